@@ -1,0 +1,24 @@
+"""Exception classes of bpetite.
+
+Each derives from the built-in class that a caller would catch anyway, so ``except ValueError`` keeps working.
+"""
+
+__all__ = ["FormatError", "MissingExtraError"]
+
+
+class FormatError(ValueError):
+    """A tokenizer or token file cannot be read or written as asked.
+
+    The message names the file, the place in it, what was found and what was expected.
+    """
+
+
+class MissingExtraError(ImportError):
+    """A feature needs a package that is not installed; the message names the extra that brings it."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}: pip install 'bpetite[{extra}]'")
+        self.feature, self.package, self.extra = feature, package, extra
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.feature, self.package, self.extra)
