@@ -1,9 +1,14 @@
-"""Named split patterns."""
+r"""Split patterns in use, by name, each with where it is published.
+
+A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
+one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
+"""
+from __future__ import annotations
+
+from typing import Union
 
 __all__ = ["GPT2", "Pattern"]
 
-#: One regular expression; a tuple of them, each applied inside the pieces of the one before; or None: no split.
-Pattern = str | tuple[str, ...] | None
+Pattern = Union[str, tuple[str, ...], None]
 
-#: GPT-2 (Radford et al. 2019), as tiktoken's ``gpt2`` encoding has it.
 GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""

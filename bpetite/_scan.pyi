@@ -1,0 +1,6 @@
+from array import array
+
+class Scanner:
+    kind: str
+    def __init__(self, kind: str, tables: tuple[bytes, bytes, int, int, int, int, int, bytes, bytes]) -> None: ...
+    def ends(self, data: bytes) -> array[int]: ...

@@ -1,0 +1,198 @@
+"""A split pattern as an automaton: leftmost-first, with one character of delay.
+
+This is the second of three steps from a pattern to the tables that the scanner runs:
+
+    syntax.py      the pattern's text -> a tree
+    automaton.py   the tree -> an automaton that finds one match        (this module)
+    folding.py     the automaton -> a machine that cuts a whole text in one pass
+
+Priorities. Backtracking engines such as `regex` try the alternatives of a pattern in order and take the first that
+leads to a match: `a|ab` matches only the `a` of "ab", and a greedy repeat tries one more round before it tries to stop.
+The classical set of states a finite automaton could be in forgets that order. An ordered list keeps it: the pattern
+becomes a small program, a thread is a place in it, and the automaton's state is the list of all live threads, the
+preferred one first, each place at most once, since a second thread at a place can only do what the first one does. When
+a thread reaches the end of the pattern, everything after it in the list is dropped: a match of lower priority than a
+match that exists is of no interest. The threads before it live on, and if one of them matches later, that match wins.
+
+Delay. A thread that waits at `(?!\\S)` or at the end of the pattern is not decided when its last character has been
+read, but when the next one is known. So a state holds threads as they stood after their last character, and a step
+takes the next character first: knowing it, it walks each thread, in order, through everything that takes no character,
+up to instructions that take this one or to the end of the pattern. A step thus answers two questions: which threads
+live on, and whether a match ended *before* this character. The end of the text is one more character that nothing
+takes. One character of delay is all that the look-aheads of split patterns ask, and possessive repeats come out as a
+look-ahead too: `x++` is `x+(?!x)` for a single set x.
+
+Groups. Characters appear only as groups (codepoints.py), so GPT-2's pattern is an automaton of a dozen states over
+eleven groups and the end of the text.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bpetite.codepoints import Groups
+from bpetite.syntax import Alternation, CharSet, End, Look, Node, Repeat, Sequence
+
+__all__ = ["Automaton", "State", "sets_of"]
+
+State = tuple[int, ...]  # places in the program, the preferred one first
+MAX_PROGRAM = 5000  # instructions
+
+# Instructions: (TAKE, groups, next), (TEST, groups, next), (SPLIT, preferred, other), (JUMP, next), (MATCH,).
+TAKE, TEST, SPLIT, JUMP, MATCH = range(5)
+
+
+def sets_of(node: Node) -> Iterator[CharSet]:
+    """Every set that the tree mentions."""
+    if isinstance(node, CharSet):
+        yield node
+    elif isinstance(node, Look):
+        yield node.chars
+    elif isinstance(node, Repeat):
+        yield from sets_of(node.part)
+    elif isinstance(node, (Sequence, Alternation)):
+        for part in node.parts if isinstance(node, Sequence) else node.choices:
+            yield from sets_of(part)
+
+
+class Automaton:
+    """Finds the match that begins where `start` begins.
+
+    `end` is the number that stands for the end of the text; the groups come before it.
+    """
+
+    def __init__(self, node: Node, groups: Groups) -> None:
+        self.groups = groups
+        self.end = groups.count
+        self.members: dict[CharSet, frozenset[int]] = {}
+        self.program: list[tuple] = []
+        self.write(node)
+        self.program.append((MATCH,))
+        self.start: State = (0,)
+        self.steps: dict[tuple[State, int], tuple[State, bool]] = {}
+        self.certain: dict[State, bool] = {}
+
+    # From the tree to the program. Each part is written so that it ends at the instruction behind its last one.
+
+    def write(self, node: Node) -> None:
+        if len(self.program) > MAX_PROGRAM:
+            raise OverflowError(f"the pattern is longer than {MAX_PROGRAM} instructions")
+        here = len(self.program)
+        if isinstance(node, CharSet):
+            self.program.append((TAKE, self.groups_of(node), here + 1))
+        elif isinstance(node, Look):
+            taken = self.groups_of(node.chars)
+            passing = frozenset(range(self.end + 1)) - taken if node.negated else taken
+            self.program.append((TEST, passing, here + 1))
+        elif isinstance(node, End):
+            self.program.append((TEST, frozenset((self.end,)), here + 1))
+        elif isinstance(node, Sequence):
+            for part in node.parts:
+                self.write(part)
+        elif isinstance(node, Alternation):
+            self.write_choices(node.choices)
+        else:
+            self.write_repeat(node)
+
+    def groups_of(self, chars: CharSet) -> frozenset[int]:
+        if chars not in self.members:
+            self.members[chars] = self.groups.members(chars)
+        return self.members[chars]
+
+    def write_choices(self, choices: tuple[Node, ...]) -> None:
+        exits = []
+        for choice in choices[:-1]:
+            split = len(self.program)
+            self.program.append((SPLIT, split + 1, 0))
+            self.write(choice)
+            exits.append(len(self.program))
+            self.program.append((JUMP, 0))
+            self.program[split] = (SPLIT, split + 1, len(self.program))
+        self.write(choices[-1])
+        for at in exits:
+            self.program[at] = (JUMP, len(self.program))
+
+    def write_repeat(self, node: Repeat) -> None:
+        """`x{2,4}` is xx(x(x)?)?, `x{2,}` is xx(x)*; a possessive one may leave only where x cannot go on."""
+        for _ in range(node.least):
+            self.write(node.part)
+        splits = []
+        if node.most is None:
+            loop = len(self.program)
+            splits.append(loop)
+            self.program.append((SPLIT, loop + 1, 0))
+            self.write(node.part)
+            self.program.append((JUMP, loop))
+        else:
+            for _ in range(node.most - node.least):
+                splits.append(len(self.program))
+                self.program.append((SPLIT, len(self.program) + 1, 0))
+                self.write(node.part)
+        leave = len(self.program)
+        if node.possessive and splits:
+            assert isinstance(node.part, CharSet)
+            if node.most is not None:
+                self.program.append((JUMP, leave + 2))  # all rounds done: nothing was given up by leaving
+                leave += 1
+            rest = frozenset(range(self.end + 1)) - self.groups_of(node.part)
+            self.program.append((TEST, rest, leave + 1))
+        for at in splits:
+            self.program[at] = (SPLIT, at + 1, leave)
+
+    # Running it.
+
+    def step(self, state: State, group: int) -> tuple[State, bool]:
+        """Read one character: (the threads that live on, whether a match ended before this character)."""
+        found = self.steps.get((state, group))
+        if found is None:
+            found = self.steps[state, group] = self.walk(state, group)
+        return found
+
+    def walk(self, state: State, group: int) -> tuple[State, bool]:
+        live: list[int] = []
+        seen = set()
+        stack = list(reversed(state))
+        while stack:
+            place = stack.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            kind, *rest = self.program[place]
+            if kind == TAKE:
+                if group in rest[0] and rest[1] not in live:
+                    live.append(rest[1])
+            elif kind == TEST:
+                if group in rest[0]:
+                    stack.append(rest[1])
+            elif kind == SPLIT:
+                stack += (rest[1], rest[0])
+            elif kind == JUMP:
+                stack.append(rest[0])
+            else:
+                return tuple(live), True
+        return tuple(live), False
+
+    def sure(self, state: State) -> bool:
+        """Whether a match is certain whatever the rest of the text is: no way leads to no thread without a match.
+
+        Where the match will end may still be open.
+        """
+        known = self.certain.get(state)
+        if known is None:
+            known = state != self.start and self.cannot_fail(state)
+            self.certain[state] = known
+        return known
+
+    def cannot_fail(self, state: State) -> bool:
+        reached = {state}
+        todo = [state]
+        while todo:
+            here = todo.pop()
+            for group in range(self.end + 1):
+                after, match = self.step(here, group)
+                if match or after in reached:
+                    continue
+                if not after:
+                    return False
+                reached.add(after)
+                todo.append(after)
+        return True

@@ -1,0 +1,118 @@
+"""Which code points a pattern tells apart, as `regex` sees them.
+
+A pattern looks at a character only through its sets: is it a letter, is it a space, is it an apostrophe? Two code
+points that every set of a pattern treats alike can share one number, their *group*. GPT-2's pattern makes eleven groups
+out of 1.1 million code points, and it is the groups that the automaton reads.
+
+Membership is asked of `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`), by letting it search a
+string of all code points: the two cannot disagree on a version of Unicode.
+"""
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+
+import regex
+
+from bpetite.syntax import CharSet, Item
+
+__all__ = ["Groups"]
+
+LIMIT = 0x110000
+PAGE = 64  # code points in a page of the code-point map: what the last byte of a UTF-8 sequence tells apart
+PLANE = 0x10000
+# Planes 4 to 13 hold no characters, 15 and 16 only private use: within each all code points are alike but for the two
+# noncharacters at its end. Asking for three of each instead of 65,536 saves most of the time this module takes.
+UNIFORM_PLANES = (*range(4, 14), 15, 16)
+
+Ranges = tuple[tuple[int, int], ...]  # ascending, disjoint (start, stop)
+
+
+@lru_cache(maxsize=1)
+def sample() -> tuple[str, list[int], list[int]]:
+    """A string that stands for every code point but the surrogates.
+
+    Returns (text, offsets, starts): the text is a row of runs; run k begins at offsets[k] of the text with the code
+    point starts[k] and counts up by one, but for runs of a uniform plane's middle, where one character stands for all.
+    """
+    runs = [(0, 0xD800), (0xE000, 4 * PLANE), (14 * PLANE, 15 * PLANE)]
+    for plane in UNIFORM_PLANES:
+        runs += [(plane * PLANE, plane * PLANE + 1), (plane * PLANE + PLANE - 2, plane * PLANE + PLANE)]
+    runs.sort()
+    text, offsets, starts = [], [], []
+    length = 0
+    for start, stop in runs:
+        offsets.append(length)
+        starts.append(start)
+        text.append(array("I", range(start, stop)).tobytes().decode("utf-32"))
+        length += stop - start
+    return "".join(text), offsets, starts
+
+
+@lru_cache(maxsize=512)
+def ranges_of(source: str) -> Ranges:
+    """The code points that the one-character regular expression `source` matches."""
+    text, offsets, starts = sample()
+    found: list[tuple[int, int]] = []
+    for match in regex.finditer(f"(?:{source})+", text):
+        first, last = match.start(), match.end() - 1
+        run, last_run = bisect_right(offsets, first) - 1, bisect_right(offsets, last) - 1
+        start = starts[run] + first - offsets[run]
+        stop = starts[last_run] + last - offsets[last_run] + 1
+        if stop - 1 == starts[last_run] and (stop - 1) % PLANE == 0 and (stop - 1) // PLANE in UNIFORM_PLANES:
+            stop += PLANE - 3  # the character that stands for its plane, but for the noncharacters
+        found.append((start, stop))
+    return tuple(found)
+
+
+class Groups:
+    """The groups of code points that a collection of sets tells apart.
+
+    `count` groups are numbered from 0 in the order of their first code points. `members(chars)` gives a set's groups;
+    `representative[g]` is the first code point of group g.
+    """
+
+    def __init__(self, sets: Iterable[CharSet]) -> None:
+        self.items = tuple(dict.fromkeys(item for chars in sets for item, _ in chars.items))
+        changes: dict[int, int] = {0: 0}
+        for bit, item in enumerate(self.items):
+            for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
+                changes[start] = changes.get(start, 0) ^ (1 << bit)
+                changes[stop] = changes.get(stop, 0) ^ (1 << bit)
+        changes.pop(LIMIT, None)
+        self.starts: list[int] = sorted(changes)
+        self.groups: list[int] = []  # of the code points from starts[i] up to starts[i + 1]
+        self.signatures: dict[int, int] = {}  # which items hold it, one bit each -> group
+        self.representative: list[int] = []
+        signature = 0
+        for start in self.starts:
+            signature ^= changes[start]
+            group = self.signatures.setdefault(signature, len(self.signatures))
+            if group == len(self.representative):
+                self.representative.append(start)
+            self.groups.append(group)
+        self.count = len(self.signatures)
+
+    def members(self, chars: CharSet) -> frozenset[int]:
+        """The groups of a set, which must be one of those given at the start."""
+        bits = [(self.items.index(item), sign) for item, sign in chars.items]
+        return frozenset(
+            group
+            for signature, group in self.signatures.items()
+            if any(bool(signature >> bit & 1) == sign for bit, sign in bits) != chars.negated
+        )
+
+    def group_of(self, code_point: int) -> int:
+        return self.groups[bisect_right(self.starts, code_point) - 1]
+
+    def two_stage(self, codes: list[int]) -> tuple[array[int], bytes]:
+        """The map from code points to `codes[group]`: (page numbers by code point // 64, pages of 64 codes each)."""
+        flat = bytearray(LIMIT)
+        for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
+            flat[start:stop] = bytes((codes[group],)) * (stop - start)
+        numbers: dict[bytes, int] = {}
+        whole = bytes(flat)
+        stage = array("H", (numbers.setdefault(whole[at : at + PAGE], len(numbers)) for at in range(0, LIMIT, PAGE)))
+        return stage, b"".join(numbers)

@@ -1,0 +1,124 @@
+"""Cutting text into pre-tokens: the compiled scanner where the pattern allows it, `regex` itself where not."""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from functools import lru_cache
+
+import regex
+
+from bpetite import patterns
+from bpetite._scan import Scanner
+from bpetite.patterns import Pattern
+from bpetite.tables import Unfoldable, UnsupportedPattern, check, compile_pattern
+
+__all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
+
+KINDS = ("vector", "tables", "regex", "none")
+
+
+class Pretokenizer:
+    """One split pattern, ready to cut.
+
+    `kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (the pattern is outside the
+    compiled subset, `reason` says why) or "none" (no pattern: the whole text is one pre-token).
+    """
+
+    def __init__(self, pattern: Pattern, kind: str, scanner: Scanner | None, reason: str | None) -> None:
+        self.pattern = pattern
+        self.kind = kind
+        self.scanner = scanner
+        self.reason = reason
+        self.stages = tuple(regex.compile(stage) for stage in stages_of(pattern)) if kind == "regex" else ()
+
+    def ends(self, data: bytes) -> array[int]:
+        """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
+
+        Raises `UnicodeDecodeError` when `data` is not UTF-8.
+        """
+        if self.scanner is not None:
+            if not data.isascii():
+                data.decode("utf-8")
+            return self.scanner.ends(data)
+        text = data.decode("utf-8")
+        ends = array("q")
+        at = 0
+        for piece in self.split(text):
+            at += len(piece.encode("utf-8"))
+            ends.append(at)
+        return ends
+
+    def split(self, text: str) -> list[str]:
+        """The pre-tokens of `text`, in order; joined they give the text."""
+        if self.scanner is None:
+            pieces = [text] if text else []
+            for stage in self.stages:
+                pieces = [part for piece in pieces for part in split_one(stage, piece)]
+            return pieces
+        data = text.encode("utf-8")
+        ends = self.scanner.ends(data)
+        if len(data) == len(text):
+            return [text[start:end] for start, end in zip([0, *ends], ends)]
+        return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends)]
+
+    def __repr__(self) -> str:
+        return f"<Pretokenizer {self.kind} {self.pattern!r}>"
+
+
+def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
+    """Matches of one regular expression and what lies between them."""
+    at = 0
+    for match in stage.finditer(text):
+        if match.start() > at:
+            yield text[at : match.start()]
+        if match.end() > match.start():
+            yield match.group()
+        at = match.end()
+    if at < len(text):
+        yield text[at:]
+
+
+def stages_of(pattern: Pattern) -> tuple[str, ...]:
+    if pattern is None:
+        return ()
+    return (pattern,) if isinstance(pattern, str) else pattern
+
+
+def pretokenizer(pattern: Pattern = patterns.GPT2, *, path: str | None = None) -> Pretokenizer:
+    """The pre-tokenizer of a pattern, compiled the first time it is asked for in a process.
+
+    `path` asks for one way of cutting ("vector", "tables" or "regex") and raises `ValueError` where the pattern or the
+    machine does not allow it; by default the fastest is taken.
+    """
+    if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
+        isinstance(stage, str) for stage in stages_of(pattern)
+    ):
+        raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
+    return build(pattern, path)
+
+
+@lru_cache(maxsize=64)
+def build(pattern: Pattern, path: str | None) -> Pretokenizer:
+    stages = stages_of(pattern)
+    if not stages:
+        return Pretokenizer(pattern, "none", None, None)
+    for stage in stages:
+        check(stage)
+    if path == "regex":
+        return Pretokenizer(pattern, "regex", None, "asked for")
+    try:
+        tables = compile_pattern(stages)
+    except (UnsupportedPattern, Unfoldable) as error:
+        if path is not None:
+            raise ValueError(f"this pattern does not compile: {error}") from error
+        return Pretokenizer(pattern, "regex", None, str(error))
+    return Pretokenizer(pattern, "tables", Scanner("tables", tables), None)
+
+
+def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:
+    """Yield the pre-tokens of `text`.
+
+    >>> list(pretokenize("Hello world's end"))
+    ['Hello', ' world', "'s", ' end']
+    """
+    return iter(pretokenizer(pattern).split(text))

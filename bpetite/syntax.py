@@ -1,0 +1,346 @@
+"""The subset of regular expressions that split patterns use, parsed.
+
+A split pattern is written for the `regex` module, and `regex` decides what it means. What is read here is the part of
+that language in which one character of look-ahead settles every question, so that a finite machine can run it:
+
+    literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
+    sets                   [^\\s\\p{L}]  \\p{L}  \\P{N}  \\s  \\S  \\d  \\w  .
+    groups                 (...)  (?:...)  (?i:...)
+    alternation            a|b
+    repeats                ?  *  +  {m}  {m,}  {m,n}  {,n}     of anything
+    possessive repeats     ?+  *+  ++  {m,n}+                  of one set or character
+    look-ahead             (?!x)  (?=x)                        at one set or character
+    the end of the text    $ after an unbounded repeat that takes newlines,  \\Z
+
+Everything else raises `UnsupportedPattern` with the construct and its offset: lazy repeats, look-behind, `\\b`,
+back-references, flags other than `i`, set operations, and a pattern that can match nothing.
+
+`$` deserves a word. In `regex` it also matches before a newline that ends the text, which takes two characters of
+look-ahead. After `\\s+` or `\\s++` that second meaning changes nothing, because the repeat would rather take the newline
+and then match at the very end; only there is `$` accepted.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+__all__ = ["Alternation", "CharSet", "End", "Item", "Look", "Node", "Repeat", "Sequence", "UnsupportedPattern", "parse"]
+
+
+class UnsupportedPattern(ValueError):
+    """The pattern uses something outside the compiled subset.
+
+    `construct` is the text of it and `offset` where it stands, in characters from the start of the pattern.
+    """
+
+    def __init__(self, pattern: str, construct: str, offset: int, why: str) -> None:
+        super().__init__(f"{construct!r} at offset {offset} of the split pattern {pattern!r}: {why}")
+        self.pattern, self.construct, self.offset, self.why = pattern, construct, offset, why
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, int, str]]:
+        return type(self), (self.pattern, self.construct, self.offset, self.why)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One member of a set: the code points first..last, or, where `source` is set, whatever `regex` says of it."""
+
+    first: int = 0
+    last: int = -1
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class CharSet:
+    """One character out of a set: any of `items` whose sign is True, or anything outside one whose sign is False."""
+
+    items: tuple[tuple[Item, bool], ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Sequence:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Alternation:
+    choices: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    part: Node
+    least: int
+    most: int | None
+    possessive: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    """The next character is in the set (or, negated, is not: the end of the text satisfies that too)."""
+
+    chars: CharSet
+    negated: bool
+
+
+@dataclass(frozen=True)
+class End:
+    """Nothing follows."""
+
+
+Node = Union[CharSet, Sequence, Alternation, Repeat, Look, End]
+
+CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
+HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
+KNOWN_CLASSES = "sSdDwW"
+MAX_COPIES = 64  # of the part of a counted repeat: {m,n} is written out n times
+MAX_DEPTH = 50  # groups inside groups
+
+
+def parse(pattern: str) -> Node:
+    """Parse one split pattern that `regex` has already accepted. Raises `UnsupportedPattern`."""
+    return Parser(pattern).parse()
+
+
+class Parser:
+    """Recursive descent over the pattern; `self.at` is the offset of the next character to read."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.ignore_case = False
+        self.depth = 0
+
+    def refuse(self, start: int, why: str) -> UnsupportedPattern:
+        return UnsupportedPattern(self.pattern, self.pattern[start : max(self.at, start + 1)], start, why)
+
+    def peek(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def take(self, text: str) -> bool:
+        if self.peek(text):
+            self.at += len(text)
+            return True
+        return False
+
+    def parse(self) -> Node:
+        node = self.alternation()
+        if self.at < len(self.pattern):
+            raise self.refuse(self.at, "a closing bracket without its opening one")
+        if matches_empty(node):
+            raise UnsupportedPattern(self.pattern, self.pattern, 0, "it can match the empty text")
+        return node
+
+    def alternation(self) -> Node:
+        choices = [self.sequence()]
+        while self.take("|"):
+            choices.append(self.sequence())
+        return choices[0] if len(choices) == 1 else Alternation(tuple(choices))
+
+    def sequence(self) -> Node:
+        parts: list[Node] = []
+        while self.at < len(self.pattern) and not self.peek("|") and not self.peek(")"):
+            start = self.at
+            if self.take("$"):
+                if not (parts and takes_newlines_without_bound(parts[-1])):
+                    raise self.refuse(start, "supported only after an unbounded repeat of a set that holds newlines")
+                parts.append(End())
+                continue
+            parts.append(self.repeats(self.atom(), start))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def repeats(self, part: Node, start: int) -> Node:
+        """Whatever repeat stands behind `part`, which began at `start`."""
+        bounds = self.bounds()
+        if bounds is None:
+            return part
+        least, most = bounds
+        if self.peek("?"):
+            self.at += 1
+            raise self.refuse(start, "lazy repeats are not supported")
+        possessive = self.take("+")
+        if possessive and not isinstance(part, CharSet):
+            raise self.refuse(start, "a possessive repeat is supported for one character or set only")
+        if isinstance(part, (Look, End)) or (most is None and matches_empty(part)):
+            raise self.refuse(start, "a repeat of what can be empty is not supported")
+        if (least if most is None else most) > MAX_COPIES:
+            raise self.refuse(start, f"counts above {MAX_COPIES} are not supported")
+        if self.at < len(self.pattern) and self.pattern[self.at] in "?*+{":
+            raise self.refuse(start, "a repeat of a repeat is not supported")
+        return Repeat(part, least, most, possessive)
+
+    def bounds(self) -> tuple[int, int | None] | None:
+        for sign, bounds in (("?", (0, 1)), ("*", (0, None)), ("+", (1, None))):
+            if self.take(sign):
+                return bounds
+        if not self.peek("{"):
+            return None
+        start = self.at
+        close = self.pattern.find("}", start)
+        self.at = close + 1 if close >= 0 else start + 1
+        low, comma, high = self.pattern[start + 1 : close].partition(",") if close >= 0 else ("", "", "")
+        if not all(c in "0123456789" for c in low + high) or not (low or high):
+            raise self.refuse(start, "only {m}, {m,}, {m,n} and {,n} are read as counts")
+        return int(low or 0), (int(high) if high else None) if comma else int(low)
+
+    def atom(self) -> Node:
+        start = self.at
+        char = self.pattern[start]
+        if char == "(":
+            return self.group()
+        if char == "[":
+            return self.set()
+        if char == "\\":
+            if self.take("\\Z"):
+                return End()
+            item, sign = self.escape()
+            return CharSet(((item, sign),))
+        self.at += 1
+        if char == ".":
+            return CharSet(((self.as_written("."), True),))
+        if char in "^*+?{":
+            raise self.refuse(start, "not supported here")
+        return CharSet(((self.literal(ord(char)), True),))
+
+    def group(self) -> Node:
+        start = self.at
+        outer = self.ignore_case
+        look: bool | None = None
+        if self.take("(?:"):
+            pass
+        elif self.take("(?i:"):
+            self.ignore_case = True
+        elif self.take("(?!") or self.take("(?="):
+            look = self.pattern[self.at - 1] == "!"
+        elif self.peek("(?") or self.peek("(*"):
+            self.at += 3
+            raise self.refuse(start, "this kind of group is not supported")
+        else:
+            self.at += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.refuse(start, f"more than {MAX_DEPTH} groups inside each other")
+        node = self.alternation()
+        self.depth -= 1
+        self.ignore_case = outer
+        if not self.take(")"):
+            raise self.refuse(start, "the group is not closed")
+        if look is None:
+            return node
+        if not isinstance(node, CharSet):
+            raise self.refuse(start, "a look-ahead is supported at one character or set only")
+        return Look(node, look)
+
+    def literal(self, first: int, last: int | None = None) -> Item:
+        """A character or a range; case is left to `regex`, which knows that (?i:s) also matches U+017F."""
+        last = first if last is None else last
+        if not self.ignore_case:
+            return Item(first, last)
+        written = f"\\U{first:08x}"
+        return Item(source=f"(?i:{written})" if first == last else f"(?i:[{written}-\\U{last:08x}])")
+
+    def as_written(self, source: str) -> Item:
+        return Item(source=f"(?i:{source})" if self.ignore_case else source)
+
+    def escape(self) -> tuple[Item, bool]:
+        """An escape that stands for a character or a set; inside a set and outside it means the same."""
+        start = self.at
+        self.at += 2
+        char = self.pattern[start + 1 : start + 2]
+        if char in ("p", "P"):
+            if self.take("{"):
+                close = self.pattern.find("}", self.at)
+                self.at = close + 1 if close >= 0 else len(self.pattern)
+            else:
+                self.at += 1
+            name = self.pattern[start + 2 : self.at]
+            return self.as_written("\\p" + name), char == "p"
+        if char and char in KNOWN_CLASSES:
+            return self.as_written("\\" + char.lower()), char.islower()
+        code = self.code_point(start, char)
+        return self.literal(code), True
+
+    def code_point(self, start: int, char: str) -> int:
+        if char in CONTROLS:
+            return CONTROLS[char]
+        if char in HEX_DIGITS:
+            digits = self.pattern[self.at : self.at + HEX_DIGITS[char]]
+            self.at += len(digits)
+            return int(digits, 16)
+        if char.isalnum() or not char or not char.isascii():
+            raise self.refuse(start, "this escape is not supported")
+        return ord(char)
+
+    def set(self) -> CharSet:
+        start = self.at
+        self.at += 1
+        negated = self.take("^")
+        items: list[tuple[Item, bool]] = []
+        first = True
+        while first or not self.peek("]"):
+            if self.at >= len(self.pattern):
+                raise self.refuse(start, "the set is not closed")
+            first = False
+            items.append(self.member(start))
+        self.at += 1
+        if self.ignore_case and not all(sign for _, sign in items):
+            raise self.refuse(start, "a negated member of a set under (?i:...) is not supported")
+        return CharSet(tuple(items), negated)
+
+    def member(self, start: int) -> tuple[Item, bool]:
+        """One member of a set: a character, a range or a class."""
+        for operator in ("[", "--", "||", "&&", "~~"):
+            if self.peek(operator):
+                raise self.refuse(start, f"{operator!r} inside a set is not supported; write \\[ for the character")
+        low = self.character()
+        if low is None:
+            item = self.escape()
+            if self.peek("-") and not self.peek("-]"):
+                raise self.refuse(start, "a range has characters on both sides")
+            return item
+        if not self.peek("-") or self.peek("-]"):
+            return self.literal(low), True
+        if self.peek("--"):
+            raise self.refuse(start, "'--' inside a set is not supported")
+        self.at += 1
+        high = self.character()
+        if high is None or high < low:
+            raise self.refuse(start, "a range has characters on both sides, the lower one first")
+        return self.literal(low, high), True
+
+    def character(self) -> int | None:
+        """The next member if it is a single character, read; None, nothing read, where a class stands."""
+        start = self.at
+        char = self.pattern[start : start + 1]
+        if char != "\\":
+            self.at += 1
+            return ord(char) if char else None
+        char = self.pattern[start + 1 : start + 2]
+        if char in ("p", "P") or (char and char in KNOWN_CLASSES):
+            return None
+        self.at += 2
+        return self.code_point(start, char)
+
+
+def matches_empty(node: Node) -> bool:
+    """Whether the node can match without taking a character."""
+    if isinstance(node, CharSet):
+        return False
+    if isinstance(node, Sequence):
+        return all(map(matches_empty, node.parts))
+    if isinstance(node, Alternation):
+        return any(map(matches_empty, node.choices))
+    if isinstance(node, Repeat):
+        return node.least == 0 or matches_empty(node.part)
+    return True
+
+
+def takes_newlines_without_bound(node: Node) -> bool:
+    """Whether the node is `x+` or `x*`, greedy or possessive, for a set x that surely holds the newline."""
+    if not isinstance(node, Repeat) or node.most is not None or not isinstance(node.part, CharSet):
+        return False
+    chars = node.part
+    return not chars.negated and any(
+        sign and (item.source == "\\s" or item.first <= 10 <= item.last) for item, sign in chars.items
+    )
