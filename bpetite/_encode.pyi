@@ -1,0 +1,26 @@
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Encoder:
+    def __init__(
+        self,
+        tokens: dict[int, bytes],
+        merges: Sequence[tuple[int, int]] | None,
+        special_tokens: dict[str, int],
+        pretokenizer: Any,
+        *,
+        ignore_merges: bool = ...,
+        normalize: Callable[[str], str] | None = ...,
+        cache_bytes: int = ...,
+    ) -> None: ...
+    def encode(
+        self, text: str | bytes, allowed_special: Any = ..., disallowed_special: Any = ...
+    ) -> list[int]: ...
+    def encode_ordinary(self, text: str | bytes) -> list[int]: ...
+    def encode_to_numpy(self, text: str | bytes) -> NDArray[np.uint32]: ...
+    def count(self, text: str | bytes) -> int: ...
+    def decode_bytes(self, ids: Any) -> bytes: ...
+    def decode(self, ids: Any, errors: str = ...) -> str: ...

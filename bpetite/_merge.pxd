@@ -1,0 +1,47 @@
+"""The merge table of a vocabulary, and merging of token ids by it."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ._tokens cimport TokenTable
+from ._types cimport token_t
+
+cdef enum:
+    SCAN_LIMIT = 96    # pre-tokens of at most so many tokens are merged by scanning for the lowest rank
+
+
+cdef struct merge_entry:
+    uint64_t pair          # left id << 32 | right id
+    uint64_t result        # rank << 32 | id of the token that the pair becomes; NO_MERGE in an empty place
+
+
+cdef struct merge_room:
+    # Working memory of merge(); all zero at first, owned by one thread, freed by room_free.
+    token_t* ids           # IN and OUT
+    uint64_t* results      # merge_entry.result of each token with its right neighbour
+    uint32_t* before
+    uint32_t* behind
+    uint64_t* heap
+    Py_ssize_t capacity    # of ids and results
+    Py_ssize_t linked      # of before and behind
+    Py_ssize_t heap_capacity
+
+
+# Room for n ids; false where there is no memory.
+cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil
+cdef void room_free(merge_room* room) noexcept nogil
+
+
+cdef class MergeTable:
+    cdef merge_entry* entries
+    cdef uint64_t mask
+    cdef readonly Py_ssize_t size
+
+    cdef int _reserve(self, Py_ssize_t pairs) except -1
+    cdef bint _add(self, token_t left, token_t right, uint64_t result) noexcept nogil
+    cdef int _from_list(self, TokenTable tokens, object merges) except -1
+    cdef int _from_ranks(self, TokenTable tokens, object excluded) except -1
+    # merge_entry.result of a pair, NO_MERGE where it has none.
+    cdef uint64_t find(self, token_t left, token_t right) noexcept nogil
+    # Merge room.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory.
+    cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil

@@ -1,0 +1,15 @@
+from collections.abc import Collection, Sequence
+
+from ._tokens import TokenTable
+
+class MergeTable:
+    size: int
+    def __init__(
+        self,
+        tokens: TokenTable,
+        merges: Sequence[tuple[int, int]] | None,
+        excluded: Collection[int] = ...,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, left: int, right: int) -> tuple[int, int] | None: ...
+    def apply(self, ids: Sequence[int]) -> list[int]: ...

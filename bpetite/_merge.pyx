@@ -1,0 +1,426 @@
+"""The merge table of a vocabulary, and merging of token ids by it.
+
+The rule: of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
+until none has a rank. Two ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
+the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: a linked list and a heap of (rank,
+place), whose entries are checked when they surface, n log n whatever the text is.
+
+Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
+vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
+
+The table is one open-addressing hash table, pair -> rank and resulting id, sixteen bytes an entry; a dict of tuples
+would need the interpreter lock and three allocations per pair.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memmove
+
+from ._tokens cimport TokenTable, bp_hash_bytes, bp_mix
+from ._types cimport token_t
+
+cdef uint64_t NO_MERGE = <uint64_t> -1
+cdef uint32_t NOWHERE = <uint32_t> -1
+
+
+cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t capacity
+    cdef void* grown
+    if n <= room.capacity:
+        return True
+    capacity = n + n // 2 + 256
+    grown = realloc(room.ids, capacity * sizeof(token_t))
+    if grown == NULL:
+        return False
+    room.ids = <token_t*> grown
+    grown = realloc(room.results, capacity * sizeof(uint64_t))
+    if grown == NULL:
+        return False
+    room.results = <uint64_t*> grown
+    room.capacity = capacity
+    return True
+
+
+cdef void room_free(merge_room* room) noexcept nogil:
+    free(room.ids)
+    free(room.results)
+    free(room.before)
+    free(room.behind)
+    free(room.heap)
+    room.ids = NULL
+    room.results = room.heap = NULL
+    room.before = room.behind = NULL
+    room.capacity = room.linked = room.heap_capacity = 0
+
+
+cdef bint _reserve_links(merge_room* room, Py_ssize_t n) noexcept nogil:
+    cdef void* grown
+    if n <= room.linked:
+        return True
+    grown = realloc(room.before, n * sizeof(uint32_t))
+    if grown == NULL:
+        return False
+    room.before = <uint32_t*> grown
+    grown = realloc(room.behind, n * sizeof(uint32_t))
+    if grown == NULL:
+        return False
+    room.behind = <uint32_t*> grown
+    room.linked = n
+    return True
+
+
+cdef bint _reserve_heap(merge_room* room, Py_ssize_t n) noexcept nogil:
+    cdef void* grown
+    if n <= room.heap_capacity:
+        return True
+    n += n // 2 + 256
+    grown = realloc(room.heap, n * sizeof(uint64_t))
+    if grown == NULL:
+        return False
+    room.heap = <uint64_t*> grown
+    room.heap_capacity = n
+    return True
+
+
+cdef void _sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    cdef uint64_t value = heap[at]
+    cdef Py_ssize_t child
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = value
+
+
+cdef void _sift_up(uint64_t* heap, Py_ssize_t at) noexcept nogil:
+    cdef uint64_t value = heap[at]
+    cdef Py_ssize_t parent
+    while at > 0:
+        parent = (at - 1) >> 1
+        if heap[parent] <= value:
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = value
+
+
+cdef class MergeTable:
+    """Pair of token ids -> (rank, id of the token the pair becomes).
+
+    Args:
+        tokens: The vocabulary.
+        merges: Pairs of ids in rank order; the resulting token is the one whose bytes are the two joined. None for
+            the ranks kind: every split of a token into two tokens is a pair, and ids in ascending order are ranks.
+        excluded: Ids that no merge of the ranks kind may give (special tokens).
+
+    Raises:
+        ValueError: A merge names an unknown id or gives bytes that are no token.
+        MemoryError: No memory for the table.
+    """
+
+    def __cinit__(self, TokenTable tokens not None, merges, excluded=frozenset()):
+        if merges is None:
+            self._from_ranks(tokens, excluded)
+        else:
+            self._from_list(tokens, merges)
+
+    def __dealloc__(self):
+        free(self.entries)
+
+    def __len__(self):
+        return self.size
+
+    def get(self, token_t left, token_t right):
+        """(rank, resulting id) of a pair, or None."""
+        cdef uint64_t result = self.find(left, right)
+        return None if result == NO_MERGE else (<uint32_t> (result >> 32), <token_t> result)
+
+    def apply(self, ids):
+        """Merge a sequence of token ids: the lowest rank first, the leftmost first, until no pair has a rank.
+
+        Args:
+            ids: Token ids, each 0..2^32-1, fewer than 2^32 - 1 of them.
+
+        Returns:
+            The ids that are left.
+        """
+        cdef merge_room room = merge_room(NULL, NULL, NULL, NULL, NULL, 0, 0, 0)
+        cdef Py_ssize_t n = len(ids), i
+        try:
+            if not room_reserve(&room, n):
+                raise MemoryError()
+            for i in range(n):
+                room.ids[i] = ids[i]
+            with nogil:
+                n = self.merge(&room, n)
+            if n < 0:
+                raise MemoryError()
+            return [room.ids[i] for i in range(n)]
+        finally:
+            room_free(&room)
+
+    cdef int _reserve(self, Py_ssize_t pairs) except -1:
+        cdef uint64_t capacity = 16, i
+        while capacity < 2 * <uint64_t> pairs:
+            capacity *= 2
+        self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
+        if self.entries == NULL:
+            raise MemoryError()
+        self.mask = capacity - 1
+        for i in range(capacity):
+            self.entries[i].pair = 0
+            self.entries[i].result = NO_MERGE
+        return 0
+
+    cdef bint _add(self, token_t left, token_t right, uint64_t result) noexcept nogil:
+        # False where the pair is there already: the first rank stays.
+        cdef uint64_t pair = <uint64_t> left << 32 | right
+        cdef uint64_t at = bp_mix(pair) >> 24
+        while self.entries[at & self.mask].result != NO_MERGE:
+            if self.entries[at & self.mask].pair == pair:
+                return False
+            at += 1
+        self.entries[at & self.mask].pair = pair
+        self.entries[at & self.mask].result = result
+        self.size += 1
+        return True
+
+    cdef int _from_list(self, TokenTable tokens, object merges) except -1:
+        cdef Py_ssize_t rank = 0, left, right, joined
+        cdef uint64_t left_length, right_length
+        cdef uint8_t* buffer = NULL
+        cdef uint64_t capacity = 0
+        cdef void* grown
+        cdef token_t left_id, right_id
+        self._reserve(len(merges))
+        try:
+            for pair in merges:
+                left_id, right_id = pair
+                left = tokens.slot(left_id)
+                right = tokens.slot(right_id)
+                if left < 0 or right < 0:
+                    raise ValueError(f"merge {rank} {tuple(pair)!r}: no token has the id {pair[0 if left < 0 else 1]}")
+                left_length = tokens.starts[left + 1] - tokens.starts[left]
+                right_length = tokens.starts[right + 1] - tokens.starts[right]
+                if left_length + right_length > capacity:
+                    capacity = 2 * (left_length + right_length)
+                    grown = realloc(buffer, capacity)
+                    if grown == NULL:
+                        raise MemoryError()
+                    buffer = <uint8_t*> grown
+                memcpy(buffer, tokens.blob + tokens.starts[left], left_length)
+                memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
+                joined = tokens.find(buffer, left_length + right_length)
+                if joined < 0:
+                    raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
+                                     f"which is no token")
+                self._add(left_id, right_id, <uint64_t> rank << 32 | tokens.ids[joined])
+                rank += 1
+        finally:
+            free(buffer)
+        return 0
+
+    cdef int _from_ranks(self, TokenTable tokens, object excluded) except -1:
+        # Every split of every token, in time linear in its length: hashes of all prefixes and suffixes come from
+        # prefix sums of one polynomial, and only a split whose two halves are found by hash is compared byte by byte.
+        cdef Py_ssize_t pairs = 0, longest = 0, slot, cut, left, right, length, turn
+        cdef uint64_t capacity = 16, multiplier = 0x9E3779B97F4A7C15u, suffix
+        cdef uint64_t* prefixes = NULL
+        cdef uint64_t* powers = NULL
+        cdef uint64_t* hashes = NULL
+        cdef uint32_t* table = NULL
+        cdef uint8_t* barred = NULL
+        cdef const uint8_t* token
+        for slot in range(tokens.size):
+            longest = max(longest, <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]))
+        while capacity < 2 * <uint64_t> tokens.size:
+            capacity *= 2
+        prefixes = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
+        powers = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
+        hashes = <uint64_t*> malloc((tokens.size + 1) * sizeof(uint64_t))
+        table = <uint32_t*> calloc(capacity, sizeof(uint32_t))
+        barred = <uint8_t*> calloc(tokens.size + 1, 1)
+        try:
+            if prefixes == NULL or powers == NULL or hashes == NULL or table == NULL or barred == NULL:
+                raise MemoryError()
+            for token_id in excluded:
+                slot = tokens.slot(token_id)
+                if slot >= 0:
+                    barred[slot] = 1
+            with nogil:
+                powers[0] = 1
+                for cut in range(longest):
+                    powers[cut + 1] = powers[cut] * multiplier
+                prefixes[0] = 0
+                for slot in range(tokens.size):
+                    token = tokens.blob + tokens.starts[slot]
+                    length = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
+                    hashes[slot] = _polynomial(token, length, multiplier)
+                    _place(table, capacity - 1, hashes[slot], slot)
+            # First counts, then fills a table of the right size.
+            for turn in range(2):
+                if turn == 1:
+                    self._reserve(pairs)
+                with nogil:
+                    for slot in range(tokens.size):
+                        token = tokens.blob + tokens.starts[slot]
+                        length = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
+                        if barred[slot] or length < 2:
+                            continue
+                        for cut in range(length):
+                            prefixes[cut + 1] = prefixes[cut] * multiplier + token[cut] + 1
+                        for cut in range(1, length):
+                            left = _look(table, capacity - 1, hashes, prefixes[cut], tokens, token, cut)
+                            if left < 0 or (barred[left] and cut > 1):
+                                continue
+                            suffix = prefixes[length] - prefixes[cut] * powers[length - cut]
+                            right = _look(table, capacity - 1, hashes, suffix, tokens, token + cut, length - cut)
+                            if right < 0 or (barred[right] and length - cut > 1):
+                                continue
+                            if turn == 0:
+                                pairs += 1
+                            else:
+                                self._add(tokens.ids[left], tokens.ids[right], <uint64_t> slot << 32 | tokens.ids[slot])
+        finally:
+            free(prefixes)
+            free(powers)
+            free(hashes)
+            free(table)
+            free(barred)
+        return 0
+
+    cdef uint64_t find(self, token_t left, token_t right) noexcept nogil:
+        cdef uint64_t pair = <uint64_t> left << 32 | right
+        cdef uint64_t at = bp_mix(pair) >> 24
+        cdef merge_entry* entry
+        while True:
+            entry = self.entries + (at & self.mask)
+            if entry.pair == pair or entry.result == NO_MERGE:
+                return entry.result
+            at += 1
+
+    cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+        if n <= SCAN_LIMIT:
+            return self._merge_by_scan(room.ids, room.results, n)
+        return self._merge_by_heap(room, n)
+
+    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i, best
+        cdef uint64_t lowest
+        for i in range(n - 1):
+            results[i] = self.find(ids[i], ids[i + 1])
+        while n > 1:
+            lowest = NO_MERGE
+            best = 0
+            for i in range(n - 1):
+                if results[i] < lowest:
+                    lowest = results[i]
+                    best = i
+            if lowest == NO_MERGE:
+                break
+            n -= 1
+            ids[best] = <token_t> lowest
+            for i in range(best + 1, n):
+                ids[i] = ids[i + 1]
+            for i in range(best + 1, n - 1):
+                results[i] = results[i + 1]
+            if best + 1 < n:
+                results[best] = self.find(ids[best], ids[best + 1])
+            if best > 0:
+                results[best - 1] = self.find(ids[best - 1], ids[best])
+        return n
+
+    cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+        cdef token_t* ids = room.ids
+        cdef uint64_t* results = room.results
+        cdef uint32_t* before
+        cdef uint32_t* behind
+        cdef uint64_t* heap
+        cdef Py_ssize_t size = 0, i, at, next_one, kept
+        cdef uint64_t top, result
+        if n >= <Py_ssize_t> NOWHERE or not _reserve_links(room, n) or not _reserve_heap(room, n + 2):
+            return -1
+        before = room.before
+        behind = room.behind
+        heap = room.heap
+        for i in range(n):
+            before[i] = <uint32_t> (i - 1) if i else NOWHERE
+            behind[i] = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
+            results[i] = self.find(ids[i], ids[i + 1]) if i + 1 < n else NO_MERGE
+            if results[i] != NO_MERGE:
+                heap[size] = (results[i] >> 32) << 32 | <uint64_t> i
+                size += 1
+        for i in range(size // 2 - 1, -1, -1):
+            _sift_down(heap, size, i)
+        while size:
+            top = heap[0]
+            at = <Py_ssize_t> (top & 0xFFFFFFFFu)
+            size -= 1
+            if size:
+                heap[0] = heap[size]
+                _sift_down(heap, size, 0)
+            result = results[at]
+            if result == NO_MERGE or result >> 32 != top >> 32:
+                continue                       # the pair that stood here is gone
+            next_one = behind[at]
+            ids[at] = <token_t> result
+            results[next_one] = NO_MERGE       # joined to its left: no pair starts there any more
+            behind[at] = behind[next_one]
+            if behind[at] != NOWHERE:
+                before[behind[at]] = <uint32_t> at
+            if not _reserve_heap(room, size + 2):
+                return -1
+            heap = room.heap
+            results[at] = self.find(ids[at], ids[behind[at]]) if behind[at] != NOWHERE else NO_MERGE
+            if results[at] != NO_MERGE:
+                heap[size] = (results[at] >> 32) << 32 | <uint64_t> at
+                _sift_up(heap, size)
+                size += 1
+            if before[at] != NOWHERE:
+                i = before[at]
+                results[i] = self.find(ids[i], ids[at])
+                if results[i] != NO_MERGE:
+                    heap[size] = (results[i] >> 32) << 32 | <uint64_t> i
+                    _sift_up(heap, size)
+                    size += 1
+        kept = 0
+        at = 0
+        while at != <Py_ssize_t> NOWHERE:
+            ids[kept] = ids[at]
+            kept += 1
+            at = behind[at]
+        return kept
+
+
+cdef uint64_t _polynomial(const uint8_t* data, Py_ssize_t length, uint64_t multiplier) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef Py_ssize_t i
+    for i in range(length):
+        value = value * multiplier + data[i] + 1
+    return value
+
+
+cdef void _place(uint32_t* table, uint64_t mask, uint64_t hashed, Py_ssize_t slot) noexcept nogil:
+    cdef uint64_t at = bp_mix(hashed) >> 24
+    while table[at & mask]:
+        at += 1
+    table[at & mask] = <uint32_t> (slot + 1)
+
+
+cdef Py_ssize_t _look(uint32_t* table, uint64_t mask, uint64_t* hashes, uint64_t hashed, TokenTable tokens,
+                      const uint8_t* data, Py_ssize_t length) noexcept nogil:
+    cdef uint64_t at = bp_mix(hashed) >> 24
+    cdef Py_ssize_t slot
+    while True:
+        slot = <Py_ssize_t> table[at & mask] - 1
+        if slot < 0:
+            return -1
+        if (hashes[slot] == hashed and <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]) == length
+                and memcmp(tokens.blob + tokens.starts[slot], data, length) == 0):
+            return slot
+        at += 1

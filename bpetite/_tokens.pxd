@@ -1,0 +1,26 @@
+"""The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ._types cimport token_t
+
+cdef extern from "_bytes.h" nogil:
+    uint64_t bp_mix(uint64_t x) noexcept
+    uint64_t bp_load64(const void* p) noexcept
+    uint64_t bp_hash_bytes(const uint8_t* p, size_t n) noexcept
+
+
+cdef class TokenTable:
+    # A token's slot is its place in the order of ids; slots are 0..size-1. Nothing changes after construction.
+    cdef readonly Py_ssize_t size
+    cdef token_t* ids              # slot -> id, ascending
+    cdef uint8_t* blob             # the bytes of all tokens in slot order, 16 readable bytes behind the last
+    cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
+    cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
+    cdef uint64_t direct           # entries of slot_of
+    cdef uint32_t* by_bytes        # hash table of slot + 1, 0 for empty
+    cdef uint64_t mask             # of by_bytes
+
+    # The slot of an id, or -1.
+    cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
+    # The slot of the token with these bytes, or -1.
+    cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil

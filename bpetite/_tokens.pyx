@@ -1,0 +1,98 @@
+"""The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id.
+
+One blob with all bytes, in the order of the ids, serves decoding (copy from it), whole-word look-up and the building of
+the merge table. A Python dict of bytes objects would cost a pointer chase and the interpreter lock at each use. Ids
+may be any uint32: where they are dense enough an array maps id -> slot, otherwise a binary search over the sorted ids.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from ._types cimport token_t
+
+
+cdef class TokenTable:
+    """Tokens of a vocabulary.
+
+    Args:
+        tokens: id -> bytes, at most 2^31 - 1 of them, all different.
+
+    Raises:
+        MemoryError: No memory for the tables.
+        OverflowError: An id is outside 0..2^32-1.
+    """
+
+    def __cinit__(self, dict tokens):
+        cdef list order = sorted(tokens)
+        cdef Py_ssize_t size = len(order), slot
+        cdef uint64_t total = 0, capacity = 16, at
+        cdef bytes token
+        if size >= 1 << 31:
+            raise OverflowError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
+        for token in tokens.values():
+            total += PyBytes_GET_SIZE(token)
+        self.size = size
+        self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
+        self.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
+        self.blob = <uint8_t*> malloc(total + 16)
+        while capacity < 2 * <uint64_t> size:
+            capacity *= 2
+        self.mask = capacity - 1
+        self.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
+        if self.ids == NULL or self.starts == NULL or self.blob == NULL or self.by_bytes == NULL:
+            raise MemoryError()
+        memset(self.blob + total, 0, 16)
+        total = 0
+        for slot in range(size):
+            token = tokens[order[slot]]
+            self.ids[slot] = order[slot]
+            self.starts[slot] = total
+            memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+            at = bp_hash_bytes(self.blob + total, PyBytes_GET_SIZE(token)) >> 20
+            while self.by_bytes[at & self.mask]:
+                at += 1
+            self.by_bytes[at & self.mask] = <uint32_t> (slot + 1)
+            total += PyBytes_GET_SIZE(token)
+        self.starts[size] = total
+        if size and self.ids[size - 1] < 8 * <uint64_t> size + 65536:
+            self.direct = <uint64_t> self.ids[size - 1] + 1
+            self.slot_of = <uint32_t*> calloc(self.direct, sizeof(uint32_t))
+            if self.slot_of == NULL:
+                raise MemoryError()
+            for slot in range(size):
+                self.slot_of[self.ids[slot]] = <uint32_t> (slot + 1)
+
+    def __dealloc__(self):
+        free(self.ids)
+        free(self.starts)
+        free(self.blob)
+        free(self.by_bytes)
+        free(self.slot_of)
+
+    cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil:
+        cdef Py_ssize_t low = 0, high = self.size, middle
+        if self.slot_of != NULL:
+            return <Py_ssize_t> self.slot_of[token_id] - 1 if token_id < self.direct else -1
+        while low < high:
+            middle = (low + high) >> 1
+            if self.ids[middle] < token_id:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.size and self.ids[low] == token_id else -1
+
+    cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil:
+        cdef uint64_t at = bp_hash_bytes(data, length) >> 20, start
+        cdef Py_ssize_t slot
+        while True:
+            slot = <Py_ssize_t> self.by_bytes[at & self.mask] - 1
+            if slot < 0:
+                return -1
+            start = self.starts[slot]
+            if self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0:
+                return slot
+            at += 1
+
+    def __len__(self):
+        return self.size

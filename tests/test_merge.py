@@ -1,0 +1,91 @@
+"""Merging on ids against the definition, for both kinds of vocabulary and on both sides of the scan/heap switch."""
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import reference
+from bpetite._merge import MergeTable
+from bpetite._tokens import TokenTable
+
+SINGLE = {byte: bytes([byte]) for byte in b"abc"}
+
+
+def learned(pieces: list[bytes]) -> dict[int, bytes]:
+    """Tokens a, b, c and the given ones, ids from 300 with gaps of 7."""
+    tokens = dict(SINGLE)
+    for piece in dict.fromkeys(pieces):
+        if piece not in tokens.values():
+            tokens[300 + 7 * len(tokens)] = piece
+    return tokens
+
+
+words = st.text("abc", min_size=1, max_size=6).map(str.encode)
+texts = st.one_of(
+    st.text("abc", max_size=300),
+    st.tuples(st.text("abc", min_size=1, max_size=4), st.integers(1, 80)).map(lambda pair: pair[0] * pair[1]),
+).map(str.encode)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(words, max_size=12), texts)
+def test_ranks_kind(pieces: list[bytes], text: bytes) -> None:
+    tokens = learned(pieces)
+    ranks = {token: token_id for token_id, token in tokens.items()}
+    table = MergeTable(TokenTable(tokens), None)
+    expected = [ranks[part] for part in reference.merge_pretoken(text, ranks)]
+    assert table.apply(list(text)) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(words, max_size=12), texts, st.randoms())
+def test_merges_kind_in_any_order(pieces: list[bytes], text: bytes, random) -> None:
+    """Odd lists too: parts that only a later merge makes, and several merges that give one token."""
+    tokens = learned(pieces)
+    ranks = {token: token_id for token_id, token in tokens.items()}
+    merges = [
+        (token[:cut], token[cut:])
+        for token in tokens.values()
+        for cut in range(1, len(token))
+        if token[:cut] in ranks and token[cut:] in ranks
+    ]
+    random.shuffle(merges)
+    table = MergeTable(TokenTable(tokens), [(ranks[left], ranks[right]) for left, right in merges])
+    by_pair = {pair: rank for rank, pair in enumerate(merges)}
+    expected = [ranks[part] for part in reference.merge_pretoken(text, by_pair)]
+    assert table.apply(list(text)) == expected
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 95, 96, 97, 98, 1000, 100_000])
+def test_one_letter(length: int) -> None:
+    table = MergeTable(TokenTable({97: b"a", 256: b"aa", 257: b"aaaa"}), [(97, 97), (256, 256)])
+    fours, rest = divmod(length, 4)
+    assert table.apply([97] * length) == [257] * fours + [256] * (rest // 2) + [97] * (rest % 2)
+
+
+def test_order_of_the_list_decides_and_not_the_ids() -> None:
+    tokens = {97: b"a", 98: b"b", 99: b"c", 256: b"ab", 257: b"bc"}
+    assert MergeTable(TokenTable(tokens), [(98, 99), (97, 98)]).apply(list(b"abc")) == [97, 257]
+    assert MergeTable(TokenTable(tokens), None).apply(list(b"abc")) == [256, 99]
+
+
+def test_get() -> None:
+    table = MergeTable(TokenTable({97: b"a", 98: b"b", 2**32 - 1: b"ab"}), [(98, 97), (97, 98)][1:])
+    assert table.get(97, 98) == (0, 2**32 - 1)
+    assert table.get(98, 97) is None
+    assert len(table) == 1
+
+
+def test_a_long_token_of_the_ranks_kind_is_linear_to_split() -> None:
+    tokens = {97: b"a", 98: b"b", 300: b"ab" * 500_000, 301: b"a" + b"ba" * 499_999, 302: b"ab"}
+    table = MergeTable(TokenTable(tokens), None)
+    assert table.get(301, 98) == (2, 300)
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize(
+    ("merges", "message"),
+    [([(97, 5)], r"merge 0 \(97, 5\): no token has the id 5"), ([(97, 97)], r"merge 0 .* gives b'aa', which is no")],
+)
+def test_damaged_lists(merges: list[tuple[int, int]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MergeTable(TokenTable({97: b"a"}), merges)
