@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import patterns
-from ..bytelevel import decode_token, encode_token
+from ..bytelevel import decode_token, decode_tokens, encode_token
 from ..errors import FormatError
 from ..vocab import Vocab, place_specials
 from .files import Source, decode_utf8, parse_json, read_file, show
-from .spelling import check_ids, merge_pairs, same_id
+from .spelling import check_ids, merge_pairs
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
 
@@ -73,17 +73,18 @@ def from_json(
         raise FormatError(f"{name}: no tokens")
     if special_tokens is None:
         special_tokens = [END_OF_TEXT] if END_OF_TEXT in ids else []
-    tokens: dict[int, bytes] = {}
-    for spelled, token_id in ids.items():
+    # older writers put special tokens into vocab.json as they are, not in printable form
+    literals = set(special_tokens)
+    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in literals}
+    try:
+        tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
+    except ValueError as bad:
+        raise FormatError(f"{name}: {bad}") from None
+    for spelled in ids.keys() - printable.keys():
         try:
-            tokens[token_id] = decode_token(spelled)
-        except ValueError as bad:
-            # older writers put special tokens into vocab.json as they are, not in printable form
-            if spelled not in special_tokens:
-                raise FormatError(f"{name}: {bad}") from None
-            tokens[token_id] = spelled.encode("utf-8", "surrogatepass")
-    if len(tokens) != len(ids):
-        raise FormatError(f"{name}: {same_id(ids)}")
+            tokens[ids[spelled]] = decode_token(spelled)
+        except ValueError:
+            tokens[ids[spelled]] = spelled.encode("utf-8", "surrogatepass")
     merges = _read_merges(merges_filepath, ids)
     try:
         specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})

@@ -11,7 +11,7 @@ from typing import Any
 
 import regex
 
-from ..bytelevel import decode_token, encode_token
+from ..bytelevel import decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
 from ..unidata import unicode_version
 from ..vocab import Vocab
@@ -29,7 +29,7 @@ def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
     special_bytes = {literal.encode("utf-8") for literal in vocab.special_tokens}
     by_id = sorted(vocab.tokens.items())
-    spelled = {token_id: encode_token(token) for token_id, token in by_id}
+    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     head = {
         "format": "bpetite",
         "version": VERSION,
@@ -91,7 +91,7 @@ def from_json(content: Any, name: str) -> Vocab:
     ids = check_ids(content["tokens"], name, "tokens")
     specials = check_ids(content["special_tokens"], name, "special_tokens")
     try:
-        tokens = {token_id: decode_token(spelled) for spelled, token_id in ids.items()}
+        tokens = dict(zip(ids.values(), decode_tokens(ids), strict=True))
     except ValueError as bad:
         raise FormatError(f"{name}: tokens: {bad}") from None
     if len(tokens) != len(ids):
