@@ -17,7 +17,7 @@ from typing import Any
 from . import patterns
 from .patterns import Pattern
 
-__all__ = ["MAX_ID", "NORMALIZATIONS", "Vocab"]
+__all__ = ["MAX_ID", "NORMALIZATIONS", "Vocab", "place_specials"]
 
 MAX_ID = 2**32 - 1
 NORMALIZATIONS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -98,7 +98,7 @@ class Vocab:
                     raise ValueError(f"merge {rank} {tuple(merge)!r}: {missing!r} is not in the vocabulary") from None
                 except (TypeError, ValueError):
                     raise ValueError(f"merge {rank} must be a pair of bytes, not {merge!r}") from None
-        specials = _place_specials(special_tokens, tokens, id_of)
+        specials = place_specials(special_tokens, tokens, id_of)
         return cls(tokens, None if pairs is None else tuple(pairs), specials, **settings)
 
     @cached_property
@@ -195,10 +195,10 @@ def _show_pair(pair: tuple[int, int], tokens: dict[int, bytes]) -> str:
     return repr((tokens.get(pair[0]), tokens.get(pair[1])))
 
 
-def _place_specials(
+def place_specials(
     special_tokens: Sequence[str] | Mapping[str, int] | None, tokens: dict[int, bytes], id_of: dict[bytes, int]
 ) -> dict[str, int]:
-    """literal -> id; puts literals that are no tokens yet into ``tokens``."""
+    """literal -> id; puts literals that are no tokens yet into ``tokens`` and ``id_of``."""
     if special_tokens is None:
         return {}
     if isinstance(special_tokens, str | bytes):

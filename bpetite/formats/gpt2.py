@@ -1,0 +1,134 @@
+"""GPT-2's pair of files, as published with the model and written by many trainers since.
+
+``vocab.json`` is a JSON object: token in printable form -> id. ``merges.txt`` has a merge a line, its two tokens in
+printable form with a space between, in rank order, after an optional first line ``#version: 0.2``.
+
+The pair has no place for the split pattern and says nothing about special tokens; it stands for GPT-2's pattern, and
+for ``<|endoftext|>`` as the only special token. Special tokens other than that go into ``added_tokens.json`` beside
+it, the name under which ``transformers`` kept them: literal -> id.
+"""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import patterns
+from ..bytelevel import decode_token, decode_tokens, encode_token
+from ..errors import FormatError
+from ..vocab import Vocab, place_specials
+from .files import Source, decode_utf8, parse_json, read_file, show
+from .spelling import check_ids, merge_pairs
+
+__all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
+
+VOCAB, MERGES, ADDED = "vocab.json", "merges.txt", "added_tokens.json"
+END_OF_TEXT = "<|endoftext|>"
+
+
+def load(
+    vocab_filepath: Source,
+    merges_filepath: Source,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+) -> Vocab:
+    """The vocabulary in a pair of files.
+
+    Args:
+        vocab_filepath: vocab.json.
+        merges_filepath: merges.txt.
+        special_tokens: Literals, or literal -> id. None means ``<|endoftext|>`` if the vocabulary has it, as in
+            GPT-2; an empty list means none.
+
+    Raises:
+        FormatError: A file is damaged; names file and place.
+        OSError: A file cannot be read.
+    """
+    content = parse_json(read_file(vocab_filepath), str(vocab_filepath))
+    return from_json(content, str(vocab_filepath), merges_filepath, special_tokens)
+
+
+def load_directory(folder: Source) -> Vocab:
+    """The vocabulary in a directory with vocab.json, merges.txt and perhaps added_tokens.json."""
+    folder = Path(folder)
+    added = folder / ADDED
+    specials = None
+    if added.exists():
+        specials = check_ids(parse_json(read_file(added), str(added)), str(added), "the file")
+    return load(folder / VOCAB, folder / MERGES, specials)
+
+
+def recognizes(content: Any) -> bool:
+    """Whether a JSON value looks like vocab.json: an object of integers."""
+    return isinstance(content, dict) and bool(content) and all(type(value) is int for value in content.values())
+
+
+def from_json(
+    content: Any, name: str, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None = None
+) -> Vocab:
+    """As :func:`load`, from a vocab.json that is parsed already."""
+    ids = check_ids(content, name, "the file")
+    if not ids:
+        raise FormatError(f"{name}: no tokens")
+    if special_tokens is None:
+        special_tokens = [END_OF_TEXT] if END_OF_TEXT in ids else []
+    # older writers put special tokens into vocab.json as they are, not in printable form
+    literals = set(special_tokens)
+    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in literals}
+    try:
+        tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
+    except ValueError as bad:
+        raise FormatError(f"{name}: {bad}") from None
+    for spelled in ids.keys() - printable.keys():
+        try:
+            tokens[ids[spelled]] = decode_token(spelled)
+        except ValueError:
+            tokens[ids[spelled]] = spelled.encode("utf-8", "surrogatepass")
+    merges = _read_merges(merges_filepath, ids)
+    try:
+        specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})
+        return Vocab(tokens, merges, specials)
+    except ValueError as bad:
+        raise FormatError(f"{name} with {merges_filepath}: {bad}") from None
+
+
+def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:
+    name = os.fspath(path)
+    lines = decode_utf8(read_file(path), str(name)).replace("\r\n", "\n").split("\n")
+    first = 1 if lines[0].startswith("#version") else 0
+    if lines[-1]:
+        raise FormatError(
+            f"{name}: line {len(lines)} {show(lines[-1])} does not end in a newline: the file may be cut short "
+            "(if it is whole, add the newline)"
+        )
+    return merge_pairs(lines[first:-1], ids, str(name), lambda rank: f"line {rank + first + 1}")
+
+
+def dump(vocab: Vocab) -> dict[str, bytes]:
+    """File name -> content, for a directory.
+
+    Raises:
+        FormatError: The pair of files cannot hold this vocabulary; the message says what.
+    """
+    if vocab.merges is None:
+        raise FormatError("vocab.json and merges.txt hold a merge list, and this vocabulary is of the ranks kind")
+    for what, found, held in (
+        ("the split pattern", vocab.pattern, patterns.GPT2),
+        ("normalization", vocab.normalization, None),
+        ("ignore_merges", vocab.ignore_merges, False),
+        ("errors", vocab.errors, "strict"),
+    ):
+        if found != held:
+            raise FormatError(f"vocab.json and merges.txt cannot hold {what} {found!r}, only {held!r}")
+    spelled = {token_id: encode_token(token) for token_id, token in sorted(vocab.tokens.items())}
+    merges = "".join([f"{spelled[left]} {spelled[right]}\n" for left, right in vocab.merges])
+    files = {
+        VOCAB: json.dumps({token: token_id for token_id, token in spelled.items()}, ensure_ascii=False).encode("utf-8"),
+        MERGES: f"#version: 0.2\n{merges}".encode(),
+    }
+    implied = {END_OF_TEXT} if END_OF_TEXT in spelled.values() else set()
+    if set(vocab.special_tokens) != implied:
+        by_id = dict(sorted(vocab.special_tokens.items(), key=lambda item: item[1]))
+        files[ADDED] = json.dumps(by_id, ensure_ascii=False).encode("utf-8")
+    return files

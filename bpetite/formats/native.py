@@ -1,0 +1,125 @@
+"""bpetite's own format: one JSON file that holds everything a tokenizer is and can be read by eye.
+
+Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one a line; a merge is its two tokens with a
+space between. The versions of ``regex`` and Unicode that were installed when the file was written stand in it for
+people; loading does not depend on them.
+"""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import regex
+
+from ..bytelevel import decode_tokens, encode_token, encode_tokens
+from ..errors import FormatError
+from ..unidata import unicode_version
+from ..vocab import Vocab
+from .files import Source, expect_keys, parse_json, read_file, show
+from .spelling import check_ids, merge_pairs, same_id
+
+__all__ = ["dump", "from_json", "load", "recognizes"]
+
+VERSION = 1
+KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
+CONTENT = ("special_tokens", "tokens")
+
+
+def dump(vocab: Vocab) -> bytes:
+    """The file of a vocabulary; the same bytes for equal vocabularies."""
+    special_bytes = {literal.encode("utf-8") for literal in vocab.special_tokens}
+    by_id = sorted(vocab.tokens.items())
+    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
+    head = {
+        "format": "bpetite",
+        "version": VERSION,
+        "kind": vocab.kind,
+        "pattern": vocab.pattern,
+        "normalization": vocab.normalization,
+        "ignore_merges": vocab.ignore_merges,
+        "errors": vocab.errors,
+        "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
+        "special_tokens": dict(sorted(vocab.special_tokens.items(), key=lambda item: item[1])),
+    }
+    parts = [f" {_text(key)}: {_text(value)}" for key, value in head.items()]
+    ordinary = {spelled[token_id]: token_id for token_id, token in by_id if token not in special_bytes}
+    parts.append(' "tokens": ' + _lines(ordinary))
+    if vocab.merges is not None:
+        parts.append(' "merges": ' + _lines([f"{spelled[left]} {spelled[right]}" for left, right in vocab.merges]))
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode("utf-8")
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _lines(value: dict[str, int] | list[str]) -> str:
+    """JSON with an item a line."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",\n  ", ": "))
+    return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
+
+
+def load(path: Source) -> Vocab:
+    """The vocabulary in a file.
+
+    Raises:
+        FormatError: The file is damaged, or of a version this release does not know; names file and place.
+        OSError: The file cannot be read.
+    """
+    return from_json(parse_json(read_file(path), str(path)), str(path))
+
+
+def recognizes(content: Any) -> bool:
+    """Whether a JSON value claims to be of this format."""
+    return isinstance(content, dict) and content.get("format") == "bpetite"
+
+
+def from_json(content: Any, name: str) -> Vocab:
+    """The vocabulary in the parsed file; ``name`` is for error messages."""
+    if not recognizes(content):
+        raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
+    if type(content.get("version")) is not int or content["version"] != VERSION:
+        raise FormatError(f"{name}: version {show(content.get('version'))}, but this release reads version {VERSION}")
+    expect_keys(content, name, "the file", (*KEYS, *CONTENT), ("merges",))
+    expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
+    ranks = content["kind"] == "ranks"
+    if not ranks and content["kind"] != "merges":
+        raise FormatError(f"{name}: kind {show(content['kind'])} is neither 'merges' nor 'ranks'")
+    if ranks == ("merges" in content):
+        raise FormatError(f"{name}: kind {content['kind']!r} {'with' if ranks else 'without'} \"merges\"")
+
+    ids = check_ids(content["tokens"], name, "tokens")
+    specials = check_ids(content["special_tokens"], name, "special_tokens")
+    try:
+        tokens = dict(zip(ids.values(), decode_tokens(ids), strict=True))
+    except ValueError as bad:
+        raise FormatError(f"{name}: tokens: {bad}") from None
+    if len(tokens) != len(ids):
+        raise FormatError(f"{name}: tokens: {same_id(ids)}")
+    for literal, token_id in specials.items():
+        try:
+            spelled = encode_token(literal)
+        except UnicodeEncodeError:
+            raise FormatError(f"{name}: special token {literal!r} holds a lone surrogate") from None
+        if token_id in tokens:
+            raise FormatError(f"{name}: special_tokens: id {token_id} of {literal!r} belongs to {tokens[token_id]!r}")
+        if spelled in ids:
+            raise FormatError(f"{name}: special_tokens: {literal!r} has id {token_id}, as a token {ids[spelled]}")
+        tokens[token_id] = literal.encode("utf-8")
+        ids[spelled] = token_id
+
+    pattern = content["pattern"]
+    try:
+        return Vocab(
+            tokens,
+            None if ranks else merge_pairs(content["merges"], ids, name),
+            specials,
+            pattern=tuple(pattern) if isinstance(pattern, list) else pattern,
+            normalization=content["normalization"],
+            ignore_merges=content["ignore_merges"],
+            errors=content["errors"],
+        )
+    except FormatError:
+        raise
+    except (ValueError, TypeError) as bad:
+        raise FormatError(f"{name}: {bad}") from None

@@ -1,0 +1,126 @@
+"""From ranks to a merge list and back, where both give the same ids for every text, and an error where they do not.
+
+Under a merge list only the listed pair makes a token; under ranks any two neighbours that join to a token do, and a
+pre-token that is a token is taken whole. What decides is each token alone. Encode its bytes by ranks, without taking
+it whole: the last step joins two parts, or the token is never reached.
+
+- In a longer text the same two parts, and no others, stand side by side when the rank of the token is due: nothing
+  has been joined across its two ends until then, so what lies between them went its way as it does alone.
+- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text, if the parts
+  of a token always have lower ids than the token (bytes apart): ranks then rise as joining goes on, as places in a
+  merge list do.
+- A token that is never reached needs ``ignore_merges``, which finds it where it is a whole pre-token.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+from ..vocab import MAX_ID, Vocab
+
+__all__ = ["to_merges", "to_ranks"]
+
+_NO_RANK = MAX_ID + 1
+
+
+def to_merges(vocab: Vocab) -> Vocab:
+    """The vocabulary with a merge list that gives the same ids as its ranks; a vocabulary that has one is returned.
+
+    ``ignore_merges`` is set if some token is reached by no merge.
+
+    Raises:
+        ValueError: No merge list gives the same ids; names the first token that stands in the way.
+
+    >>> ranks = Vocab({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"abc"}, None, {}, pattern=None)
+    >>> to_merges(ranks).merges
+    ((0, 1), (3, 2))
+    """
+    if vocab.merges is not None:
+        return vocab
+    ranks = _ranks(vocab)
+    merges: list[tuple[int, int]] = []
+    unreached = False
+    for token, token_id in sorted(ranks.items(), key=lambda item: item[1]):
+        if len(token) == 1:
+            continue
+        parts = _last_step(token, ranks)
+        if parts is None:
+            unreached = True
+            continue
+        for part in parts:
+            if part not in ranks:
+                raise ValueError(
+                    f"token {token_id} {token!r} cannot have a merge: it is joined from {parts}, "
+                    f"and {part!r} is no token"
+                )
+            if len(part) > 1 and ranks[part] > token_id:
+                raise ValueError(
+                    f"token {token_id} {token!r} cannot have a place in a merge list: it is joined from {parts}, "
+                    f"and its part {part!r} has the higher id {ranks[part]}"
+                )
+        merges.append((ranks[parts[0]], ranks[parts[1]]))
+    return replace(vocab, merges=tuple(merges), ignore_merges=unreached)
+
+
+def to_ranks(vocab: Vocab) -> Vocab:
+    """The vocabulary of the ranks kind that gives the same ids as the merge list; one of that kind is returned.
+
+    Raises:
+        ValueError: Ranks would give other ids for some text, or could; names the first token that stands in the way.
+
+    >>> vocab = Vocab.build({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")], pattern=None)
+    >>> to_ranks(vocab)
+    Traceback (most recent call last):
+    ValueError: not the ids of the merge list: merge 0 joins b'b' and b'c', and by ranks b'a' and b'b' are joined next
+    """
+    if vocab.merges is None:
+        return vocab
+    ranks = replace(vocab, merges=None, ignore_merges=False)
+    try:
+        back = to_merges(ranks)
+    except ValueError as bad:
+        raise ValueError(f"not the ids of the merge list: {bad}") from None
+    assert back.merges is not None  # narrowed for the type checker
+    tokens = vocab.tokens
+    for place in range(max(len(vocab.merges), len(back.merges))):
+        listed, ranked = vocab.merges[place : place + 1], back.merges[place : place + 1]
+        if listed != ranked:
+            raise ValueError(
+                f"not the ids of the merge list: merge {place} "
+                f"{_gives(vocab, listed)}, and by ranks {_gives(back, ranked, 'next')}"
+            )
+    if back.ignore_merges and not vocab.ignore_merges:
+        merged = {tokens[left] + tokens[right] for left, right in back.merges}
+        token = next(token for token in _ranks(vocab) if len(token) > 1 and token not in merged)
+        raise ValueError(
+            f"not the ids of the merge list: token {vocab.id_of[token]} {token!r} is reached by no "
+            "merge, and by ranks a pre-token that equals it is taken whole"
+        )
+    return ranks
+
+
+def _ranks(vocab: Vocab) -> dict[bytes, int]:
+    """bytes -> id of the tokens that merging can give, so not of special tokens."""
+    special = set(vocab.special_tokens.values())
+    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in special}
+
+
+def _last_step(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
+    """The two parts that are joined last when the bytes of a token are encoded by ranks; None if it is not reached."""
+    parts = [token[at : at + 1] for at in range(len(token))]
+    while len(parts) > 2:
+        joined = [ranks.get(left + right, _NO_RANK) for left, right in pairwise(parts)]
+        lowest = min(joined)
+        if lowest == _NO_RANK:
+            return None
+        at = joined.index(lowest)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts[0], parts[1]
+
+
+def _gives(vocab: Vocab, merge: tuple[tuple[int, int], ...], verb: str = "") -> str:
+    if not merge:
+        return "is missing" if not verb else "there is no further one"
+    left, right = vocab.tokens[merge[0][0]], vocab.tokens[merge[0][1]]
+    return f"joins {left!r} and {right!r}" if not verb else f"{left!r} and {right!r} are joined next"

@@ -1,0 +1,139 @@
+"""tiktoken's file of ranks: a token a line, as base64, a space, and its rank, which is its id.
+
+The file holds no split pattern and no special tokens; who reads it has to know them. A vocabulary read from it is of
+the ranks kind.
+
+Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/tiktoken/load.py
+"""
+from __future__ import annotations
+
+import os
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+
+from ..errors import FormatError
+from ..patterns import Pattern
+from ..vocab import MAX_ID, Vocab, place_specials
+from .files import Source, read_file
+
+__all__ = ["dump", "from_bytes", "load", "recognizes"]
+
+
+def load(path: Source, *, pattern: Pattern, special_tokens: Sequence[str] | Mapping[str, int] | None = None) -> Vocab:
+    """The vocabulary in a file.
+
+    Args:
+        path: The file.
+        pattern: The split pattern.
+        special_tokens: Literals, or literal -> id.
+
+    Raises:
+        FormatError: The file is damaged; names file and line.
+        OSError: The file cannot be read.
+    """
+    return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens)
+
+
+def recognizes(data: bytes) -> bool:
+    """Whether the first line of a file looks like base64 and a rank."""
+    line = data.partition(b"\n")[0].split()
+    return len(line) == 2 and line[1].isdigit() and _token(line[0]) is not None
+
+
+def from_bytes(
+    data: bytes,
+    name: str,
+    *,
+    pattern: Pattern,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+) -> Vocab:
+    """As :func:`load`, from the file's bytes."""
+    if not data.endswith(b"\n"):
+        raise FormatError(
+            f"{name}: the last line does not end in a newline: the file may be cut short "
+            "(if it is whole, add the newline)"
+        )
+    tokens = parse(data, name)
+    try:
+        specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
+        return Vocab(tokens, None, specials, pattern=pattern)
+    except ValueError as bad:
+        raise FormatError(f"{name}: {bad}") from None
+
+
+def parse(data: bytes, name: str) -> dict[int, bytes]:
+    """rank -> token bytes; no rank and no token twice."""
+    lines = [line for line in data.splitlines() if line]
+    fields = data.split()
+    if set(map(bytes.count, lines, repeat(b" "))) == {1} and len(fields) == 2 * len(lines):
+        spelled, digits = fields[::2], fields[1::2]
+        try:
+            found = list(map(a2b_base64, spelled))
+        except Base64Error:
+            found = []
+        # writing base64 again is the one check that finds every way in which reading it is lenient
+        if b"".join(digits).isdigit() and list(map(b2a_base64, found)) == [text + b"\n" for text in spelled]:
+            tokens = dict(zip(map(int, digits), found, strict=True)) if max(map(len, digits)) <= 10 else {}
+            if len(tokens) == len(lines) == len(set(found)) and max(tokens) <= MAX_ID and b"" not in found:
+                return tokens
+    raise FormatError(f"{name}: {_first_fault(data)}")
+
+
+def _token(base64: bytes) -> bytes | None:
+    """The bytes behind base64 in its one canonical form; None if it is not."""
+    try:
+        token = a2b_base64(base64)
+    except Base64Error:
+        return None
+    return token if token and b2a_base64(token, newline=False) == base64 else None
+
+
+def _first_fault(data: bytes) -> str:
+    """What is wrong in the first line that is wrong."""
+    rank_at: dict[int, int] = {}
+    token_at: dict[bytes, int] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line:
+            continue
+        where = f"line {number} {line[:60]!r}"
+        fields = line.split(b" ")
+        if len(fields) != 2 or fields != line.split():
+            return f"{where} is not a base64 token, a space and a rank"
+        token = _token(fields[0])
+        if token is None:
+            return f"{where}: {fields[0][:40]!r} is not base64"
+        if not fields[1].isdigit():
+            return f"{where}: {fields[1][:40]!r} is not a rank"
+        if len(fields[1]) > 10 or int(fields[1]) > MAX_ID:
+            return f"{where}: the rank is outside 0..{MAX_ID}"
+        if rank_at.setdefault(int(fields[1]), number) != number:
+            return f"{where}: line {rank_at[int(fields[1])]} has the rank {int(fields[1])} already"
+        if token_at.setdefault(token, number) != number:
+            return f"{where}: line {token_at[token]} has the token {token!r} already"
+    return "no line with a token"
+
+
+def dump(vocab: Vocab) -> bytes:
+    """The file of a vocabulary of the ranks kind, without its special tokens, which the format has no place for.
+
+    Raises:
+        FormatError: The vocabulary has a merge list; see :func:`bpetite.formats.ranks.to_ranks`.
+        FormatError: The vocabulary has settings that nobody who reads the file would know of.
+    """
+    if vocab.merges is not None:
+        raise FormatError(
+            "a .tiktoken file holds ranks, and this vocabulary has a merge list: convert it with to_ranks() first, "
+            "which tells whether the ids stay the same"
+        )
+    if vocab.normalization is not None:
+        raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
+    special = set(vocab.special_tokens.values())
+    return b"".join(
+        [
+            b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
+            for token_id, token in sorted(vocab.tokens.items())
+            if token_id not in special
+        ]
+    )

@@ -1,0 +1,47 @@
+"""GPT-2's printable form of bytes."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import bytelevel
+
+
+def test_the_published_example() -> None:
+    assert bytelevel.encode_token(" нужно") == "ĠÐ½ÑĥÐ¶Ð½Ð¾"
+    assert bytelevel.decode_token("ĠÐ½ÑĥÐ¶Ð½Ð¾") == " нужно".encode()
+
+
+def test_the_table_is_a_bijection_of_printable_characters() -> None:
+    assert len(bytelevel.ALPHABET) == len(set(bytelevel.ALPHABET)) == 256
+    assert all(character.isprintable() and not character.isspace() for character in bytelevel.ALPHABET)
+    assert [bytelevel.decode_token(character) for character in bytelevel.ALPHABET] == [bytes([b]) for b in range(256)]
+
+
+@given(st.binary())
+def test_bytes_come_back(token: bytes) -> None:
+    assert bytelevel.decode_token(bytelevel.encode_token(token)) == token
+
+
+@given(st.text())
+def test_text_is_its_utf8(token: str) -> None:
+    assert bytelevel.encode_token(token) == bytelevel.encode_token(token.encode())
+
+
+@pytest.mark.parametrize(
+    ("printable", "place"),
+    [(" ", "' ' (U+0020) at 0"), ("a\n", r"'\n' (U+000A) at 1"), ("Ġ\xad", r"(U+00AD) at 1"),
+     ("aĠ界", "(U+754C) at 2")],
+)
+def test_a_character_that_stands_for_nothing_is_named(printable: str, place: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        bytelevel.decode_token(printable)
+    assert place in str(caught.value)
+
+
+def test_other_types_are_refused() -> None:
+    with pytest.raises(TypeError, match="int"):
+        bytelevel.encode_token(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="bytes"):
+        bytelevel.decode_token(b"a")  # type: ignore[arg-type]
+    with pytest.raises(UnicodeEncodeError):
+        bytelevel.encode_token("\ud800")

@@ -1,0 +1,228 @@
+"""Finding the format, saving so that nothing half-written remains, damaged files of every kind."""
+import base64
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bpetite import formats
+from bpetite.errors import FormatError
+from bpetite.vocab import Vocab
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+MERGES = [(b"t", b"h"), (b" ", b"c"), (b"\xc3", b"\xa9"), (b"th", b"e")]
+SMALL = Vocab.build(
+    BYTES | {256: b"th", 257: b" c", 258: b"\xc3\xa9", 259: b"the"}, MERGES, {"<|endoftext|>": 300, "<｜世界｜>": 260}
+)
+PLAIN = Vocab.build(BYTES | {256: b"th", 257: b" c", 258: b"\xc3\xa9", 259: b"the"}, MERGES)
+RANKS = Vocab(PLAIN.tokens, None, {}, pattern=PLAIN.pattern)
+
+
+def listing(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("format", ["native", "gpt2"])
+def test_save_and_load_give_an_equal_vocabulary(tmp_path: Path, format: str) -> None:
+    formats.save(SMALL, tmp_path / "tok", format=format)
+    for loaded in (formats.load(tmp_path / "tok"), formats.load(tmp_path / "tok", format=format)):
+        assert loaded == SMALL
+        assert loaded.fingerprint == SMALL.fingerprint
+
+
+def test_the_name_decides_where_no_format_is_given(tmp_path: Path) -> None:
+    formats.save(RANKS, tmp_path / "small.tiktoken")
+    assert (tmp_path / "small.tiktoken").read_bytes().startswith(base64.b64encode(b"\0") + b" 0\n")
+    formats.save(SMALL, tmp_path / "small")
+    assert json.loads((tmp_path / "small").read_bytes())["format"] == "bpetite"
+
+
+def test_vocab_json_is_found_by_its_content(tmp_path: Path) -> None:
+    formats.save(PLAIN, tmp_path / "pair", format="gpt2")
+    assert listing(tmp_path / "pair") == ["merges.txt", "vocab.json"]
+    assert formats.load(tmp_path / "pair" / "vocab.json") == PLAIN
+
+
+def test_a_tiktoken_file_asks_for_its_pattern(tmp_path: Path) -> None:
+    formats.save(RANKS, tmp_path / "small.tiktoken")
+    with pytest.raises(FormatError, match="pattern"):
+        formats.load(tmp_path / "small.tiktoken")
+
+
+def test_an_unknown_format_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'sentencepiece'"):
+        formats.save(SMALL, tmp_path / "tok", format="sentencepiece")
+    with pytest.raises(ValueError, match="'sentencepiece'"):
+        formats.load(tmp_path / "tok", format="sentencepiece")
+
+
+@pytest.mark.parametrize("format", ["native", "tiktoken", "gpt2"])
+def test_saving_refuses_to_overwrite_unless_told(tmp_path: Path, format: str) -> None:
+    vocab = RANKS if format == "tiktoken" else SMALL
+    place = tmp_path / "tok"
+    formats.save(vocab, place, format=format)
+    before = {path.name: path.read_bytes() for path in ([*place.iterdir()] if place.is_dir() else [place])}
+    with pytest.raises(FileExistsError):
+        formats.save(vocab, place, format=format)
+    formats.save(vocab, place, format=format, overwrite=True)
+    after = {path.name: path.read_bytes() for path in ([*place.iterdir()] if place.is_dir() else [place])}
+    assert before == after
+    assert listing(tmp_path) == ["tok"]
+
+
+def test_files_are_readable_by_the_group_as_the_umask_says(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        formats.save(SMALL, tmp_path / "tok.json")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "tok.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    formats.save(PLAIN, tmp_path / "real.json")
+    (tmp_path / "link.json").symlink_to("real.json")
+    formats.save(SMALL, tmp_path / "link.json", overwrite=True)
+    assert (tmp_path / "link.json").is_symlink()
+    assert formats.load(tmp_path / "real.json") == SMALL
+
+
+@pytest.mark.parametrize("failing", ["fsync", "rename"])
+@pytest.mark.parametrize("format", ["native", "gpt2"])
+@pytest.mark.parametrize("existing", [False, True])
+def test_nothing_half_written_remains_after_a_failed_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, format: str, existing: bool
+) -> None:
+    place = tmp_path / "tok"
+    if existing:
+        formats.save(PLAIN, place, format=format)
+
+    def fail(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        if failing == "fsync":
+            broken.setattr(os, "fsync", fail)
+        else:
+            broken.setattr(os, "link", fail)
+            broken.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="No space left"):
+            formats.save(SMALL, place, format=format, overwrite=existing)
+    if existing:
+        assert formats.load(place) == PLAIN
+    assert listing(tmp_path) == (["tok"] if existing else [])
+
+
+def test_saving_onto_a_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        formats.save(SMALL, tmp_path, overwrite=True)
+    assert listing(tmp_path) == []
+
+
+def test_the_packaged_name_does_not_hide_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        formats.load(tmp_path / "absent.json")
+
+
+# Damaged files
+
+
+def native_text() -> str:
+    return formats.native.dump(SMALL).decode()
+
+
+Damage = Callable[[str], str]
+
+DAMAGED: dict[str, tuple[Damage, str]] = {
+    "cut short": (lambda text: text[: len(text) // 2], r"not JSON at line \d+, column \d+"),
+    "cut by one byte": (lambda text: text[:-3], "not JSON at line"),
+    "something behind it": (lambda text: text + "{}", "not JSON at line"),
+    "another version": (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
+    "a version that is no integer": (lambda text: text.replace('"version": 1', '"version": true'), "version True"),
+    "another kind": (lambda text: text.replace('"kind": "merges"', '"kind": "wordpiece"'), "kind 'wordpiece'"),
+    "ranks with merges": (lambda text: text.replace('"kind": "merges"', '"kind": "ranks"'), "kind 'ranks' with"),
+    "an unknown key": (lambda text: text.replace('"errors"', '"surprise": 1, "errors"'), "unknown key 'surprise'"),
+    "a missing key": (lambda text: text.replace('"errors": "strict",', ""), "no 'errors'"),
+    "a key twice": (lambda text: text.replace('"errors"', '"kind": "merges", "errors"'), "'kind' occurs twice"),
+    "a token twice": (lambda text: text.replace('"th": 256', '"th": 256, "th": 999'), "'th' occurs twice"),
+    "an id twice": (lambda text: text.replace('"th": 256', '"th": 257'), "'th' and 'Ġc' have the same id 257"),
+    "an id below 0": (lambda text: text.replace('"the": 259', '"the": -1'), "id -1 is outside"),
+    "an id above 2^32-1": (lambda text: text.replace('"the": 259', '"the": 4294967296'), "id 4294967296 is outside"),
+    "an id of 5000 digits": (lambda text: text.replace('"the": 259', '"the": ' + "9" * 5000), "digit|outside"),
+    "an id that is no integer": (lambda text: text.replace('"the": 259', '"the": 259.0'), "'the' must be an integer"),
+    "NaN": (lambda text: text.replace('"the": 259', '"the": NaN'), "NaN"),
+    "a byte out of range": (lambda text: text.replace('"the": 259', '"the界": 259'), "U\\+754C.* at 3 stands for no"),
+    "a token that was not encoded": (lambda text: text.replace('"the": 259', '"the ": 259'), "U\\+0020.* at 3"),
+    "an empty token": (lambda text: text.replace('"the": 259', '"": 259'), "token 259 is empty"),
+    "a merge of an unknown token": (lambda text: text.replace('"th e"', '"xh e"'), "merge 3 'xh e': 'xh' is not in"),
+    "a merge that gives no token": (lambda text: text.replace('"th e"', '"th a"'), "merge 3 .*b'tha'"),
+    "a merge of three": (lambda text: text.replace('"th e"', '"t h e"'), "merge 3 must be two tokens"),
+    "a merge that is a number": (lambda text: text.replace('"th e"', "7"), "merge 3 must be two tokens"),
+    "a merge twice": (lambda text: text.replace('"th e"', '"t h"'), "merges 0 and 3 are the same pair"),
+    "merges that are no list": (lambda text: text.replace('"merges": [', '"merges": 1, "x": ['), "unknown key 'x'"),
+    "a special of a taken id": (lambda text: text.replace(": 260", ": 256"), "256.*b'th'"),
+    "a special that is a token": (lambda text: text.replace('"<｜世界｜>"', '"the"'), "'the' has id 260, as a tok"),
+    "a lone surrogate": (lambda text: text.replace('"<｜世界｜>"', r'"\ud800"'), "lone surrogate"),
+    "an unknown normalization": (
+        lambda text: text.replace('"normalization": null', '"normalization": "NFX"'),
+        "normalization 'NFX'",
+    ),
+    "an unknown error handler": (lambda text: text.replace('"strict"', '"lenient"'), "errors 'lenient'"),
+    "another format's claim": (lambda text: text.replace('"bpetite"', '"tokenpiece"'), "no tokenizer in any"),
+    "no object": (lambda text: "[1, 2]", "no tokenizer in any known format"),
+    "a bare number": (lambda text: "17", "no tokenizer in any known format"),
+    "nested deep": (lambda text: "[" * 1_000_000, "nested too deep"),
+    "nested deep in objects": (lambda text: '{"a":' * 1_000_000, "nested too deep"),
+    "no text at all": (lambda text: "\0" * 100, "no tokenizer in any known format"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_native_file_is_refused_by_name_and_place(tmp_path: Path, damage: str) -> None:
+    spoil, message = DAMAGED[damage]
+    text = native_text()
+    assert spoil(text) != text
+    place = tmp_path / "tok.json"
+    place.write_text(spoil(text), encoding="utf-8")
+    with pytest.raises(FormatError, match=message) as caught:
+        formats.load(place)
+    assert str(place) in str(caught.value)
+
+
+def test_every_cut_of_a_native_file_is_refused(tmp_path: Path) -> None:
+    data = formats.native.dump(SMALL)
+    place = tmp_path / "tok.json"
+    for length in [*range(0, len(data) - 1, 97), len(data) - 2]:
+        place.write_bytes(data[:length])
+        with pytest.raises(FormatError):
+            formats.load(place)
+
+
+@pytest.mark.parametrize("format", [None, "native", "gpt2", "tiktoken"])
+def test_an_empty_file_is_refused(tmp_path: Path, format: str | None) -> None:
+    place = tmp_path / "tok.json"
+    place.touch()
+    with pytest.raises(FormatError, match=r"tok\.json: the file is empty \(0 bytes\)"):
+        formats.load(place, format=format)
+
+
+@pytest.mark.parametrize("format", [None, "native", "gpt2", "tiktoken"])
+def test_a_directory_with_no_tokenizer_is_refused(tmp_path: Path, format: str | None) -> None:
+    (tmp_path / "config.json").touch()
+    with pytest.raises(FormatError, match=r"it holds config\.json"):
+        formats.load(tmp_path, format=format)
+
+
+def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    place = tmp_path / "tok.json"
+    place.write_bytes(formats.native.dump(SMALL).replace(b'"the"', b'"\xff"'))
+    with pytest.raises(FormatError, match=r"tok\.json: byte \d+ \(0xff\) is not UTF-8"):
+        formats.load(place)
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+    place = tmp_path / "tok.json"
+    place.write_bytes(b"\xef\xbb\xbf" + formats.native.dump(SMALL))
+    assert formats.load(place) == SMALL

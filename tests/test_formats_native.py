@@ -1,0 +1,73 @@
+"""bpetite's own format."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.formats import native
+from bpetite.formats.files import parse_json
+from bpetite.vocab import Vocab
+
+
+def loads(data: bytes) -> Vocab:
+    return native.from_json(parse_json(data, "memory"), "memory")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"pattern": None},
+        {"pattern": (r"\d{1,3}", r"\s+|\S+")},
+        {"pattern": 'quotes " and \\ and é\n'},
+        {"normalization": "NFC"},
+        {"ignore_merges": True},
+        {"errors": "replace"},
+    ],
+)
+def test_every_setting_comes_back(settings: dict[str, object]) -> None:
+    vocab = Vocab.build({7: b"a", 2**32 - 1: b"b", 0: b"ab"}, [(b"a", b"b")], {"ab": 0, "<x y>": 9}, **settings)
+    assert loads(native.dump(vocab)) == vocab
+
+
+literals = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.sets(st.binary(min_size=1, max_size=5)), st.sets(literals))
+def test_any_bytes_and_any_special_tokens_come_back(tokens: set[bytes], specials: set[str]) -> None:
+    vocab = Vocab.build(dict(enumerate(tokens)), None, sorted(specials))
+    assert loads(native.dump(vocab)) == vocab
+
+
+def test_the_file_is_for_reading() -> None:
+    vocab = Vocab.build({0: b"a", 1: b" ", 2: b" a"}, [(b" ", b"a")], ["<s>"], pattern=None)
+    lines = native.dump(vocab).decode().splitlines()
+    assert '  "Ġ": 1,' in lines
+    assert '  "Ġ a"' in lines
+    assert ' "special_tokens": {"<s>": 3},' in lines
+
+
+def test_it_names_the_versions_that_decide_the_split() -> None:
+    made_with = json.loads(native.dump(Vocab({0: b"a"}, (), {})))["made_with"]
+    assert made_with["regex"] == regex.__version__
+    assert float(made_with["unicode"]) >= 14
+
+
+def test_it_is_the_same_in_every_process_and_for_every_order() -> None:
+    one = Vocab({0: b"a", 1: b"b", 2: b"<s>", 3: b"<t>"}, (), {"<s>": 2, "<t>": 3})
+    other = Vocab({3: b"<t>", 1: b"b", 0: b"a", 2: b"<s>"}, (), {"<t>": 3, "<s>": 2})
+    assert one == other
+    assert native.dump(one) == native.dump(other)
+    code = (
+        "from bpetite.formats import native; from bpetite.vocab import Vocab; import sys;"
+        "tokens = {0: b'a', 1: b'b', 2: b'<s>', 3: b'<t>'};"
+        "sys.stdout.buffer.write(native.dump(Vocab(tokens, (), {'<s>': 2, '<t>': 3})))"
+    )
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
+        assert done.stdout == native.dump(one)

@@ -1,0 +1,153 @@
+"""Merge lists to ranks and back: allowed where the ids stay the same, held to the readable definition."""
+import doctest
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import reference
+from bpetite.formats import gpt2, ranks, tiktoken
+from bpetite.formats.ranks import to_merges, to_ranks
+from bpetite.vocab import Vocab
+
+LETTERS = {0: b"a", 1: b"b", 2: b"c", 3: b"d"}
+
+
+def encode(vocab: Vocab, text: str) -> list[int]:
+    special = set(vocab.special_tokens.values())
+    merges = None if vocab.merges is None else [(vocab.tokens[x], vocab.tokens[y]) for x, y in vocab.merges]
+    return reference.encode(
+        text,
+        {token_id: token for token_id, token in vocab.tokens.items() if token_id not in special},
+        merges,
+        special_tokens=vocab.special_tokens,
+        pattern=vocab.pattern,
+        ignore_merges=vocab.ignore_merges,
+    )
+
+
+@st.composite
+def merge_lists(draw: st.DrawFn) -> Vocab:
+    """Any merge list over a few letters, most of them never the work of a trainer."""
+    tokens = dict(LETTERS)
+    merges: list[tuple[int, int]] = []
+    for _ in range(draw(st.integers(0, 7))):
+        pair = (draw(st.sampled_from(sorted(tokens))), draw(st.sampled_from(sorted(tokens))))
+        joined = tokens[pair[0]] + tokens[pair[1]]
+        if pair not in merges and (joined not in tokens.values() or draw(st.booleans())):
+            merges.append(pair)
+            if joined not in tokens.values():
+                tokens[max(tokens) + draw(st.integers(1, 2))] = joined
+    if draw(st.booleans()):
+        merges = draw(st.permutations(merges))
+    vocab = Vocab(tokens, tuple(merges), {}, pattern=None, ignore_merges=draw(st.booleans()))
+    if draw(st.booleans()):
+        return vocab
+    ids = draw(st.permutations(sorted(tokens)))
+    moved = dict(zip(sorted(tokens), ids, strict=True))
+    moved_tokens = {moved[token_id]: token for token_id, token in tokens.items()}
+    return Vocab(moved_tokens, tuple((moved[x], moved[y]) for x, y in merges), {}, pattern=None)
+
+
+texts = st.lists(st.text("abcd", max_size=14), max_size=12)
+
+
+@settings(max_examples=600)
+@given(merge_lists(), texts)
+def test_where_a_merge_list_becomes_ranks_every_text_keeps_its_ids(vocab: Vocab, some: list[str]) -> None:
+    try:
+        converted = to_ranks(vocab)
+    except ValueError:
+        return
+    assert converted.kind == "ranks"
+    for text in [*some, *(token.decode() for token in vocab.tokens.values())]:
+        assert encode(converted, text) == encode(vocab, text)
+
+
+@settings(max_examples=600)
+@given(st.sets(st.text("abcd", min_size=2, max_size=5), max_size=9), st.randoms(), texts)
+def test_where_ranks_become_a_merge_list_every_text_keeps_its_ids(
+    words: set[str], order: random.Random, some: list[str]
+) -> None:
+    shuffled = sorted(words)
+    order.shuffle(shuffled)
+    vocab = Vocab(LETTERS | {9 + n: word.encode() for n, word in enumerate(shuffled)}, None, {}, pattern=None)
+    try:
+        converted = to_merges(vocab)
+    except ValueError:
+        return
+    for text in [*some, *shuffled]:
+        assert encode(converted, text) == encode(vocab, text)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text("abc d", max_size=20), max_size=5), st.integers(256, 280))
+def test_what_a_trainer_learns_becomes_ranks_and_comes_back(corpus: list[str], size: int) -> None:
+    tokens, merges = reference.train(corpus, size, pattern=r" ?\w+| +")
+    vocab = Vocab.build(tokens, merges, ["<s>"], pattern=r" ?\w+| +")
+    try:
+        converted = to_ranks(vocab)
+    except ValueError:
+        return
+    assert to_merges(converted) == vocab
+
+
+def test_gpt2_becomes_ranks(shared: Callable[[str], Path]) -> None:
+    vocab = gpt2.load(shared("gpt2/vocab.json"), shared("gpt2/merges.txt"))
+    assert to_merges(to_ranks(vocab)) == vocab
+
+
+def test_cl100k_becomes_a_merge_list(shared: Callable[[str], Path]) -> None:
+    vocab = tiktoken.load(shared("openai/cl100k_base.tiktoken"), pattern=None, special_tokens={"<|endoftext|>": 100257})
+    merges = to_merges(vocab)
+    assert not merges.ignore_merges
+    assert len(merges.merges or ()) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("merges", "message"),
+    [
+        ([(b"b", b"c"), (b"a", b"b")], r"merge 0 joins b'b' and b'c', and by ranks b'a' and b'b' are joined next"),
+        ([(b"a", b"b")], r"merge 1 is missing, and by ranks b'b' and b'c' are joined next"),
+    ],
+)
+def test_what_stands_in_the_way_of_ranks_is_named(merges: list[tuple[bytes, bytes]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        to_ranks(Vocab.build(LETTERS | {4: b"ab", 5: b"bc"}, merges, pattern=None))
+
+
+def test_a_token_without_a_merge_stands_in_the_way_of_ranks() -> None:
+    vocab = Vocab.build(LETTERS | {4: b"abc"}, [], pattern=None)
+    with pytest.raises(ValueError, match="token 4 b'abc' is reached by no merge"):
+        to_ranks(vocab)
+
+
+def test_a_token_without_a_merge_needs_ignore_merges() -> None:
+    vocab = Vocab(LETTERS | {4: b"abc"}, None, {}, pattern=None)
+    merges = to_merges(vocab)
+    assert (merges.merges, merges.ignore_merges) == ((), True)
+    assert encode(merges, "abc") == encode(vocab, "abc") == [4]
+    assert encode(merges, "abcd") == encode(vocab, "abcd") == [0, 1, 2, 3]
+    assert to_ranks(merges) == vocab
+
+
+def test_a_part_that_comes_later_stands_in_the_way_of_merges() -> None:
+    with pytest.raises(ValueError, match=r"token 4 b'abc' .* its part b'bc' has the higher id 5"):
+        to_merges(Vocab(LETTERS | {4: b"abc", 5: b"bc"}, None, {}, pattern=None))
+
+
+def test_a_part_that_is_no_token_stands_in_the_way_of_merges() -> None:
+    with pytest.raises(ValueError, match=r"token 4 b'ax' .* b'x' is no token"):
+        to_merges(Vocab(LETTERS | {4: b"ax"}, None, {}, pattern=None))
+
+
+def test_special_tokens_take_no_part() -> None:
+    vocab = Vocab(LETTERS | {4: b"ab", 5: b"abab"}, None, {"abab": 5}, pattern=None)
+    assert to_merges(vocab).merges == ((0, 1),)
+
+
+def test_the_examples_in_the_documentation() -> None:
+    assert doctest.testmod(ranks).failed == 0
