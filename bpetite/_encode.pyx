@@ -129,7 +129,9 @@ cdef class Encoder:
                 text = self.normalize(text)
             data = (<str> text).encode("utf-8")
         else:
-            data = bytes(text)
+            if not isinstance(text, bytes):
+                raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+            data = text
             decoded = data.decode("utf-8")
             if self.normalize is not None:
                 data = self.normalize(decoded).encode("utf-8")
@@ -163,8 +165,10 @@ cdef class Encoder:
 
     cdef int _with_specials(self, Worker worker, object text, object allowed, object disallowed) except -1:
         cdef Py_ssize_t end = 0
-        if not isinstance(text, str):
-            text = bytes(text).decode("utf-8")
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        elif not isinstance(text, str):
+            raise TypeError(f"text is str or bytes, not {type(text).__name__}")
         pattern = self.special_pattern if allowed == "all" else _pattern(self._chosen(allowed, "allowed_special"))
         if disallowed == "all":
             disallowed = set(self.special_tokens) - set(self.special_tokens if allowed == "all" else allowed)

@@ -12,3 +12,6 @@ __all__ = ["GPT2", "Pattern"]
 Pattern = Union[str, tuple[str, ...], None]
 
 GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+
+#: name -> pattern, as the command line takes them.
+NAMED: dict[str, Pattern] = {"gpt2": GPT2}

@@ -1,0 +1,55 @@
+"""Character-level BPE as textbooks teach it: rules applied to the whole text, one pass each, in order.
+
+Not what :class:`bpetite.Tokenizer` does, which works on bytes, splits the text first and always joins the pair of
+lowest rank; kept for reading, teaching and comparing.
+
+Source: R. Sennrich, B. Haddow and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016.
+"""
+from collections.abc import Iterable, Mapping
+
+__all__ = ["encode"]
+
+
+def encode(text: str, vocab: Mapping[str, int], merges: Iterable[tuple[str, str] | str]) -> list[int]:
+    """Ids of a text: characters, then each rule in order joins every non-overlapping occurrence, left to right.
+
+    A rule is used once, in its turn, even where a later rule would make it applicable again. A rule that matches
+    nothing changes nothing.
+
+    Args:
+        text: Any str.
+        vocab: token -> id.
+        merges: Rules in order: pairs of tokens, or lines "left right" as in a merges.txt.
+
+    Returns:
+        The ids of the tokens that are left.
+
+    Raises:
+        KeyError: A token that is left is not in the vocabulary; the error holds the token.
+        ValueError: A rule is not a pair.
+
+    >>> vocab = {"l": 0, "o": 1, "w": 2, "e": 3, "r": 4, "lo": 5, "low": 7, "er": 8, "lower": 6}
+    >>> encode("lower", vocab, ["l o", "e r", "lo w", "low er"])
+    [6]
+    """
+    tokens = list(text)
+    for rule in merges:
+        pair = tuple(rule.split(" ")) if isinstance(rule, str) else tuple(rule)
+        if len(pair) != 2 or not all(isinstance(part, str) and part for part in pair):
+            raise ValueError(f"a merge rule is two tokens, not {rule!r}")
+        tokens = _replace(tokens, pair)
+    return [vocab[token] for token in tokens]
+
+
+def _replace(tokens: list[str], pair: tuple[str, ...]) -> list[str]:
+    left, right = pair
+    out: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if tokens[at] == left and at + 1 < len(tokens) and tokens[at + 1] == right:
+            out.append(left + right)
+            at += 2
+        else:
+            out.append(tokens[at])
+            at += 1
+    return out

@@ -1,0 +1,419 @@
+"""The tokenizer: a vocabulary and the engine that runs it."""
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import formats, patterns, train
+from ._encode import Encoder
+from .patterns import Pattern
+from .pretokenize import pretokenizer
+from .vocab import Vocab
+
+__all__ = ["Tokenizer"]
+
+Text = str | bytes
+Specials = Literal["all"] | Collection[str]
+
+#: Literals that end a text in published vocabularies, in the order they are looked for.
+END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
+
+
+def _normalizer(form: str | None) -> Callable[[str], str] | None:
+    return None if form is None else partial(unicodedata.normalize, form)  # type: ignore[arg-type]
+
+
+class Tokenizer:
+    """Byte-level BPE: text to token ids and back, exactly.
+
+    A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and
+    across fork.
+
+    Args:
+        vocab: id -> bytes.
+        merges: Pairs of token bytes in rank order. None makes a vocabulary of the ranks kind (tiktoken's): a
+            pre-token that is a token is taken whole, and the rank of a pair is the id of the two joined.
+        special_tokens: Literals, or literal -> id. A literal that is in ``vocab`` keeps its id; others get the ids
+            after the highest one, in the order given.
+        pattern: The split pattern, a tuple of them (each applied inside the pieces of the one before), or None for
+            no pre-tokenization.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens.
+        errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
+
+    Raises:
+        ValueError: The vocabulary contradicts itself; the message names the value.
+        TypeError: A value of the wrong type.
+
+    >>> tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<|endoftext|>"])
+    >>> tok.encode("abba<|endoftext|>")
+    [2, 1, 0, 3]
+    >>> tok.decode([2, 1, 0, 3])
+    'abba<|endoftext|>'
+    """
+
+    __slots__ = ("__weakref__", "_encoder", "_vocab")
+
+    _vocab: Vocab
+    _encoder: Encoder
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]] | None,
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        *,
+        pattern: Pattern = patterns.GPT2,
+        normalization: str | None = None,
+        errors: str = "strict",
+    ) -> None:
+        self._set(
+            Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
+        )
+
+    def _set(self, vocab: Vocab) -> None:
+        self._vocab = vocab
+        self._encoder = Encoder(
+            vocab.tokens,
+            vocab.merges,
+            vocab.special_tokens,
+            pretokenizer(vocab.pattern),
+            ignore_merges=vocab.ignore_merges,
+            normalize=_normalizer(vocab.normalization),
+        )
+
+    @classmethod
+    def from_vocab(cls, vocab: Vocab) -> Tokenizer:
+        """A tokenizer that runs a :class:`bpetite.Vocab`."""
+        if not isinstance(vocab, Vocab):
+            raise TypeError(f"from_vocab takes a bpetite.Vocab, not {type(vocab).__name__}")
+        tokenizer = cls.__new__(cls)
+        tokenizer._set(vocab)
+        return tokenizer
+
+    # Making one: training and files
+
+    @classmethod
+    def train(
+        cls,
+        corpus: str | Iterable[str | bytes],
+        vocab_size: int,
+        *,
+        special_tokens: Sequence[str] = ("<|endoftext|>",),
+        special_ids: Literal["after", "before"] = "after",
+        pattern: Pattern = patterns.GPT2,
+        min_frequency: int = 1,
+        tie_break: Literal["ids", "bytes"] = "ids",
+        normalization: str | None = None,
+        max_token_bytes: int | None = None,
+        initial: Tokenizer | None = None,
+        num_threads: int | None = None,
+        progress: Callable[..., None] | None = None,
+    ) -> Tokenizer:
+        """Learn a tokenizer from text.
+
+        Args:
+            corpus: One text, or documents (``str`` or UTF-8 ``bytes``); it is read once and never held whole.
+            vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
+            special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own.
+            special_ids: "after" the learned tokens, or "before" the bytes.
+            pattern: The split pattern, see :class:`Tokenizer`.
+            min_frequency: Pairs that occur less often are not learned.
+            tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
+                lexicographically greatest (left bytes, right bytes).
+            normalization: Applied to the corpus, and by the tokenizer when it encodes.
+            max_token_bytes: Learn no token longer than this many bytes.
+            initial: Keep this tokenizer's merges and learn further ones after them.
+            num_threads: Threads that count; all cores when None. The result never depends on it.
+            progress: Called as training goes on, see :func:`bpetite.train.train`.
+
+        Raises:
+            ValueError: ``vocab_size`` below 256, or an option out of range.
+            UnicodeError: Text with a lone surrogate, bytes that are not UTF-8; with the offset.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.merges
+        [(b'a', b'b'), (b' ', b'ab')]
+        >>> tok.encode("ab<|endoftext|>ab")
+        [256, 258, 256]
+        """
+        return cls.from_vocab(
+            train.train(
+                corpus,
+                vocab_size,
+                special_tokens=special_tokens,
+                special_ids=special_ids,
+                pattern=pattern,
+                min_frequency=min_frequency,
+                tie_break=tie_break,
+                normalization=normalization,
+                max_token_bytes=max_token_bytes,
+                initial=None if initial is None else initial._vocab,
+                num_threads=num_threads,
+                progress=progress,
+            )
+        )
+
+    @classmethod
+    def train_from_counts(cls, counts: Mapping[bytes, int], vocab_size: int, **options: Any) -> Tokenizer:
+        """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
+        machines add up, and the merges are those of training on all the text at once.
+
+        Args:
+            counts: pre-token (UTF-8 bytes) -> how often it occurs.
+            vocab_size: As for :meth:`train`, and so are the options ``special_tokens``, ``special_ids``,
+                ``pattern``, ``min_frequency``, ``tie_break``, ``normalization``, ``max_token_bytes``, ``initial``
+                and ``progress``; pattern and normalization must be those that the counts were made with.
+
+        Raises:
+            ValueError: A negative count, ``vocab_size`` below 256.
+            OverflowError: A pair occurs 2^63 times or more.
+
+        >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
+        [(b'a', b'b'), (b' ', b'ab')]
+        """
+        initial = options.pop("initial", None)
+        return cls.from_vocab(
+            train.train_from_counts(counts, vocab_size, initial=initial and initial._vocab, **options)
+        )
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_filepath: str | os.PathLike[str],
+        merges_filepath: str | os.PathLike[str],
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
+
+        Raises:
+            FormatError: A file is damaged; the message names file and place.
+            OSError: A file cannot be read.
+        """
+        return cls.from_vocab(formats.gpt2.load(vocab_filepath, merges_filepath, special_tokens))
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        pattern: Pattern,
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """A ``.tiktoken`` file: base64 token and rank a line, read with the ranks rule.
+
+        Args:
+            path: The file.
+            pattern: The split pattern, which the file does not hold.
+            special_tokens: The special tokens, which the file does not hold.
+
+        Raises:
+            FormatError: The file is damaged; the message names file and line.
+            OSError: The file cannot be read.
+        """
+        return cls.from_vocab(formats.tiktoken.load(path, pattern=pattern, special_tokens=special_tokens))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, format: str | None = None) -> Tokenizer:
+        """A tokenizer from a file in any format that bpetite knows, or by the name of one that ships with it.
+
+        Args:
+            path: A file or directory, or "bpetite-32k".
+            format: "native", "gpt2", "tiktoken", "huggingface"; found from the content when None.
+
+        Raises:
+            FormatError: The file is damaged or of no known format.
+            OSError: The file cannot be read.
+        """
+        return cls.from_vocab(formats.load(path, format=format))
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None, overwrite: bool = False) -> None:
+        """Write the tokenizer to a file; either the whole file is there afterwards, or nothing has changed.
+
+        Args:
+            path: Where to.
+            format: "native" (default), "gpt2", "tiktoken", "huggingface".
+            overwrite: Replace an existing file.
+
+        Raises:
+            FileExistsError: The file exists and ``overwrite`` is false.
+            FormatError: The format cannot hold this tokenizer; the message says what.
+            OSError: The file cannot be written.
+        """
+        formats.save(self._vocab, path, format=format, overwrite=overwrite)
+
+    # Text to ids
+
+    def encode(
+        self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()
+    ) -> list[int]:
+        """Token ids of a text, with special tokens recognised.
+
+        Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
+        special token.
+
+        Args:
+            text: ``str``, or UTF-8 ``bytes``.
+            allowed_special: The special tokens to recognise; others are ordinary text.
+            disallowed_special: Special tokens that must not occur in the text; "all" is all but the allowed ones.
+
+        Raises:
+            ValueError: A disallowed special token, with its offset; a byte that has no token.
+            UnicodeEncodeError: A ``str`` with a lone surrogate, with its position.
+            UnicodeDecodeError: ``bytes`` that are not UTF-8, with the offset.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode("ab<|endoftext|>ab")
+        [256, 258, 256]
+        """
+        return self._encoder.encode(text, allowed_special, disallowed_special)
+
+    def encode_ordinary(self, text: Text) -> list[int]:
+        """Token ids of a text in which no special token is recognised.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_ordinary("<|endoftext|>")[:5]
+        [60, 124, 101, 110, 100]
+        """
+        return self._encoder.encode_ordinary(text)
+
+    def encode_to_numpy(self, text: Text) -> npt.NDArray[np.uint32]:
+        """:meth:`encode` into an array uint32[n]."""
+        return self._encoder.encode_to_numpy(text)
+
+    def count(self, text: Text) -> int:
+        """How many tokens :meth:`encode` would give, without making them."""
+        return self._encoder.count(text)
+
+    # Ids to text
+
+    def decode(self, ids: Iterable[int], *, errors: str | None = None) -> str:
+        """The text of token ids; special tokens give their literals.
+
+        Args:
+            ids: A list, any sequence of int, or an integer array.
+            errors: As for ``bytes.decode``; the tokenizer's own (default "strict") when None.
+
+        Raises:
+            KeyError: An id that is not in the vocabulary.
+            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
+        """
+        return self._encoder.decode(ids, self._vocab.errors if errors is None else errors)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of token ids, joined.
+
+        Raises:
+            KeyError: An id that is not in the vocabulary.
+        """
+        return self._encoder.decode_bytes(ids)
+
+    # What is in it
+
+    @property
+    def vocab(self) -> dict[int, bytes]:
+        """id -> bytes of every token, special ones included; a new dict each time."""
+        return dict(self._vocab.tokens)
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
+        tokens = self._vocab.tokens
+        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """literal -> id of the special tokens; a new dict each time."""
+        return dict(self._vocab.special_tokens)
+
+    @property
+    def pattern(self) -> Pattern:
+        """The split pattern."""
+        return self._vocab.pattern
+
+    @property
+    def normalization(self) -> str | None:
+        """"NFC", "NFD", "NFKC", "NFKD" or None."""
+        return self._vocab.normalization
+
+    @property
+    def errors(self) -> str:
+        """How :meth:`decode` treats bytes that are not UTF-8, unless told otherwise."""
+        return self._vocab.errors
+
+    @property
+    def kind(self) -> str:
+        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
+        return self._vocab.kind
+
+    @property
+    def scanner(self) -> str:
+        """How text is split: "vector" or "tables" (compiled), "regex", or "none" (no pattern)."""
+        return pretokenizer(self._vocab.pattern).kind
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id: the rows that an embedding table needs. ``len(tok)`` counts tokens, which is
+        the same unless ids have gaps."""
+        return max(self._vocab.tokens, default=-1) + 1
+
+    @property
+    def eot_token(self) -> int | None:
+        """The id of the special token that ends a text (``<|endoftext|>`` or what other vocabularies call it), or
+        None when there is none."""
+        specials = self._vocab.special_tokens
+        return next((specials[literal] for literal in END_OF_TEXT if literal in specials), None)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of a token.
+
+        Raises:
+            KeyError: No token has this id.
+        """
+        return self._vocab.tokens[token_id]
+
+    def token_id(self, token: bytes | str) -> int:
+        """The id of the token with these bytes, or this UTF-8 text.
+
+        Raises:
+            KeyError: There is no such token.
+        """
+        data = token.encode("utf-8") if isinstance(token, str) else token
+        try:
+            return self._vocab.id_of[data]
+        except KeyError:
+            raise KeyError(token) from None
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
+        return self._vocab.fingerprint
+
+    def __len__(self) -> int:
+        return len(self._vocab.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        return self._vocab == other._vocab if isinstance(other, Tokenizer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._vocab)
+
+    def __reduce__(self) -> tuple[Callable[[Vocab], Tokenizer], tuple[Vocab]]:
+        return type(self).from_vocab, (self._vocab,)
+
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        return self
+
+    def __repr__(self) -> str:
+        merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
+        return (
+            f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
+            f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>"
+        )

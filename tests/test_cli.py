@@ -1,0 +1,100 @@
+"""The command line as a user runs it: real processes, exit codes, what goes to which stream."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bpetite
+from bpetite import Tokenizer
+from bpetite.cli.train import split_stream
+
+TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
+
+
+def run(*arguments: object, cwd: Path | None = None, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
+        capture_output=True, text=True, cwd=cwd, input=stdin, timeout=120, encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus ü.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_help_lists_the_commands() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    assert "train" in done.stdout
+    assert run("--version").stdout.startswith("bpetite 0.")
+    assert "--vocab-size" in run("train", "--help").stdout
+
+
+def test_train(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tok.json"
+    done = run("train", corpus, "-n", 258, "-o", out)
+    assert (done.returncode, done.stdout) == (0, "")
+    tok = Tokenizer.load(out)
+    assert tok == Tokenizer.train(TEXT, 258)
+    assert tok.fingerprint() in done.stderr
+    assert tok.merges == [(b"a", b"b"), (b" ", b"ab")]
+
+
+def test_train_options(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tok.json"
+    done = run(
+        "train", corpus, "-n", 260, "-o", out, "--special", "<s>", "--special", "<t>", "--special-ids", "before",
+        "--pattern", "none", "--tie-break", "bytes", "--min-frequency", 3, "--normalization", "NFC",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    expected = Tokenizer.train(
+        TEXT.split("<|endoftext|>"), 260, special_tokens=["<s>", "<t>"], special_ids="before", pattern=None,
+        tie_break="bytes", min_frequency=3, normalization="NFC",
+    )  # fmt: skip
+    assert Tokenizer.load(out) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.txt", "-n", "300", "-o", "x.json"], "nowhere.txt"),
+        (["{corpus}", "-n", "200", "-o", "x.json"], "200"),
+        (["{corpus}", "-n", "300", "-o", "{corpus}"], "exists"),
+        (["{corpus}", "-n", "300", "-o", "no/such/folder/x.json"], "no/such/folder"),
+        (["{latin}", "-n", "300", "-o", "x.json"], "latin.txt"),
+        (["{corpus}", "-n", "many", "-o", "x.json"], "many"),
+    ],
+)
+def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("größer".encode("latin-1"))
+    before = corpus.read_bytes()
+    done = run("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+    assert corpus.read_bytes() == before
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_unknown_command() -> None:
+    done = run("trane")
+    assert done.returncode == 1
+    assert done.stderr == "Error: No such command 'trane'. (bpetite --help)\n"
+
+
+def test_documents_are_cut_wherever_the_reads_fall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.txt"
+    for text in ("", "<s>", "a<s>b<s>", "<s><s>a", "a<<s>s>b", "a<", "<s"):
+        path.write_text(text, encoding="utf-8")
+        for size in (1, 2, 3, 4, 100):
+            monkeypatch.setattr("bpetite.cli.train.PIECE", size)
+            with path.open(encoding="utf-8") as file:
+                assert list(split_stream(file, "<s>")) == text.split("<s>"), (text, size)

@@ -1,0 +1,59 @@
+"""The definition itself: examples by hand, and its two encoders against each other."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import patterns, reference
+
+CAT_TOKENS = {
+    0: b" ", 1: b"a", 2: b"c", 3: b"e", 4: b"h", 5: b"t", 6: b"th", 7: b" c", 8: b" a", 9: b"the", 10: b" at",
+}  # fmt: skip
+CAT_MERGES = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
+
+
+def test_the_cat_ate() -> None:
+    assert reference.encode("the cat ate", CAT_TOKENS, CAT_MERGES, pattern=patterns.GPT2) == [9, 7, 1, 5, 10, 3]
+
+
+def test_training_by_hand() -> None:
+    tokens, merges = reference.train(["ab ab ab"], 258, pattern=patterns.GPT2)
+    assert merges == [(b"a", b"b"), (b" ", b"ab")]
+    assert (tokens[256], tokens[257]) == (b"ab", b" ab")
+
+
+def test_ties() -> None:
+    assert reference.train(["ab", "cd"], 257)[1] == [(b"a", b"b")]
+    assert reference.train(["ab", "cd"], 257, tie_break="bytes")[1] == [(b"c", b"d")]
+
+
+def test_specials_cut_the_corpus() -> None:
+    assert reference.train(["ab<s>ab<s>"], 258, special_tokens=["<s>"])[1] == [(b"a", b"b")]
+
+
+def test_split_keeps_what_the_pattern_does_not_cover() -> None:
+    assert reference.split("a1b22", r"[0-9]+") == ["a", "1", "b", "22"]
+    assert reference.split("a1b", (r"[0-9]", r"\w")) == ["a", "1", "b"]
+    assert reference.split("axb", r"x*") == ["a", "x", "b"]
+    assert reference.split("", None) == []
+
+
+def test_decode() -> None:
+    assert reference.decode([1, 0], {0: b"\x82\xac", 1: b"\xe2"}) == "€"
+    with pytest.raises(UnicodeDecodeError):
+        reference.decode([0], {0: b"\x80"})
+    with pytest.raises(KeyError, match="7"):
+        reference.decode([7], {0: b"a"})
+
+
+@given(st.lists(st.text("ab c", max_size=30), max_size=4), st.text("ab c", max_size=40), st.integers(256, 280))
+def test_one_pass_per_rank_equals_lowest_rank_first(corpus: list[str], text: str, size: int) -> None:
+    _, merges = reference.train(corpus, size)
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    assert reference.apply_merges(text.encode(), merges) == reference.merge_pretoken(text.encode(), ranks)
+
+
+@given(st.lists(st.text("abc", max_size=12), max_size=6))
+def test_training_from_bytes_alone_never_meets_a_token_twice(corpus: list[str]) -> None:
+    # two ways to form the same bytes cannot both stand in text: what lies between two token edges merges alone
+    tokens, merges = reference.train(corpus, 300)
+    assert len(tokens) == 256 + len(merges)

@@ -1,0 +1,132 @@
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from bpetite import Vocab, patterns
+
+AB = {0: b"a", 1: b"b", 2: b"ab"}
+
+
+def vocab(**changes: Any) -> Vocab:
+    fields: dict[str, Any] = {"tokens": dict(AB), "merges": ((0, 1),), "special_tokens": {}}
+    return Vocab(**{**fields, **changes})
+
+
+def test_what_it_holds() -> None:
+    it = vocab()
+    assert it.kind == "merges"
+    assert it.id_of == {b"a": 0, b"b": 1, b"ab": 2}
+    assert list(it.merge_results) == [2]
+    assert it.pattern == patterns.GPT2
+    assert vocab(merges=None).kind == "ranks"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokens": {0: b"a", 5: b"a"}, "merges": ()}, "ids 0 and 5 have the same bytes b'a'"),
+        ({"tokens": {-1: b"a"}, "merges": ()}, "id -1 is outside"),
+        ({"tokens": {2**32: b"a"}, "merges": ()}, "id 4294967296 is outside"),
+        ({"tokens": {3: b""}, "merges": ()}, "token 3 is empty"),
+        ({"merges": ((0, 9),)}, "merge 0 .*no token has the id 9"),
+        ({"merges": ((0, 1), (1, 0))}, "merge 1 .*gives b'ba', which is no token"),
+        ({"merges": ((0, 1), (0, 1))}, "merges 0 and 1 are the same pair"),
+        ({"special_tokens": {"<s>": 2}}, "id 2 holds b'ab'"),
+        ({"special_tokens": {"": 2}}, "must not be empty"),
+        ({"special_tokens": {"\ud800": 2}}, "lone surrogate"),
+        ({"normalization": "nfc"}, "'nfc' is not one of NFC"),
+        ({"errors": "nonsense"}, "'nonsense'"),
+        ({"merges": None, "ignore_merges": True}, "ignore_merges"),
+    ],
+)
+def test_contradictions(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        vocab(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tokens": {"0": b"a"}, "merges": ()},
+        {"tokens": {0: "a"}, "merges": ()},
+        {"tokens": {True: b"a"}, "merges": ()},
+        {"merges": ((0, 1, 2),)},
+        {"merges": (5,)},
+        {"pattern": 5},
+        {"pattern": ("a", 5)},
+        {"ignore_merges": 1},
+        {"errors": None},
+        {"special_tokens": {5: 2}},
+    ],
+)
+def test_wrong_types(changes: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        vocab(**changes)
+
+
+def test_build_places_special_tokens() -> None:
+    built = Vocab.build(AB, [(b"a", b"b")], ["<s>", "ab", "<t>"])
+    assert built.special_tokens == {"<s>": 3, "ab": 2, "<t>": 4}
+    assert built.tokens[4] == b"<t>"
+    assert Vocab.build(AB, None, {"<s>": 9}).tokens[9] == b"<s>"
+    assert Vocab.build(AB, [], None).special_tokens == {}
+
+
+@pytest.mark.parametrize(
+    ("specials", "message"),
+    [
+        ({"<s>": 1}, "belongs to b'b'"),
+        ({"ab": 7}, "token 2 has these bytes"),
+        ({"<s>": -4}, "-4"),
+        ([""], "empty"),
+    ],
+)
+def test_build_refuses_special_tokens(specials: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Vocab.build(AB, [], specials)
+
+
+def test_build_refuses_a_bare_string() -> None:
+    with pytest.raises(TypeError, match="list of str"):
+        Vocab.build(AB, [], "<s>")
+
+
+@pytest.mark.parametrize("merges", [[(b"a", b"x")], [b"ab"], [(b"a",)], [(b"a", 5)], [5]])
+def test_build_names_the_merge(merges: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="merge 0"):
+        Vocab.build(AB, merges)
+
+
+def test_identity_follows_content() -> None:
+    one = vocab()
+    other = Vocab({2: b"ab", 1: b"b", 0: b"a"}, ((0, 1),), {})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.fingerprint == other.fingerprint
+    changed = [
+        vocab(pattern=None), vocab(normalization="NFC"), vocab(merges=None), vocab(merges=()), vocab(errors="replace"),
+        vocab(ignore_merges=True), vocab(tokens={**AB, 3: b"c"}), vocab(special_tokens={"ab": 2}),
+    ]  # fmt: skip
+    assert len({one.fingerprint, *(it.fingerprint for it in changed)}) == 1 + len(changed)
+    assert all(it != one for it in changed)
+
+
+def test_pickle_keeps_identity() -> None:
+    one = vocab(special_tokens={"ab": 2})
+    one.fingerprint  # noqa: B018 - cached values must not travel
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert again.fingerprint == one.fingerprint
+    assert "fingerprint" not in one.__getstate__()
+
+
+def test_fingerprint_is_the_same_in_every_process() -> None:
+    code = "from bpetite import Vocab; print(Vocab({0: b'a', 1: b'b', 2: b'ab'}, ((0, 1),), {}).fingerprint)"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        )
+        assert done.stdout.strip() == vocab().fingerprint
