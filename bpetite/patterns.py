@@ -1,17 +1,91 @@
-r"""Split patterns in use, by name, each with where it is published.
+r"""Split patterns in use, by name, each with the place where it is published.
 
 A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
 one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
+
+Where a model was published with two forms of one pattern, or with a form that is written differently but cuts alike,
+both are here: files carry the text of a pattern, and a file is easier to compare when the text is the published one.
 """
 from __future__ import annotations
 
 from typing import Union
 
-__all__ = ["GPT2", "Pattern"]
+__all__ = [
+    "CL100K",
+    "CL100K_POSSESSIVE",
+    "DEEPSEEK_V3",
+    "GPT2",
+    "GPT2_POSSESSIVE",
+    "LLAMA3",
+    "NAMED",
+    "O200K",
+    "QWEN2",
+    "STARCODER",
+    "Pattern",
+]
 
 Pattern = Union[str, tuple[str, ...], None]
 
-GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+# openai/gpt-2, src/encoder.py. Also RoBERTa, GPT-NeoX, OLMo, and every ByteLevel pre-tokenizer with use_regex.
+GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 
-#: name -> pattern, as the command line takes them.
-NAMED: dict[str, Pattern] = {"gpt2": GPT2}
+# tiktoken 0.14, tiktoken_ext/openai_public.py, r50k_pat_str: "equivalent, but executes faster".
+GPT2_POSSESSIVE = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+
+# tiktoken 0.3 to 0.6, tiktoken_ext/openai_public.py, cl100k_base (GPT-3.5, GPT-4).
+CL100K = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"""
+    r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base.
+CL100K_POSSESSIVE = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
+    r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+
+# tiktoken 0.14, tiktoken_ext/openai_public.py, o200k_base and o200k_harmony (GPT-4o, o1, gpt-oss).
+O200K = "|".join(
+    [
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""\p{N}{1,3}""",
+        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
+        r"""\s*[\r\n]+""",
+        r"""\s+(?!\S)""",
+        r"""\s+""",
+    ]
+)
+
+# meta-llama/llama3, llama/tokenizer.py, pat_str; the same text as the first form of cl100k.
+LLAMA3 = CL100K
+
+# huggingface/transformers, src/transformers/models/qwen2/tokenization_qwen2.py, PRETOKENIZE_REGEX: single digits.
+QWEN2 = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"""
+    r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+# deepseek-ai/DeepSeek-V3, tokenizer.json: three Split steps, "Isolated"; also DeepSeek R1, Hunyuan.
+DEEPSEEK_V3 = (
+    r"""\p{N}{1,3}""",
+    r"""[一-龥぀-ゟ゠-ヿ]+""",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+    r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
+)
+
+# bigcode/starcoder, tokenizer.json: Digits(individual_digits=True), then ByteLevel with its own regex, which is GPT-2's;
+# also SmolLM, Command R.
+STARCODER = (r"""\p{N}""", GPT2)
+
+NAMED: dict[str, str | tuple[str, ...]] = {
+    "gpt2": GPT2,
+    "gpt2-possessive": GPT2_POSSESSIVE,
+    "cl100k": CL100K,
+    "cl100k-possessive": CL100K_POSSESSIVE,
+    "o200k": O200K,
+    "llama3": LLAMA3,
+    "qwen2": QWEN2,
+    "deepseek-v3": DEEPSEEK_V3,
+    "starcoder": STARCODER,
+}

@@ -112,7 +112,8 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
         if path is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
         return Pretokenizer(pattern, "regex", None, str(error))
-    return Pretokenizer(pattern, "tables", Scanner("tables", tables), None)
+    kind = path or "vector"
+    return Pretokenizer(pattern, kind, Scanner(kind, tables), None)
 
 
 def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:

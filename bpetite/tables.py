@@ -6,6 +6,8 @@ end of the text. The step of the machine is then one look-up by code and state.
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import regex
 
 from bpetite.automaton import Automaton, sets_of
@@ -17,10 +19,25 @@ __all__ = ["Tables", "Unfoldable", "UnsupportedPattern", "compile_pattern"]
 
 ASCII = 128
 MAX_CODES = 256
-MAX_STATES = 256
+MAX_STATES = 255
 CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; bpetite/_scan_blocks.h says the same
 
-Tables = tuple[bytes, bytes, int, int, int, int, int, bytes, bytes]
+
+class Tables(NamedTuple):
+    """What a scanner needs. Bytes by code and state are `table[code * states + state]`."""
+
+    next: bytes
+    out: bytes
+    column: bytes  # code -> column: codes with one column do the same in every state
+    forget: bytes  # by two columns: 1 + the state after both, whatever it was before; 0 where it depends on that
+    stage: bytes  # code point // 64 -> page number, 16 bits each
+    pages: bytes  # page number * 64 + code point % 64 -> code
+    states: int
+    columns: int
+    kinds: int  # all bits that occur in an output
+    mark_back: int  # how many characters back the mark is set
+    stay: int  # the code of a character's later bytes
+    end: int  # the code of the end of the text
 
 
 def compile_pattern(patterns: tuple[str, ...]) -> Tables:
@@ -48,20 +65,35 @@ def lay_out(machine: Machine, groups: Groups) -> Tables:
     for code, group in enumerate(beyond, ASCII):
         codes[group] = code
 
-    columns = [*(groups.group_of(code) for code in range(ASCII)), *beyond]
+    columns = bytes((*map(groups.group_of, range(ASCII)), *beyond, groups.count, groups.count + 1))
     back = mark_back(machine)
     following, outputs = bytearray(), bytearray()
-    for group in columns:
+    for group in columns[:-2]:
         following += bytes(row[group] for row in machine.next)
         outputs += bytes(output_byte(row[group], back) for row in machine.out)
     following += bytes(range(states)) + bytes(states)
     outputs += bytes(states) + bytes(output_byte(row[groups.count], back) for row in machine.out)
-
     kinds = 0
     for output in set(outputs):
         kinds |= output
     stage, pages = groups.two_stage(codes)
-    return bytes(following), bytes(outputs), states, kinds, back, stay, end, stage.tobytes(), pages
+    return Tables(bytes(following), bytes(outputs), columns, forgetful_pairs(machine, groups.count),
+                  stage.tobytes(), pages, states, groups.count + 2, kinds, back, stay, end)
+
+
+def forgetful_pairs(machine: Machine, count: int) -> bytes:
+    """For two groups, 1 + the state after reading both if every state leads there, else 0.
+
+    The last two rows and columns are the end of the text and the later bytes of a character: never known.
+    """
+    after = [frozenset(row[group] for row in machine.next) for group in range(count)]
+    table = bytearray((count + 2) ** 2)
+    for first in range(count):
+        for second in range(count):
+            states = {machine.next[state][second] for state in after[first]}
+            if len(states) == 1:
+                table[first * (count + 2) + second] = 1 + states.pop()
+    return bytes(table)
 
 
 def mark_back(machine: Machine) -> int:
