@@ -1,238 +1,409 @@
-"""Text to token ids and back."""
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy
+"""Text to token ids: what a str is in memory, special tokens, the pool of workers, the forms of the result.
 
-from ._merge cimport MergeTable, merge_room, room_free, room_reserve
-from ._scan cimport Scanner, scan_cursor
+The characters of an ASCII str are read where they are, and so is the UTF-8 that an earlier reader left inside a str.
+Other text is rewritten to UTF-8 a piece at a time: the piece stays in the cache, and no copy of the whole text is made
+or left attached to the caller's str, as PyUnicode_AsUTF8AndSize would. A pre-token that is open at the end of a piece
+is moved to the front of the next; a piece without a closed one doubles, so long pre-tokens cost linear time too.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.ref cimport PyObject
+from libc.stdint cimport uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memmove
+
+from ._decode cimport Decoder
+from ._special cimport Specials
 from ._tokens cimport TokenTable
 from ._types cimport token_t
-
-import re
+from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, Core, Worker
 
 import numpy
 
+from .special import choose
+
+cdef extern from "_python.h":
+    const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
+    object bp_list_from_table(const uint32_t* ids, Py_ssize_t n, PyObject** objects)
+    void* PyUnicode_DATA(object text) noexcept
+    int PyUnicode_KIND(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+
+cdef extern from "_utf8.h" nogil:
+    Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
+                                  Py_ssize_t* bad) noexcept
+
 cdef enum:
-    BLOCK = 64
+    PIECE = 1 << 15            # characters rewritten to UTF-8 at a time
+    KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
+    COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read from any place
+    KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
+    STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
+    TABLE_LIMIT = 1 << 22      # ids below this have their int object made once per tokenizer
+    SUBSETS = 16               # sets of special tokens that are kept ready
 
 
-cdef class Worker:
-    """What one thread writes to while it encodes."""
-    cdef merge_room room
-    cdef token_t* out
-    cdef Py_ssize_t used, capacity
-    cdef Py_ssize_t bad_byte          # offset of a byte that has no token
+cdef class _Ids:
+    """Memory with token ids, handed over to a NumPy array."""
+    cdef token_t* ids
+    cdef Py_ssize_t n
 
     def __dealloc__(self):
-        room_free(&self.room)
-        free(self.out)
+        free(self.ids)
 
-    cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
-        cdef void* grown
-        cdef Py_ssize_t capacity
-        if self.used + more <= self.capacity:
-            return True
-        capacity = (self.used + more) * 3 // 2 + 1024
-        grown = realloc(self.out, capacity * sizeof(token_t))
-        if grown == NULL:
-            return False
-        self.out = <token_t*> grown
-        self.capacity = capacity
-        return True
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
 
 
-cdef class Encoder:
+cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+             Py_ssize_t* done) noexcept nogil:
+    cdef Py_ssize_t at = 0, found, which = 0, moved = 0, limit = length
+    cdef int status
+    if specials is not None and specials.size:
+        if not final:
+            # A special token that starts from here on may be a longer one once more text is there.
+            limit = length - specials.longest
+            while limit > 0 and text[limit] & 0xC0 == 0x80:
+                limit -= 1
+            if limit < 0:
+                limit = 0
+        while True:
+            found = specials.find(text, at, length, &which)
+            if found < 0 or (found >= limit and not final):
+                break
+            status = worker.encode(text + at, found - at, readable - at, True, &moved)
+            if status != DONE:
+                worker.bad += at
+                return status
+            if worker.put(specials.ids[which]) != DONE:
+                return NO_MEMORY
+            at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
+    if at < limit:
+        status = worker.encode(text + at, limit - at, readable - at, final, &moved)
+        worker.bad += at
+        if status != DONE:
+            return status
+        at += moved
+    done[0] = at
+    return DONE
+
+
+cdef class Encoder(Decoder):
     """Text to token ids and back.
 
     Args:
         tokens: id -> bytes of every token, special ones included.
         merges: Pairs of ids in rank order, or None for the ranks kind.
         special_tokens: literal -> id.
-        pretokenizer: What cuts text, with `scanner` or `ends(bytes)`.
+        pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole.
-        normalize: Applied to the text between special tokens.
-        cache_bytes: Bound of the word cache of one thread.
+        normalize: Applied to the text between special tokens; must leave ASCII as it is.
+        cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
-    cdef TokenTable tokens
-    cdef MergeTable merges
-    cdef Scanner scanner
-    cdef object pretokenizer, normalize
-    cdef dict special_tokens
-    cdef object special_pattern
-    cdef bint whole
-    cdef uint32_t byte_ids[256]
-    cdef uint8_t byte_known[256]
-    cdef bytearray is_special
 
-    def __init__(self, dict tokens, merges, dict special_tokens, pretokenizer, *, ignore_merges=False,
-                 normalize=None, cache_bytes=64 << 20):
-        cdef Py_ssize_t slot
-        cdef uint8_t byte
-        cdef int value
-        self.tokens = TokenTable(tokens)
-        self.merges = MergeTable(self.tokens, merges, frozenset(special_tokens.values()))
-        self.pretokenizer = pretokenizer
-        self.scanner = pretokenizer.scanner
-        self.normalize = normalize
+    def __cinit__(self, tokens, merges, dict special_tokens not None, pretokenizer, *, bint ignore_merges=False,
+                  normalize=None, Py_ssize_t cache_bytes=64 << 20):
+        if cache_bytes < 0:
+            raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
+        self.core = Core(self.tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, ignore_merges)
+        self.specials = Specials(special_tokens)
         self.special_tokens = special_tokens
-        self.whole = merges is None or ignore_merges
-        self.is_special = bytearray(self.tokens.size)
-        for token_id in special_tokens.values():
-            self.is_special[self.tokens.slot(token_id)] = True
-        for value in range(256):
-            byte = <uint8_t> value
-            slot = self.tokens.find(&byte, 1)
-            self.byte_known[value] = slot >= 0
-            self.byte_ids[value] = self.tokens.ids[slot] if slot >= 0 else 0
-        self.special_pattern = _pattern(special_tokens)
+        self.pretokenizer = pretokenizer
+        self.normalize = normalize
+        self.cache_bytes = cache_bytes
+        self._pool = []
+        self._subsets = {}
 
-    cdef int _put(self, Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        """Encode one pre-token; 0, -1 without memory, -2 for a byte without token."""
-        cdef Py_ssize_t n = end - start, i, slot
-        cdef const uint8_t* special = <const uint8_t*> self.special_flags
-        if not worker.reserve(n):
-            return -1
-        if self.whole:
-            slot = self.tokens.find(text + start, n)
-            if slot >= 0 and not (special[slot] and n > 1):
-                worker.out[worker.used] = self.tokens.ids[slot]
-                worker.used += 1
-                return 0
-        if not room_reserve(&worker.room, n):
-            return -1
-        for i in range(n):
-            if not self.byte_known[text[start + i]]:
-                worker.bad_byte = start + i
-                return -2
-            worker.room.ids[i] = self.byte_ids[text[start + i]]
-        n = self.merges.merge(&worker.room, n)
-        if n < 0:
-            return -1
-        memcpy(worker.out + worker.used, worker.room.ids, n * sizeof(token_t))
-        worker.used += n
-        return 0
+    def __dealloc__(self):
+        free(self._objects)
 
-    cdef const char* special_flags
+    def encode(self, text, *, allowed_special="all", disallowed_special=()):
+        """Token ids of a text.
 
-    cdef int _ordinary(self, Worker worker, object text) except -1:
-        cdef bytes data
-        cdef const uint8_t* raw
-        cdef Py_ssize_t length, at = 0, count, i
-        cdef Py_ssize_t ends[BLOCK]
-        cdef scan_cursor cursor
-        cdef int status = 0
-        cdef const long long[::1] far
-        self.special_flags = <const char*> self.is_special
-        if isinstance(text, str):
-            if self.normalize is not None:
-                text = self.normalize(text)
-            data = (<str> text).encode("utf-8")
-        else:
-            if not isinstance(text, bytes):
-                raise TypeError(f"text is str or bytes, not {type(text).__name__}")
-            data = text
-            decoded = data.decode("utf-8")
-            if self.normalize is not None:
-                data = self.normalize(decoded).encode("utf-8")
-        raw = <const uint8_t*> PyBytes_AS_STRING(data)
-        length = PyBytes_GET_SIZE(data)
-        if self.scanner is not None:
-            with nogil:
-                self.scanner.begin(&cursor, raw, length, True)
-                while status == 0:
-                    count = self.scanner.next_ends(&cursor, ends, BLOCK)
-                    if count == 0:
-                        break
-                    for i in range(count):
-                        status = self._put(worker, raw, at, ends[i])
-                        if status:
-                            break
-                        at = ends[i]
-        elif length:
-            far = self.pretokenizer.ends(data)
-            with nogil:
-                for i in range(far.shape[0]):
-                    status = self._put(worker, raw, at, far[i])
-                    if status:
-                        break
-                    at = far[i]
-        if status == -1:
-            raise MemoryError()
-        if status == -2:
-            raise ValueError(f"byte 0x{raw[worker.bad_byte]:02x} at offset {worker.bad_byte} has no token")
-        return 0
+        Args:
+            text: str, or bytes in UTF-8.
+            allowed_special: Special tokens to recognise: "all" or a collection of literals. What is not recognised
+                is ordinary text.
+            disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
+                those that are not allowed.
 
-    cdef int _with_specials(self, Worker worker, object text, object allowed, object disallowed) except -1:
-        cdef Py_ssize_t end = 0
-        if isinstance(text, bytes):
-            text = text.decode("utf-8")
-        elif not isinstance(text, str):
-            raise TypeError(f"text is str or bytes, not {type(text).__name__}")
-        pattern = self.special_pattern if allowed == "all" else _pattern(self._chosen(allowed, "allowed_special"))
-        if disallowed == "all":
-            disallowed = set(self.special_tokens) - set(self.special_tokens if allowed == "all" else allowed)
-        if disallowed:
-            found = _pattern(self._chosen(disallowed, "disallowed_special")).search(text)
-            if found:
-                raise ValueError(f"the text holds the disallowed special token {found.group()!r} at {found.start()}")
-        if pattern is None:
-            return self._ordinary(worker, text)
-        for match in pattern.finditer(text):
-            self._ordinary(worker, text[end:match.start()])
-            if not worker.reserve(1):
-                raise MemoryError()
-            worker.out[worker.used] = self.special_tokens[match.group()]
-            worker.used += 1
-            end = match.end()
-        return self._ordinary(worker, text[end:])
-
-    def _chosen(self, names, keyword):
-        if isinstance(names, str):
-            raise TypeError(f"{keyword} is \"all\" or a collection of special tokens, not {names!r}")
-        for name in names:
-            if name not in self.special_tokens:
-                raise ValueError(f"{keyword}: {name!r} is no special token of this tokenizer")
-        return names
-
-    def encode(self, text, allowed_special="all", disallowed_special=()):
-        cdef Worker worker = Worker()
-        cdef Py_ssize_t i
-        self._with_specials(worker, text, allowed_special, disallowed_special)
-        return [worker.out[i] for i in range(worker.used)]
+        Raises:
+            ValueError: A disallowed special token is in the text, or a byte of it has no token.
+            UnicodeEncodeError: The str holds a lone surrogate.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        cdef Specials specials = self.specials
+        cdef Worker worker
+        if allowed_special != "all" or disallowed_special != ():
+            specials = self._choose(text, allowed_special, disallowed_special)
+        worker = self._take()
+        self._encode(worker, text, specials)
+        ids = self._to_list(worker)
+        self._give(worker)
+        return ids
 
     def encode_ordinary(self, text):
-        cdef Worker worker = Worker()
+        """Token ids of a text in which special tokens are ordinary text; see :meth:`encode`."""
+        cdef Worker worker = self._take()
+        self._encode(worker, text, None)
+        ids = self._to_list(worker)
+        self._give(worker)
+        return ids
+
+    def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=()):
+        """Token ids of a text as an array of uint32; see :meth:`encode`."""
+        cdef Specials specials = self.specials
+        cdef Worker worker
+        if allowed_special != "all" or disallowed_special != ():
+            specials = self._choose(text, allowed_special, disallowed_special)
+        worker = self._take()
+        self._encode(worker, text, specials)
+        ids = self._to_numpy(worker)
+        self._give(worker)
+        return ids
+
+    def count(self, text, *, allowed_special="all", disallowed_special=()):
+        """How many tokens a text has; see :meth:`encode`."""
+        cdef Specials specials = self.specials
+        cdef Worker worker
+        cdef Py_ssize_t n
+        if allowed_special != "all" or disallowed_special != ():
+            specials = self._choose(text, allowed_special, disallowed_special)
+        worker = self._take()
+        self._encode(worker, text, specials)
+        n = worker.used
+        self._give(worker)
+        return n
+
+    # A worker is lost, not given back, when a call fails; the next call makes a new one.
+    cdef Worker _take(self):
+        cdef Worker worker
+        if self._pool:
+            try:
+                worker = self._pool.pop()
+            except IndexError:                     # another thread was faster
+                worker = Worker(self.core, self.cache_bytes)
+        else:
+            worker = Worker(self.core, self.cache_bytes)
+        worker.used = 0
+        return worker
+
+    cdef void _give(self, Worker worker):
+        if worker.capacity > KEEP_OUTPUT:
+            free(worker.out)
+            worker.out = NULL
+            worker.capacity = 0
+        self._pool.append(worker)
+
+    cdef Specials _choose(self, object text, object allowed, object disallowed):
+        # The special tokens to recognise; raises where a disallowed one is in the text.
+        cdef text_view view
+        cdef Specials refused_specials
+        cdef list found
+        recognised, refused = choose(self.special_tokens, allowed, disallowed)
+        if refused:
+            refused_specials = self._subset(refused)
+            data = text if isinstance(text, bytes) else str(text).encode("utf-8") if isinstance(text, str) else bytes(text)
+            found = refused_specials.cut(data)
+            if found:
+                start, end, _ = found[0]
+                literal = data[start:end].decode("utf-8")
+                if isinstance(text, str):
+                    start = len(data[:start].decode("utf-8"))
+                raise ValueError(f"the text holds the disallowed special token {literal!r} at offset {start}; allow it "
+                                 f"(allowed_special) or take the text as it is (disallowed_special=())")
+        return self._subset(recognised)
+
+    def _subset(self, chosen):
+        if len(chosen) == self.specials.size:
+            return self.specials
+        specials = self._subsets.get(chosen)
+        if specials is None:
+            specials = Specials({literal: self.special_tokens[literal] for literal in chosen})
+            if len(self._subsets) >= SUBSETS:
+                self._subsets.clear()
+            self._subsets[chosen] = specials
+        return specials
+
+    cdef int _view(self, object text, text_view* view) except -1:
+        # OUT: where the characters of a str or bytes are. Bytes are checked to be UTF-8.
+        cdef Py_ssize_t bad
+        cdef bint large
+        view.units = NULL
+        view.kind = 1
+        if isinstance(text, str):
+            view.utf8 = <const uint8_t*> bp_known_utf8(text, &view.length)
+            if view.utf8 == NULL:
+                view.units = PyUnicode_DATA(text)
+                view.kind = PyUnicode_KIND(text)
+                view.length = PyUnicode_GET_LENGTH(text)
+            return 0
+        if not isinstance(text, bytes):
+            raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+        view.utf8 = <const uint8_t*> PyBytes_AS_STRING(text)
+        view.length = PyBytes_GET_SIZE(text)
+        large = view.length > KEEP_LOCK
+        if large:
+            with nogil:
+                bad = bp_utf8_valid(view.utf8, view.length)
+        else:
+            bad = bp_utf8_valid(view.utf8, view.length)
+        if bad < view.length:
+            try:
+                (<bytes> text)[bad:bad + 4].decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise UnicodeDecodeError("utf-8", text, bad, bad + error.end, error.reason) from None
+        return 0
+
+    cdef int _encode(self, Worker worker, object text, Specials specials) except -1:
+        cdef text_view view
+        cdef uint8_t copy[COPIED + 16]
+        cdef Py_ssize_t done = 0
+        cdef int status
+        self._view(text, &view)
+        if self.core.scanner is None or self.normalize is not None:
+            return self._encode_slowly(worker, text, &view, specials)
+        if view.utf8 == NULL:
+            return self._encode_units(worker, text, &view, specials)
+        if view.length <= COPIED:
+            memcpy(copy, view.utf8, view.length)
+            status = run(worker, specials, copy, view.length, view.length + 16, True, &done)
+        elif view.length <= KEEP_LOCK:
+            status = run(worker, specials, view.utf8, view.length, view.length, True, &done)
+        else:
+            with nogil:
+                if worker.capacity - worker.used < view.length // 4:
+                    worker.reserve(view.length // 4)
+                status = run(worker, specials, view.utf8, view.length, view.length, True, &done)
+        return self._check(status, worker)
+
+    cdef int _encode_units(self, Worker worker, object text, text_view* view, Specials specials) except -1:
+        cdef Py_ssize_t capacity = 0, filled = 0, at = 0, end, bad = -1, done = 0, base = 0
+        cdef uint8_t* buffer = NULL
+        cdef void* grown
+        cdef int status = DONE
+        cdef int widest = 2 if view.kind == 1 else 3 if view.kind == 2 else 4
+        with nogil:
+            while status == DONE and (at < view.length or filled):
+                end = min(at + PIECE, view.length)
+                if filled + (end - at) * widest + 16 > capacity:
+                    capacity = 2 * filled + (end - at) * widest + 16
+                    grown = realloc(buffer, capacity)
+                    if grown == NULL:
+                        status = NO_MEMORY
+                        break
+                    buffer = <uint8_t*> grown
+                # A piece that closed no pre-token is followed by a larger one.
+                end = min(at + max(<Py_ssize_t> PIECE, (capacity - filled - 16) // widest), view.length)
+                filled += bp_utf8_from_units(view.kind, view.units, at, end, buffer + filled, &bad)
+                if bad >= 0:
+                    break
+                at = end
+                status = run(worker, specials, buffer, filled, filled + 16, at == view.length, &done)
+                if status != DONE:
+                    worker.bad += base
+                    break
+                if at == view.length:
+                    break
+                base += done
+                filled -= done
+                memmove(buffer, buffer + done, filled)
+            free(buffer)
+        if bad >= 0:
+            (<str> text).encode("utf-8")           # raises, with the position
+        return self._check(status, worker)
+
+    cdef int _encode_slowly(self, Worker worker, object text, text_view* view, Specials specials) except -1:
+        # By a pre-tokenizer that is not compiled, or with normalization: stretch by stretch, through Python.
+        cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
+        cdef Py_ssize_t at = 0
+        if specials is not None:
+            for start, end, token_id in specials.cut(data):
+                self._encode_stretch(worker, data[at:start])
+                self._check(worker.put(token_id), worker)
+                at = end
+        return self._encode_stretch(worker, data[at:] if at else data)
+
+    cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1:
+        cdef const long long[::1] ends
+        cdef Py_ssize_t block[128]
+        cdef Py_ssize_t n, i, at = 0, start = 0, done = 0, length
+        cdef const uint8_t* raw
+        cdef int status = DONE
+        if self.normalize is not None and not stretch.isascii():
+            stretch = self.normalize(stretch.decode("utf-8")).encode("utf-8")
+        raw = <const uint8_t*> PyBytes_AS_STRING(stretch)
+        length = PyBytes_GET_SIZE(stretch)
+        if length == 0:
+            return 0
+        if self.core.scanner is not None:
+            with nogil:
+                status = worker.encode(raw, length, length, True, &done)
+            return self._check(status, worker)
+        ends = self.pretokenizer.ends(stretch)
+        n = ends.shape[0]
+        with nogil:
+            while at < n and status == DONE:
+                for i in range(min(<Py_ssize_t> 128, n - at)):
+                    block[i] = ends[at + i]
+                i = min(<Py_ssize_t> 128, n - at)
+                status = worker.encode_block(raw, start, block, i, length)
+                start = block[i - 1]
+                at += i
+        return self._check(status, worker)
+
+    cdef int _check(self, int status, Worker worker) except -1:
+        if status == NO_MEMORY:
+            raise MemoryError("no memory for encoding this text")
+        if status == NO_TOKEN:
+            raise ValueError(f"byte 0x{worker.bad_value:02x}, at offset {worker.bad} of the text in UTF-8, has no token "
+                             f"in this vocabulary")
+        return 0
+
+    cdef object _to_list(self, Worker worker):
         cdef Py_ssize_t i
-        self._ordinary(worker, text)
-        return [worker.out[i] for i in range(worker.used)]
+        cdef list ids
+        if self._objects == NULL and not self._make_objects():
+            ids = [None] * worker.used
+            for i in range(worker.used):
+                ids[i] = worker.out[i]
+            return ids
+        return bp_list_from_table(worker.out, worker.used, self._objects)
 
-    def encode_to_numpy(self, text):
-        cdef Worker worker = Worker()
-        self._with_specials(worker, text, "all", ())
-        data = PyBytes_FromStringAndSize(<char*> worker.out, worker.used * sizeof(token_t))
-        return numpy.frombuffer(data, numpy.uint32).copy()
+    def _make_objects(self):
+        """Int objects for all ids, so that a list of ids is a list of references; False where ids are too large."""
+        cdef TokenTable tokens = self.tokens
+        cdef Py_ssize_t slot, n
+        cdef list owner
+        if tokens.size == 0 or tokens.ids[tokens.size - 1] >= TABLE_LIMIT:
+            return False
+        n = tokens.ids[tokens.size - 1] + 1
+        owner = [tokens.ids[slot] for slot in range(tokens.size)]
+        objects = <PyObject**> calloc(n, sizeof(PyObject*))
+        if objects == NULL:
+            return False
+        for slot in range(tokens.size):
+            objects[tokens.ids[slot]] = <PyObject*> owner[slot]
+        if self._objects != NULL:                  # another thread was faster
+            free(objects)
+            return True
+        self._objects_owner = owner
+        self._objects = objects
+        return True
 
-    def count(self, text):
-        cdef Worker worker = Worker()
-        self._with_specials(worker, text, "all", ())
-        return worker.used
-
-    def decode_bytes(self, ids):
-        cdef Py_ssize_t slot
-        cdef list parts = []
-        for token_id in ids:
-            slot = self.tokens.slot(token_id) if 0 <= token_id < 1 << 32 else -1
-            if slot < 0:
-                raise KeyError(int(token_id))
-            parts.append(self.tokens.blob[self.tokens.starts[slot]:self.tokens.starts[slot + 1]])
-        return b"".join(parts)
-
-    def decode(self, ids, errors="strict"):
-        return self.decode_bytes(ids).decode("utf-8", errors)
-
-
-def _pattern(literals):
-    if not literals:
-        return None
-    return re.compile("|".join(map(re.escape, sorted(literals, key=len, reverse=True))))
+    cdef object _to_numpy(self, Worker worker):
+        cdef _Ids ids = _Ids()
+        cdef void* shrunk
+        ids.n = worker.used
+        if worker.used >= STEAL:
+            shrunk = realloc(worker.out, worker.used * sizeof(token_t))
+            ids.ids = <token_t*> shrunk if shrunk != NULL else worker.out
+            worker.out = NULL
+            worker.capacity = 0
+        else:
+            ids.ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
+            if ids.ids == NULL:
+                raise MemoryError()
+            memcpy(ids.ids, worker.out, worker.used * sizeof(token_t))
+        return numpy.frombuffer(ids, numpy.uint32)

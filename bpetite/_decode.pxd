@@ -1,0 +1,42 @@
+"""Token ids to bytes and text."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from ._tokens cimport TokenTable
+from ._types cimport token_t
+
+cdef extern from "_join.h" nogil:
+    enum: BP_WIDE
+    enum: BP_NOT_ASCII
+
+    ctypedef struct bp_piece:
+        uint8_t bytes[16]
+
+    ctypedef struct bp_joiner:
+        const bp_piece* pieces
+        const uint16_t* sizes
+        const uint64_t* starts
+        const uint8_t* blob
+        const uint32_t* slot_of
+        size_t places
+
+    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* places, Py_ssize_t n, unsigned* not_ascii) noexcept
+    void bp_join(const bp_joiner* joiner, const uint32_t* places, Py_ssize_t n, uint8_t* out, int64_t total) noexcept
+
+
+cdef struct id_view:
+    # Places of ids in the tables of a Decoder.
+    const uint32_t* places
+    Py_ssize_t n
+    uint32_t* owned        # to be freed, or NULL
+    bint held              # the buffer is to be released
+
+
+cdef class Decoder:
+    cdef readonly TokenTable tokens
+    cdef bp_joiner joiner
+    cdef bp_piece* pieces
+    cdef uint16_t* sizes
+
+    cdef int _read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
+    cdef void _to_places(self, uint32_t* places, Py_ssize_t n) noexcept
+    cdef object _unknown(self, object ids, Py_ssize_t index)

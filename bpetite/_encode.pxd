@@ -1,0 +1,45 @@
+"""Text to token ids: what the batch and streaming modules use of it."""
+from libc.stdint cimport uint8_t, uint32_t
+
+from ._decode cimport Decoder
+from ._special cimport Specials
+from ._types cimport token_t
+from ._worker cimport Core, Worker
+from cpython.ref cimport PyObject
+
+
+cdef struct text_view:
+    const uint8_t* utf8        # or NULL: then the units of a str
+    Py_ssize_t length          # bytes, or units
+    const void* units
+    int kind                   # bytes a unit
+
+
+cdef class Encoder(Decoder):
+    cdef readonly Core core
+    cdef readonly Specials specials
+    cdef readonly object pretokenizer
+    cdef readonly dict special_tokens
+    cdef object normalize
+    cdef readonly Py_ssize_t cache_bytes
+    cdef list _pool
+    cdef dict _subsets
+    cdef object _objects_owner
+    cdef PyObject** _objects
+
+    cdef Worker _take(self)
+    cdef void _give(self, Worker worker)
+    cdef Specials _choose(self, object text, object allowed, object disallowed)
+    cdef int _view(self, object text, text_view* view) except -1
+    cdef int _encode(self, Worker worker, object text, Specials specials) except -1
+    cdef int _encode_units(self, Worker worker, object text, text_view* view, Specials specials) except -1
+    cdef int _encode_slowly(self, Worker worker, object text, text_view* view, Specials specials) except -1
+    cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1
+    cdef int _check(self, int status, Worker worker) except -1
+    cdef object _to_list(self, Worker worker)
+    cdef object _to_numpy(self, Worker worker)
+
+
+# Append the ids of text[0:length]; see Worker.encode. Special tokens that may go on behind the end are left open.
+cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+             Py_ssize_t* done) noexcept nogil

@@ -1,0 +1,62 @@
+/* What the compiled modules need of CPython's objects and Cython does not declare. */
+#ifndef BPETITE_PYTHON_H
+#define BPETITE_PYTHON_H
+
+#include <Python.h>
+#include <stdint.h>
+
+/* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
+   PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the
+   whole text to the user's str for as long as that lives. */
+static inline const char *bp_known_utf8(PyObject *text, Py_ssize_t *length) {
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text) < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+#endif
+    if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        *length = PyUnicode_GET_LENGTH(text);
+        return (const char *)PyUnicode_1BYTE_DATA(text);
+    }
+#if !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030F0000
+    if (((PyCompactUnicodeObject *)text)->utf8 != NULL) {
+        *length = ((PyCompactUnicodeObject *)text)->utf8_length;
+        return ((PyCompactUnicodeObject *)text)->utf8;
+    }
+#endif
+    return NULL;
+}
+
+/* The value of an int object in 0..2^32-1; -1 for another int, -2 for what is no int. No exception is set. */
+static inline int64_t bp_token_value(PyObject *object) {
+    if (!PyLong_CheckExact(object) && !PyLong_Check(object)) return -2;
+#if PY_VERSION_HEX < 0x030C0000
+    Py_ssize_t digits = Py_SIZE(object);
+    if (digits == 1) return ((PyLongObject *)object)->ob_digit[0];
+    if (digits == 0) return 0;
+#else
+    if (PyUnstable_Long_IsCompact((PyLongObject *)object)) {
+        Py_ssize_t value = PyUnstable_Long_CompactValue((PyLongObject *)object);
+        return value < 0 || value > UINT32_MAX ? -1 : value;
+    }
+#endif
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow || value < 0 || value > UINT32_MAX ? -1 : value;
+}
+
+/* A list of int objects out of a table: objects[id] for each id. The objects exist once per tokenizer. */
+static inline PyObject *bp_list_from_table(const uint32_t *ids, Py_ssize_t n, PyObject **objects) {
+    PyObject *list = PyList_New(n);
+    if (list == NULL) return NULL;
+    PyObject **items = ((PyListObject *)list)->ob_item;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *object = objects[ids[i]];
+        Py_INCREF(object);
+        items[i] = object;
+    }
+    return list;
+}
+
+#endif

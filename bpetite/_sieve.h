@@ -1,0 +1,108 @@
+/* A fast no: where in a text may one of many strings start, judged by its first two bytes.
+
+   Up to four different pairs of first bytes are compared one by one, sixteen places at a time. More go through four
+   shuffles: each pair belongs to one of eight groups, and each half byte of a place says which groups it allows. What
+   passes is looked up in a table of all 65,536 pairs. Without SSE2 or SSSE3 that table is all there is. */
+#ifndef BPETITE_SIEVE_H
+#define BPETITE_SIEVE_H
+
+#include "_utf8.h"
+
+#if defined(BP_SSE2) && (defined(__GNUC__) || defined(__clang__))
+#include <tmmintrin.h>
+#define BP_SSSE3 1
+#endif
+
+typedef struct {
+    uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> some string starts so */
+    int few;                       /* different pairs, 5 for more than four */
+    uint8_t first[4], second[4];
+    uint8_t nibbles[4][16];        /* low and high half of the first byte, of the second byte -> groups */
+    int shuffles;                  /* the machine has them */
+} bp_sieve;
+
+static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) {
+    unsigned at = (unsigned)first << 8 | second;
+    if (sieve->pair[at >> 3] >> (at & 7) & 1) return;
+    sieve->pair[at >> 3] |= (uint8_t)(1u << (at & 7));
+    if (sieve->few < 4) {
+        sieve->first[sieve->few] = first;
+        sieve->second[sieve->few] = second;
+    }
+    if (sieve->few < 5) sieve->few++;
+    uint8_t group = (uint8_t)(1u << ((first * 7u + second) & 7));
+    sieve->nibbles[0][first & 15] |= group;
+    sieve->nibbles[1][first >> 4] |= group;
+    sieve->nibbles[2][second & 15] |= group;
+    sieve->nibbles[3][second >> 4] |= group;
+#ifdef BP_SSSE3
+    sieve->shuffles = __builtin_cpu_supports("ssse3");
+#endif
+}
+
+BP_INLINE int bp_sieve_pair(const bp_sieve *sieve, const uint8_t *p) {
+    unsigned at = (unsigned)p[0] << 8 | p[1];
+    return sieve->pair[at >> 3] >> (at & 7) & 1;
+}
+
+#ifdef BP_SSE2
+static inline ptrdiff_t bp_sieve_few(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+    for (; at + 17 <= length; at += 16) {
+        __m128i here = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i next = _mm_loadu_si128((const __m128i *)(text + at + 1));
+        __m128i found = _mm_setzero_si128();
+        for (int i = 0; i < sieve->few; i++)
+            found = _mm_or_si128(found, _mm_and_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8((char)sieve->first[i])),
+                                                      _mm_cmpeq_epi8(next, _mm_set1_epi8((char)sieve->second[i]))));
+        int mask = _mm_movemask_epi8(found);
+        if (mask) {
+            while (!(mask & 1)) mask >>= 1, at++;
+            break;
+        }
+    }
+    return at;
+}
+#endif
+
+#ifdef BP_SSSE3
+__attribute__((target("ssse3")))
+static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+    const __m128i low = _mm_set1_epi8(15), zero = _mm_setzero_si128();
+    const __m128i t0 = _mm_loadu_si128((const __m128i *)sieve->nibbles[0]);
+    const __m128i t1 = _mm_loadu_si128((const __m128i *)sieve->nibbles[1]);
+    const __m128i t2 = _mm_loadu_si128((const __m128i *)sieve->nibbles[2]);
+    const __m128i t3 = _mm_loadu_si128((const __m128i *)sieve->nibbles[3]);
+    for (; at + 17 <= length; at += 16) {
+        __m128i here = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i next = _mm_loadu_si128((const __m128i *)(text + at + 1));
+        __m128i groups = _mm_and_si128(
+            _mm_and_si128(_mm_shuffle_epi8(t0, _mm_and_si128(here, low)),
+                          _mm_shuffle_epi8(t1, _mm_and_si128(_mm_srli_epi16(here, 4), low))),
+            _mm_and_si128(_mm_shuffle_epi8(t2, _mm_and_si128(next, low)),
+                          _mm_shuffle_epi8(t3, _mm_and_si128(_mm_srli_epi16(next, 4), low))));
+        unsigned mask = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(groups, zero)) & 0xFFFF;
+        while (mask) {
+            ptrdiff_t place = at + __builtin_ctz(mask);
+            if (bp_sieve_pair(sieve, text + place)) return place;
+            mask &= mask - 1;
+        }
+    }
+    return at;
+}
+#endif
+
+/* The first place from `at` on where a string may start, length where there is none. The last byte of the text has no
+   byte behind it and always passes. */
+static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+#ifdef BP_SSE2
+    if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);
+#endif
+#ifdef BP_SSSE3
+    if (sieve->few > 4 && sieve->shuffles) at = bp_sieve_many(sieve, text, at, length);
+#endif
+    for (; at + 1 < length; at++)
+        if (bp_sieve_pair(sieve, text + at)) return at;
+    return at < length ? at : length;
+}
+
+#endif

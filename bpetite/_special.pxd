@@ -1,0 +1,28 @@
+"""Finding special tokens in UTF-8."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ._types cimport token_t
+
+cdef extern from "_sieve.h" nogil:
+    ctypedef struct bp_sieve:
+        int few
+
+    void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
+    Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept
+
+
+cdef class Specials:
+    # Literals sorted by their bytes; nothing changes after construction.
+    cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t longest       # bytes
+    cdef readonly tuple literals           # str, sorted by their UTF-8
+    cdef uint8_t* blob
+    cdef uint64_t* starts                  # number -> first byte in blob; size + 1 entries
+    cdef token_t* ids                      # number -> id
+    cdef uint32_t* firsts                  # first byte -> first literal that starts with it; 257 entries
+    cdef bp_sieve* sieve
+
+    # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
+    # to its number, or returns -1.
+    cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
+    cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil

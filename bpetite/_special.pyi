@@ -1,0 +1,9 @@
+from collections.abc import Mapping
+
+class Specials:
+    size: int
+    longest: int
+    literals: tuple[str, ...]
+    def __init__(self, special_tokens: Mapping[str, int]) -> None: ...
+    def __len__(self) -> int: ...
+    def cut(self, text: bytes | bytearray | memoryview) -> list[tuple[int, int, int]]: ...

@@ -1,0 +1,70 @@
+"""UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ._merge cimport MergeTable, merge_room
+from ._scan cimport Scanner
+from ._tokens cimport TokenTable
+from ._types cimport token_t
+
+cdef extern from "_cache.h" nogil:
+    enum: BP_BLOCK
+    enum: BP_SLACK
+    enum: BP_INLINE_IDS
+    enum: BP_LONGEST
+
+    ctypedef struct bp_cache:
+        size_t short_used, long_used, arena_used, arena_capacity, forgotten
+
+    ctypedef struct bp_key:
+        uint64_t hash
+
+    bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
+    void bp_cache_free(bp_cache* cache) noexcept
+    size_t bp_shorts(const bp_cache* cache) noexcept
+    size_t bp_longs(const bp_cache* cache) noexcept
+    void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                    Py_ssize_t readable, bp_key* keys) noexcept
+    Py_ssize_t bp_emit(const bp_cache* cache, const bp_key* keys, const uint8_t* text, Py_ssize_t start,
+                       const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
+                       Py_ssize_t* used, bint* starved) noexcept
+    void bp_remember(bp_cache* cache, const bp_key* key, const uint8_t* p, size_t length, const token_t* ids,
+                     size_t count) noexcept
+
+cdef enum:
+    DONE = 0
+    NO_MEMORY = -1
+    NO_TOKEN = -2          # a byte of the text has no token; see Worker.bad
+
+
+cdef class Core:
+    # What encoding reads; nothing changes after construction, so threads share it.
+    cdef readonly TokenTable tokens
+    cdef readonly MergeTable merges
+    cdef readonly Scanner scanner          # None where only the slow pre-tokenizer can cut
+    cdef readonly bint whole               # a pre-token that is a token is taken whole
+    cdef uint8_t* barred                   # slot -> it is a special token, never found in ordinary text
+    cdef token_t byte_ids[256]
+    cdef uint8_t byte_known[256]
+
+
+cdef class Worker:
+    # Used by one thread at a time.
+    cdef Core core
+    cdef bp_cache cache
+    cdef merge_room room
+    cdef token_t* out
+    cdef Py_ssize_t used, capacity
+    cdef Py_ssize_t bad                    # offset in the text of the byte that has no token
+    cdef uint8_t bad_value
+
+    # Room for `more` ids in out; `share` (0..1] says how much of the work is done, for a guess at the rest.
+    cdef bint reserve(self, Py_ssize_t more) noexcept nogil
+    cdef int put(self, token_t token_id) noexcept nogil
+    # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
+    # `final` more text follows. OUT: *done, up to where it has been encoded. Returns DONE or an error.
+    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                    Py_ssize_t* done) noexcept nogil
+    # The same for pre-tokens that are known already.
+    cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                          Py_ssize_t readable) noexcept nogil
+    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const bp_key* key) noexcept nogil
