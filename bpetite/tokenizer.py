@@ -271,7 +271,7 @@ class Tokenizer:
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        return self._encoder.encode(text, allowed_special, disallowed_special)
+        return self._encoder.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """Token ids of a text in which no special token is recognised.
@@ -282,13 +282,17 @@ class Tokenizer:
         """
         return self._encoder.encode_ordinary(text)
 
-    def encode_to_numpy(self, text: Text) -> npt.NDArray[np.uint32]:
+    def encode_to_numpy(
+        self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()
+    ) -> npt.NDArray[np.uint32]:
         """:meth:`encode` into an array uint32[n]."""
-        return self._encoder.encode_to_numpy(text)
+        return self._encoder.encode_to_numpy(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
 
-    def count(self, text: Text) -> int:
+    def count(self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()) -> int:
         """How many tokens :meth:`encode` would give, without making them."""
-        return self._encoder.count(text)
+        return self._encoder.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     # Ids to text
 
