@@ -78,7 +78,7 @@ DEEPSEEK_V3 = (
 # also SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
 
-NAMED: dict[str, str | tuple[str, ...]] = {
+NAMED: dict[str, Pattern] = {
     "gpt2": GPT2,
     "gpt2-possessive": GPT2_POSSESSIVE,
     "cl100k": CL100K,
