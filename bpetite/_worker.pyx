@@ -70,6 +70,7 @@ cdef class Worker:
         bp_cache_free(&self.cache)
         room_free(&self.room)
         free(self.out)
+        free(self.piece)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef void* grown
@@ -82,6 +83,17 @@ cdef class Worker:
             return False
         self.out = <token_t*> grown
         self.capacity = capacity
+        return True
+
+    cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil:
+        cdef void* grown
+        if bytes <= self.piece_capacity:
+            return True
+        grown = realloc(self.piece, bytes)
+        if grown == NULL:
+            return False
+        self.piece = <uint8_t*> grown
+        self.piece_capacity = bytes
         return True
 
     cdef int put(self, token_t token_id) noexcept nogil:
