@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove
 
 from ._decode cimport Decoder
@@ -394,17 +394,14 @@ cdef class Encoder(Decoder):
 
     cdef object _to_numpy(self, Worker worker):
         cdef token_t* ids
-        cdef void* shrunk
         if worker.used >= STEAL:
-            shrunk = realloc(worker.out, worker.used * sizeof(token_t))
-            ids = <token_t*> shrunk if shrunk != NULL else worker.out
-            worker.out = NULL
-            worker.capacity = 0
+            ids = worker.give_out()
         else:
             ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
-            if ids == NULL:
-                raise MemoryError()
-            memcpy(ids, worker.out, worker.used * sizeof(token_t))
+            if ids != NULL:
+                memcpy(ids, worker.out, worker.used * sizeof(token_t))
+        if ids == NULL:
+            raise MemoryError()
         return own_ids(ids, worker.used)
 
 

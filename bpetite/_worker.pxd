@@ -63,6 +63,8 @@ cdef class Worker:
     # Room for `more` ids in out; false where there is no memory.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
     cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil
+    # Hand over the output, cut to size, to who frees it; NULL where there is no memory.
+    cdef token_t* give_out(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
     # `final` more text follows. OUT: *done, up to where it has been encoded. Returns DONE or an error.

@@ -96,6 +96,13 @@ cdef class Worker:
         self.piece_capacity = bytes
         return True
 
+    cdef token_t* give_out(self) noexcept nogil:
+        cdef token_t* ids = <token_t*> realloc(self.out, (self.used + 1) * sizeof(token_t))
+        if ids != NULL:
+            self.out = NULL
+            self.capacity = 0
+        return ids
+
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):
             return NO_MEMORY
