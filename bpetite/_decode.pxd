@@ -32,11 +32,13 @@ cdef struct id_view:
 
 
 cdef class Decoder:
-    cdef readonly TokenTable tokens
+    cdef TokenTable _tokens        # None before the set-up
+    cdef str _errors
     cdef bp_joiner joiner
     cdef bp_piece* pieces
     cdef uint16_t* sizes
 
+    cdef int _set_tokens(self, TokenTable tokens, str errors) except -1
     cdef int _read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef void _to_places(self, uint32_t* places, Py_ssize_t n) noexcept
     cdef object _unknown(self, object ids, Py_ssize_t index)

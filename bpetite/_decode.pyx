@@ -18,6 +18,8 @@ from libc.string cimport memcpy
 from ._tokens cimport TokenTable
 from ._types cimport token_t
 
+import codecs
+
 import numpy
 
 cdef extern from "_python.h":
@@ -57,30 +59,36 @@ cdef class Decoder:
     """Token ids to bytes and text.
 
     Args:
-        tokens: id -> bytes, special tokens included; a dict or the table made of one.
+        tokens: id -> bytes, special tokens included.
+        errors: What :meth:`decode` makes of bytes that are not UTF-8.
     """
 
-    def __cinit__(self, tokens, *args, **kwargs):
+    def __init__(self, dict tokens not None, str errors not None="strict"):
+        self._set_tokens(TokenTable(tokens), errors)
+
+    cdef int _set_tokens(self, TokenTable tokens, str errors) except -1:
         cdef Py_ssize_t slot, place
         cdef uint64_t size, i
         cdef bint ascii
         cdef const uint8_t* token
-        cdef TokenTable table = tokens if isinstance(tokens, TokenTable) else TokenTable(tokens)
-        self.tokens = table
-        self.joiner.places = table.direct if table.slot_of != NULL else table.size
+        if self.pieces != NULL:
+            raise TypeError("a tokenizer is immutable: it is set up once")
+        self.joiner.places = tokens.direct if tokens.slot_of != NULL else tokens.size
         self.pieces = <bp_piece*> calloc(self.joiner.places + 1, sizeof(bp_piece))
         self.sizes = <uint16_t*> calloc(self.joiner.places + 1, sizeof(uint16_t))
         if self.pieces == NULL or self.sizes == NULL:
             raise MemoryError()
+        self._tokens = tokens
+        self._errors = errors
         self.joiner.pieces = self.pieces
         self.joiner.sizes = self.sizes
-        self.joiner.starts = table.starts
-        self.joiner.blob = table.blob
-        self.joiner.slot_of = table.slot_of
-        for slot in range(table.size):
-            place = table.ids[slot] if table.slot_of != NULL else slot
-            token = table.blob + table.starts[slot]
-            size = table.starts[slot + 1] - table.starts[slot]
+        self.joiner.starts = tokens.starts
+        self.joiner.blob = tokens.blob
+        self.joiner.slot_of = tokens.slot_of
+        for slot in range(tokens.size):
+            place = tokens.ids[slot] if tokens.slot_of != NULL else slot
+            token = tokens.blob + tokens.starts[slot]
+            size = tokens.starts[slot + 1] - tokens.starts[slot]
             memcpy(self.pieces[place].bytes, token, min(size, <uint64_t> 16))
             ascii = True
             for i in range(size):
@@ -88,13 +96,14 @@ cdef class Decoder:
                     ascii = False
                     break
             self.sizes[place] = <uint16_t> (min(size, <uint64_t> BP_WIDE) | (0 if ascii else BP_NOT_ASCII))
+        return 0
 
     def __dealloc__(self):
         free(self.pieces)
         free(self.sizes)
 
     def decode_bytes(self, ids):
-        """The bytes of all tokens, joined.
+        """The bytes of token ids, joined; special tokens give their literals.
 
         Args:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
@@ -129,12 +138,13 @@ cdef class Decoder:
         finally:
             _release(&view, &buffer)
 
-    def decode(self, ids, str errors="strict"):
-        """The text of all tokens.
+    def decode(self, ids, *, str errors=None):
+        """The text of token ids; special tokens give their literals.
 
         Args:
-            ids: As for :meth:`decode_bytes`.
-            errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``.
+            ids: A list or other sequence of ints, or a one-dimensional integer array.
+            errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
+                (by default "strict") when None.
 
         Raises:
             KeyError: An id is not in the vocabulary; the argument is the id.
@@ -167,12 +177,39 @@ cdef class Decoder:
             try:
                 with nogil:
                     bp_join(&self.joiner, view.places, view.n, out, total)
-                handler = errors.encode()
+                handler = (self._errors if errors is None else errors).encode()
                 return PyUnicode_DecodeUTF8(<char*> out, total, handler)
             finally:
                 free(out)
         finally:
             _release(&view, &buffer)
+
+    def decode_batch(self, batch, *, str errors=None):
+        """The texts of several sequences of token ids, in order; see :meth:`decode`."""
+        return [self.decode(ids, errors=errors) for ids in batch]
+
+    def decode_iterable(self, ids, *, str errors=None):
+        """Yield the text of token ids piece by piece: whole characters, as soon as they are complete.
+
+        The pieces joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
+        says, so "strict" raises UnicodeDecodeError at the end.
+
+        Args:
+            ids: An iterable of ints; it may be endless.
+            errors: As for :meth:`decode`.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
+        """
+        decoder = codecs.getincrementaldecoder("utf-8")(self._errors if errors is None else errors)
+        for token_id in ids:
+            text = decoder.decode(self.decode_bytes((token_id,)))
+            if text:
+                yield text
+        text = decoder.decode(b"", True)
+        if text:
+            yield text
 
     cdef int _read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         # OUT: the places of all ids; those of an array of uint32 are read where they are.
@@ -182,6 +219,8 @@ cdef class Decoder:
         cdef bint is_list = isinstance(ids, list)
         cdef uint32_t* places
         cdef char code
+        if self._tokens is None:
+            raise TypeError("this tokenizer has not been set up")
         view.owned = NULL
         view.places = NULL
         view.n = 0
@@ -249,7 +288,7 @@ cdef class Decoder:
         cdef Py_ssize_t i, slot
         if self.joiner.slot_of == NULL:
             for i in range(n):
-                slot = self.tokens.slot(places[i])
+                slot = self._tokens.slot(places[i])
                 places[i] = <uint32_t> slot if slot >= 0 else <uint32_t> NOT_A_PLACE
 
     cdef object _unknown(self, object ids, Py_ssize_t index):

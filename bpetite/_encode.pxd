@@ -16,12 +16,13 @@ cdef struct text_view:
 
 
 cdef class Encoder(Decoder):
-    cdef readonly Core core
-    cdef readonly Specials specials
-    cdef readonly object pretokenizer
-    cdef readonly dict special_tokens
-    cdef object normalize
-    cdef readonly Py_ssize_t cache_bytes
+    cdef Core _core
+    cdef Specials _specials
+    cdef object _pretokenizer
+    cdef dict _special_ids         # literal -> id
+    cdef object _normalize         # or None
+    cdef Py_ssize_t _cache_bytes
+    cdef bint _compiled            # text goes through the scanner alone
     cdef list _pool
     cdef dict _subsets
     cdef object _objects_owner
@@ -32,14 +33,20 @@ cdef class Encoder(Decoder):
     cdef Specials _choose(self, object text, object allowed, object disallowed)
     cdef int _view(self, object text, text_view* view) except -1
     cdef int _encode(self, Worker worker, object text, Specials specials) except -1
-    cdef int _encode_units(self, Worker worker, object text, text_view* view, Specials specials) except -1
-    cdef int _encode_slowly(self, Worker worker, object text, text_view* view, Specials specials) except -1
+    cdef int _encode_slowly(self, Worker worker, object text, Specials specials) except -1
     cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1
-    cdef int _check(self, int status, Worker worker) except -1
-    cdef object _to_list(self, Worker worker)
+    cdef int _check(self, int status, Worker worker, object text) except -1
+    cdef object _to_list(self, const token_t* ids, Py_ssize_t n)
     cdef object _to_numpy(self, Worker worker)
 
+
+# Append the ids of a text to worker.out. Returns DONE or an error.
+cdef int run_view(Worker worker, Specials specials, const text_view* view) noexcept nogil
 
 # Append the ids of text[0:length]; see Worker.encode. Special tokens that may go on behind the end are left open.
 cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
              Py_ssize_t* done) noexcept nogil
+
+
+# An array of uint32 that owns ids[0:n], which come from malloc.
+cdef object own_ids(token_t* ids, Py_ssize_t n)

@@ -9,14 +9,14 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove
 
 from ._decode cimport Decoder
 from ._special cimport Specials
 from ._tokens cimport TokenTable
 from ._types cimport token_t
-from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, Core, Worker
+from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
 import numpy
 
@@ -39,6 +39,7 @@ cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read from any place
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
+    KEEP_PIECE = 1 << 20       # bytes, the same of a piece
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
     TABLE_LIMIT = 1 << 22      # ids below this have their int object made once per tokenizer
     SUBSETS = 16               # sets of special tokens that are kept ready
@@ -89,6 +90,42 @@ cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t l
     return DONE
 
 
+cdef int run_view(Worker worker, Specials specials, const text_view* view) noexcept nogil:
+    cdef uint8_t copy[COPIED + 16]
+    cdef Py_ssize_t done = 0
+    if view.utf8 == NULL:
+        return _run_units(worker, specials, view)
+    if view.length <= COPIED:
+        memcpy(copy, view.utf8, view.length)
+        return run(worker, specials, copy, view.length, view.length + 16, True, &done)
+    if worker.capacity - worker.used < view.length // 4:
+        worker.reserve(view.length // 4)           # a guess; more is reserved as it is needed
+    return run(worker, specials, view.utf8, view.length, view.length, True, &done)
+
+
+cdef int _run_units(Worker worker, Specials specials, const text_view* view) noexcept nogil:
+    cdef Py_ssize_t filled = 0, at = 0, end, bad = -1, done = 0, base = 0
+    cdef Py_ssize_t widest = 2 if view.kind == 1 else 3 if view.kind == 2 else 4
+    cdef int status
+    while at < view.length:
+        # A piece that closed no pre-token is followed by one of twice the size.
+        end = min(at + max(<Py_ssize_t> PIECE, filled // widest), view.length)
+        if not worker.reserve_piece(filled + (end - at) * widest + 16):
+            return NO_MEMORY
+        filled += bp_utf8_from_units(view.kind, view.units, at, end, worker.piece + filled, &bad)
+        if bad >= 0:
+            return NO_UTF8
+        at = end
+        status = run(worker, specials, worker.piece, filled, filled + 16, at == view.length, &done)
+        if status != DONE:
+            worker.bad += base
+            return status
+        base += done
+        filled -= done
+        memmove(worker.piece, worker.piece + done, filled)
+    return DONE
+
+
 cdef class Encoder(Decoder):
     """Text to token ids and back.
 
@@ -99,21 +136,25 @@ cdef class Encoder(Decoder):
         pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole.
         normalize: Applied to the text between special tokens; must leave ASCII as it is.
+        errors: What decoding makes of bytes that are not UTF-8.
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
-    def __cinit__(self, tokens, merges, dict special_tokens not None, pretokenizer, *, bint ignore_merges=False,
-                  normalize=None, Py_ssize_t cache_bytes=64 << 20):
+    def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
+                 bint ignore_merges=False, normalize=None, str errors not None="strict",
+                 Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
-        self.core = Core(self.tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, ignore_merges)
-        self.specials = Specials(special_tokens)
-        self.special_tokens = special_tokens
-        self.pretokenizer = pretokenizer
-        self.normalize = normalize
-        self.cache_bytes = cache_bytes
+        self._set_tokens(TokenTable(tokens), errors)
+        self._specials = Specials(special_tokens)
+        self._special_ids = special_tokens
+        self._pretokenizer = pretokenizer
+        self._normalize = normalize
+        self._cache_bytes = cache_bytes
+        self._compiled = pretokenizer.scanner is not None and normalize is None
         self._pool = []
         self._subsets = {}
+        self._core = Core(self._tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, ignore_merges)
 
     def __dealloc__(self):
         free(self._objects)
@@ -133,13 +174,13 @@ cdef class Encoder(Decoder):
             UnicodeEncodeError: The str holds a lone surrogate.
             UnicodeDecodeError: The bytes are not UTF-8.
         """
-        cdef Specials specials = self.specials
+        cdef Specials specials = self._specials
         cdef Worker worker
         if allowed_special != "all" or disallowed_special != ():
             specials = self._choose(text, allowed_special, disallowed_special)
         worker = self._take()
         self._encode(worker, text, specials)
-        ids = self._to_list(worker)
+        ids = self._to_list(worker.out, worker.used)
         self._give(worker)
         return ids
 
@@ -147,13 +188,13 @@ cdef class Encoder(Decoder):
         """Token ids of a text in which special tokens are ordinary text; see :meth:`encode`."""
         cdef Worker worker = self._take()
         self._encode(worker, text, None)
-        ids = self._to_list(worker)
+        ids = self._to_list(worker.out, worker.used)
         self._give(worker)
         return ids
 
     def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=()):
         """Token ids of a text as an array of uint32; see :meth:`encode`."""
-        cdef Specials specials = self.specials
+        cdef Specials specials = self._specials
         cdef Worker worker
         if allowed_special != "all" or disallowed_special != ():
             specials = self._choose(text, allowed_special, disallowed_special)
@@ -165,7 +206,7 @@ cdef class Encoder(Decoder):
 
     def count(self, text, *, allowed_special="all", disallowed_special=()):
         """How many tokens a text has; see :meth:`encode`."""
-        cdef Specials specials = self.specials
+        cdef Specials specials = self._specials
         cdef Worker worker
         cdef Py_ssize_t n
         if allowed_special != "all" or disallowed_special != ():
@@ -179,13 +220,15 @@ cdef class Encoder(Decoder):
     # A worker is lost, not given back, when a call fails; the next call makes a new one.
     cdef Worker _take(self):
         cdef Worker worker
+        if self._core is None:
+            raise TypeError("this tokenizer has not been set up")
         if self._pool:
             try:
                 worker = self._pool.pop()
             except IndexError:                     # another thread was faster
-                worker = Worker(self.core, self.cache_bytes)
+                worker = Worker(self._core, self._cache_bytes)
         else:
-            worker = Worker(self.core, self.cache_bytes)
+            worker = Worker(self._core, self._cache_bytes)
         worker.used = 0
         return worker
 
@@ -194,6 +237,10 @@ cdef class Encoder(Decoder):
             free(worker.out)
             worker.out = NULL
             worker.capacity = 0
+        if worker.piece_capacity > KEEP_PIECE:
+            free(worker.piece)
+            worker.piece = NULL
+            worker.piece_capacity = 0
         self._pool.append(worker)
 
     cdef Specials _choose(self, object text, object allowed, object disallowed):
@@ -201,7 +248,7 @@ cdef class Encoder(Decoder):
         cdef text_view view
         cdef Specials refused_specials
         cdef list found
-        recognised, refused = choose(self.special_tokens, allowed, disallowed)
+        recognised, refused = choose(self._special_ids, allowed, disallowed)
         if refused:
             refused_specials = self._subset(refused)
             data = text if isinstance(text, bytes) else str(text).encode("utf-8") if isinstance(text, str) else bytes(text)
@@ -216,11 +263,11 @@ cdef class Encoder(Decoder):
         return self._subset(recognised)
 
     def _subset(self, chosen):
-        if len(chosen) == self.specials.size:
-            return self.specials
+        if len(chosen) == self._specials.size:
+            return self._specials
         specials = self._subsets.get(chosen)
         if specials is None:
-            specials = Specials({literal: self.special_tokens[literal] for literal in chosen})
+            specials = Specials({literal: self._special_ids[literal] for literal in chosen})
             if len(self._subsets) >= SUBSETS:
                 self._subsets.clear()
             self._subsets[chosen] = specials
@@ -258,70 +305,25 @@ cdef class Encoder(Decoder):
 
     cdef int _encode(self, Worker worker, object text, Specials specials) except -1:
         cdef text_view view
-        cdef uint8_t copy[COPIED + 16]
-        cdef Py_ssize_t done = 0
         cdef int status
         self._view(text, &view)
-        if self.core.scanner is None or self.normalize is not None:
-            return self._encode_slowly(worker, text, &view, specials)
-        if view.utf8 == NULL:
-            return self._encode_units(worker, text, &view, specials)
-        if view.length <= COPIED:
-            memcpy(copy, view.utf8, view.length)
-            status = run(worker, specials, copy, view.length, view.length + 16, True, &done)
-        elif view.length <= KEEP_LOCK:
-            status = run(worker, specials, view.utf8, view.length, view.length, True, &done)
+        if not self._compiled:
+            return self._encode_slowly(worker, text, specials)
+        if view.length <= KEEP_LOCK:
+            status = run_view(worker, specials, &view)
         else:
             with nogil:
-                if worker.capacity - worker.used < view.length // 4:
-                    worker.reserve(view.length // 4)
-                status = run(worker, specials, view.utf8, view.length, view.length, True, &done)
-        return self._check(status, worker)
+                status = run_view(worker, specials, &view)
+        return self._check(status, worker, text)
 
-    cdef int _encode_units(self, Worker worker, object text, text_view* view, Specials specials) except -1:
-        cdef Py_ssize_t capacity = 0, filled = 0, at = 0, end, bad = -1, done = 0, base = 0
-        cdef uint8_t* buffer = NULL
-        cdef void* grown
-        cdef int status = DONE
-        cdef int widest = 2 if view.kind == 1 else 3 if view.kind == 2 else 4
-        with nogil:
-            while status == DONE and (at < view.length or filled):
-                end = min(at + PIECE, view.length)
-                if filled + (end - at) * widest + 16 > capacity:
-                    capacity = 2 * filled + (end - at) * widest + 16
-                    grown = realloc(buffer, capacity)
-                    if grown == NULL:
-                        status = NO_MEMORY
-                        break
-                    buffer = <uint8_t*> grown
-                # A piece that closed no pre-token is followed by a larger one.
-                end = min(at + max(<Py_ssize_t> PIECE, (capacity - filled - 16) // widest), view.length)
-                filled += bp_utf8_from_units(view.kind, view.units, at, end, buffer + filled, &bad)
-                if bad >= 0:
-                    break
-                at = end
-                status = run(worker, specials, buffer, filled, filled + 16, at == view.length, &done)
-                if status != DONE:
-                    worker.bad += base
-                    break
-                if at == view.length:
-                    break
-                base += done
-                filled -= done
-                memmove(buffer, buffer + done, filled)
-            free(buffer)
-        if bad >= 0:
-            (<str> text).encode("utf-8")           # raises, with the position
-        return self._check(status, worker)
-
-    cdef int _encode_slowly(self, Worker worker, object text, text_view* view, Specials specials) except -1:
+    cdef int _encode_slowly(self, Worker worker, object text, Specials specials) except -1:
         # By a pre-tokenizer that is not compiled, or with normalization: stretch by stretch, through Python.
         cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
         cdef Py_ssize_t at = 0
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 self._encode_stretch(worker, data[at:start])
-                self._check(worker.put(token_id), worker)
+                self._check(worker.put(token_id), worker, text)
                 at = end
         return self._encode_stretch(worker, data[at:] if at else data)
 
@@ -331,17 +333,17 @@ cdef class Encoder(Decoder):
         cdef Py_ssize_t n, i, at = 0, start = 0, done = 0, length
         cdef const uint8_t* raw
         cdef int status = DONE
-        if self.normalize is not None and not stretch.isascii():
-            stretch = self.normalize(stretch.decode("utf-8")).encode("utf-8")
+        if self._normalize is not None and not stretch.isascii():
+            stretch = self._normalize(stretch.decode("utf-8")).encode("utf-8")
         raw = <const uint8_t*> PyBytes_AS_STRING(stretch)
         length = PyBytes_GET_SIZE(stretch)
         if length == 0:
             return 0
-        if self.core.scanner is not None:
+        if self._core.scanner is not None:
             with nogil:
                 status = worker.encode(raw, length, length, True, &done)
-            return self._check(status, worker)
-        ends = self.pretokenizer.ends(stretch)
+            return self._check(status, worker, stretch)
+        ends = self._pretokenizer.ends(stretch)
         n = ends.shape[0]
         with nogil:
             while at < n and status == DONE:
@@ -351,29 +353,27 @@ cdef class Encoder(Decoder):
                 status = worker.encode_block(raw, start, block, i, length)
                 start = block[i - 1]
                 at += i
-        return self._check(status, worker)
+        return self._check(status, worker, stretch)
 
-    cdef int _check(self, int status, Worker worker) except -1:
+    cdef int _check(self, int status, Worker worker, object text) except -1:
         if status == NO_MEMORY:
             raise MemoryError("no memory for encoding this text")
         if status == NO_TOKEN:
             raise ValueError(f"byte 0x{worker.bad_value:02x}, at offset {worker.bad} of the text in UTF-8, has no token "
                              f"in this vocabulary")
+        if status == NO_UTF8:
+            (<str> text).encode("utf-8")           # raises, with the position
         return 0
 
-    cdef object _to_list(self, Worker worker):
+    cdef object _to_list(self, const token_t* ids, Py_ssize_t n):
         cdef Py_ssize_t i
-        cdef list ids
         if self._objects == NULL and not self._make_objects():
-            ids = [None] * worker.used
-            for i in range(worker.used):
-                ids[i] = worker.out[i]
-            return ids
-        return bp_list_from_table(worker.out, worker.used, self._objects)
+            return [ids[i] for i in range(n)]
+        return bp_list_from_table(ids, n, self._objects)
 
     def _make_objects(self):
         """Int objects for all ids, so that a list of ids is a list of references; False where ids are too large."""
-        cdef TokenTable tokens = self.tokens
+        cdef TokenTable tokens = self._tokens
         cdef Py_ssize_t slot, n
         cdef list owner
         if tokens.size == 0 or tokens.ids[tokens.size - 1] >= TABLE_LIMIT:
@@ -393,17 +393,20 @@ cdef class Encoder(Decoder):
         return True
 
     cdef object _to_numpy(self, Worker worker):
-        cdef _Ids ids = _Ids()
-        cdef void* shrunk
-        ids.n = worker.used
+        cdef token_t* ids
         if worker.used >= STEAL:
-            shrunk = realloc(worker.out, worker.used * sizeof(token_t))
-            ids.ids = <token_t*> shrunk if shrunk != NULL else worker.out
-            worker.out = NULL
-            worker.capacity = 0
+            ids = worker.give_out()
         else:
-            ids.ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
-            if ids.ids == NULL:
-                raise MemoryError()
-            memcpy(ids.ids, worker.out, worker.used * sizeof(token_t))
-        return numpy.frombuffer(ids, numpy.uint32)
+            ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
+            if ids != NULL:
+                memcpy(ids, worker.out, worker.used * sizeof(token_t))
+        if ids == NULL:
+            raise MemoryError()
+        return own_ids(ids, worker.used)
+
+
+cdef object own_ids(token_t* ids, Py_ssize_t n):
+    cdef _Ids owner = _Ids()
+    owner.ids = ids
+    owner.n = n
+    return numpy.frombuffer(owner, numpy.uint32)

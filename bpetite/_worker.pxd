@@ -34,6 +34,7 @@ cdef enum:
     DONE = 0
     NO_MEMORY = -1
     NO_TOKEN = -2          # a byte of the text has no token; see Worker.bad
+    NO_UTF8 = -3           # a lone surrogate in a str
 
 
 cdef class Core:
@@ -56,9 +57,14 @@ cdef class Worker:
     cdef Py_ssize_t used, capacity
     cdef Py_ssize_t bad                    # offset in the text of the byte that has no token
     cdef uint8_t bad_value
+    cdef uint8_t* piece                    # a piece of the text, rewritten to UTF-8
+    cdef Py_ssize_t piece_capacity
 
-    # Room for `more` ids in out; `share` (0..1] says how much of the work is done, for a guess at the rest.
+    # Room for `more` ids in out; false where there is no memory.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
+    cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil
+    # Hand over the output, cut to size, to who frees it; NULL where there is no memory.
+    cdef token_t* give_out(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
     # `final` more text follows. OUT: *done, up to where it has been encoded. Returns DONE or an error.

@@ -70,6 +70,7 @@ cdef class Worker:
         bp_cache_free(&self.cache)
         room_free(&self.room)
         free(self.out)
+        free(self.piece)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef void* grown
@@ -83,6 +84,24 @@ cdef class Worker:
         self.out = <token_t*> grown
         self.capacity = capacity
         return True
+
+    cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil:
+        cdef void* grown
+        if bytes <= self.piece_capacity:
+            return True
+        grown = realloc(self.piece, bytes)
+        if grown == NULL:
+            return False
+        self.piece = <uint8_t*> grown
+        self.piece_capacity = bytes
+        return True
+
+    cdef token_t* give_out(self) noexcept nogil:
+        cdef token_t* ids = <token_t*> realloc(self.out, (self.used + 1) * sizeof(token_t))
+        if ids != NULL:
+            self.out = NULL
+            self.capacity = 0
+        return ids
 
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):

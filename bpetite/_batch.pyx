@@ -1,0 +1,265 @@
+"""Many texts at once: lists, one flat array with offsets, over several threads.
+
+Texts are looked at once with the interpreter lock held (where their characters are, how many), then encoded without
+it. Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with one,
+so an uneven batch is shared evenly. Errors are raised after all threads have ended: that of the first text that has
+one, whatever the number of threads.
+"""
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+
+from ._encode cimport Encoder, own_ids, run_view, text_view
+from ._special cimport Specials
+from ._types cimport token_t
+from ._worker cimport DONE, Worker
+
+import os
+import threading
+
+import numpy
+
+from .errors import MissingExtraError
+
+cdef enum:
+    RUN_BYTES = 1 << 18        # text that a thread takes at a time, at most
+    ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
+
+
+cdef class _Batch:
+    """Texts to encode, and what has become of them."""
+    cdef list texts                # keeps the characters alive
+    cdef text_view* views
+    cdef int64_t* ends             # ids up to and with each text, counted from the first text of its run
+    cdef Py_ssize_t n
+    cdef Py_ssize_t total          # bytes or units
+    cdef Py_ssize_t* runs          # run -> its first text; run_count + 1 entries
+    cdef token_t** pieces          # run -> its ids, or NULL
+    cdef Py_ssize_t run_count, next_run
+    cdef list lists                # text -> list of ids, or None when arrays are wanted
+    cdef Specials specials
+    cdef Py_ssize_t failed         # the first text with an error, or n
+    cdef object error
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.pieces != NULL:
+            for i in range(self.run_count):
+                free(self.pieces[i])
+        free(self.pieces)
+        free(self.views)
+        free(self.ends)
+        free(self.runs)
+
+
+cdef class BatchEncoder(Encoder):
+    """An Encoder for many texts at once; the arguments are those of Encoder."""
+
+    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+        """A list of token ids for each text; see :meth:`encode`.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: Threads to use; all that the process may run on when None. The ids never depend on it.
+            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+
+        Raises:
+            ValueError: As for :meth:`encode`; of several texts with an error the first one counts.
+        """
+        cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
+        batch.lists = [None] * batch.n
+        self._run_all(batch, num_threads)
+        return batch.lists
+
+    def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+        """All token ids in one array, and where each text's begin.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: As for :meth:`encode_batch`.
+            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+
+        Returns:
+            ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
+        """
+        cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
+        cdef Py_ssize_t i, run, at = 0, count
+        cdef token_t* ids
+        cdef int64_t[::1] offsets
+        self._run_all(batch, num_threads)
+        result = numpy.zeros(batch.n + 1, numpy.int64)
+        offsets = result
+        if batch.n == 0:
+            return numpy.empty(0, numpy.uint32), result
+        for run in range(batch.run_count):
+            for i in range(batch.runs[run], batch.runs[run + 1]):
+                offsets[i + 1] = at + batch.ends[i]
+            at = offsets[batch.runs[run + 1]]
+        if batch.run_count == 1:
+            ids = batch.pieces[0]
+            batch.pieces[0] = NULL
+        else:
+            ids = <token_t*> malloc((at + 1) * sizeof(token_t))
+            if ids == NULL:
+                raise MemoryError()
+            with nogil:
+                for run in range(batch.run_count):
+                    count = offsets[batch.runs[run + 1]] - offsets[batch.runs[run]]
+                    memcpy(ids + offsets[batch.runs[run]], batch.pieces[run], count * sizeof(token_t))
+                    free(batch.pieces[run])
+                    batch.pieces[run] = NULL
+        return own_ids(ids, at), result
+
+    def encode_to_arrow(self, texts, *, large=False, num_threads=None, allowed_special="all", disallowed_special=()):
+        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            large: Make a LargeListArray, whose offsets are 64-bit.
+            num_threads: As for :meth:`encode_batch`.
+            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OverflowError: There are 2^31 ids or more and ``large`` is false.
+        """
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
+        ids, offsets = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        values = pyarrow.array(ids)
+        if large:
+            return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
+        if len(ids) > 0x7FFFFFFF:
+            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
+        return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype(numpy.int32)), values)
+
+    cdef _Batch _batch(self, object texts, object allowed, object disallowed):
+        cdef _Batch batch = _Batch()
+        cdef Py_ssize_t i
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts is an iterable of texts, not one {type(texts).__name__}: use [text]")
+        batch.texts = list(texts)
+        batch.n = batch.failed = len(batch.texts)
+        batch.views = <text_view*> malloc((batch.n + 1) * sizeof(text_view))
+        batch.ends = <int64_t*> malloc((batch.n + 1) * sizeof(int64_t))
+        if batch.views == NULL or batch.ends == NULL:
+            raise MemoryError()
+        batch.specials = self._specials
+        if allowed != "all" or disallowed != ():
+            if not batch.n:
+                self._choose("", allowed, disallowed)
+            for text in batch.texts:
+                batch.specials = self._choose(text, allowed, disallowed)
+        for i in range(batch.n):
+            self._view(batch.texts[i], batch.views + i)
+            batch.total += batch.views[i].length
+        return batch
+
+    cdef int _run_all(self, _Batch batch, object num_threads) except -1:
+        cdef Py_ssize_t threads, i, size = 0, most, run = 0
+        threads = thread_count(num_threads)
+        if batch.total < ALONE_BYTES or not self._compiled:
+            threads = 1
+        if threads == 1 and batch.lists is None:
+            most = batch.total
+        else:
+            most = min(<Py_ssize_t> RUN_BYTES, batch.total // (4 * threads))
+        batch.runs = <Py_ssize_t*> malloc((batch.n + 2) * sizeof(Py_ssize_t))
+        batch.pieces = <token_t**> calloc(batch.n + 1, sizeof(token_t*))
+        if batch.runs == NULL or batch.pieces == NULL:
+            raise MemoryError()
+        for i in range(batch.n):
+            if run == 0 or size + batch.views[i].length > most:
+                batch.runs[run] = i
+                run += 1
+                size = 0
+            size += batch.views[i].length
+        batch.runs[run] = batch.n
+        batch.run_count = run
+        helpers = [threading.Thread(target=self._work, args=(batch,)) for _ in range(min(threads, run) - 1)]
+        for helper in helpers:
+            helper.start()
+        try:
+            self._work(batch)
+        finally:
+            for helper in helpers:
+                helper.join()
+        if batch.error is not None:
+            raise batch.error
+        return 0
+
+    def _work(self, _Batch batch):
+        """Encode runs of texts until none is left: what one thread does."""
+        cdef Worker worker = self._take()
+        cdef Py_ssize_t run, i = 0, start
+        cdef int status = DONE
+        try:
+            while batch.next_run < batch.run_count and batch.error is None:
+                run = batch.next_run
+                batch.next_run += 1
+                worker.used = 0
+                i = batch.runs[run]
+                if self._compiled:
+                    with nogil:
+                        while i < batch.runs[run + 1]:
+                            status = run_view(worker, batch.specials, batch.views + i)
+                            if status != DONE:
+                                break
+                            batch.ends[i] = worker.used
+                            i += 1
+                    if status != DONE:
+                        self._check(status, worker, batch.texts[i])
+                else:
+                    while i < batch.runs[run + 1]:
+                        self._encode_slowly(worker, batch.texts[i], batch.specials)
+                        batch.ends[i] = worker.used
+                        i += 1
+                if batch.lists is None:
+                    self._keep_run(batch, run, worker)
+                    continue
+                start = 0
+                for i in range(batch.runs[run], batch.runs[run + 1]):
+                    batch.lists[i] = self._to_list(worker.out + start, batch.ends[i] - start)
+                    start = batch.ends[i]
+        except BaseException as error:             # raised by the thread that called
+            if batch.error is None or i < batch.failed:
+                batch.error = error
+                batch.failed = i
+            return
+        self._give(worker)
+
+    cdef int _keep_run(self, _Batch batch, Py_ssize_t run, Worker worker) except -1:
+        # The worker's output becomes the run's piece; a copy where that is smaller than making new room.
+        cdef token_t* piece
+        if batch.run_count == 1:
+            batch.pieces[run] = worker.give_out()
+            if batch.pieces[run] == NULL:
+                raise MemoryError()
+            return 0
+        piece = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
+        if piece == NULL:
+            raise MemoryError()
+        with nogil:
+            memcpy(piece, worker.out, worker.used * sizeof(token_t))
+        batch.pieces[run] = piece
+        return 0
+
+
+def thread_count(num_threads):
+    """How many threads to use: as asked for, or as many as the process may run on.
+
+    >>> thread_count(3)
+    3
+    """
+    if num_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not isinstance(num_threads, int) or isinstance(num_threads, bool):
+        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
+    return num_threads
