@@ -19,9 +19,11 @@ The shape, and why.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
-from libc.stdint cimport INT32_MIN, INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memmove, memset
+
+from ._count cimport CountTable, slot_bytes
 
 cdef extern from "_train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
@@ -177,6 +179,30 @@ cdef class Merger:
         result = self.reserve_words(len(word) + 1, len(word) // SEGMENT + 1)
         if result == OK:
             result = self.push_word(<const unsigned char*> word, len(word), count)
+        self.check(result)
+
+    def add_table(self, CountTable table not None):
+        """Add every pre-token of a table; those that occur 0 times are left out."""
+        cdef int result
+        cdef uint64_t i
+        cdef uint64_t symbols = 0
+        cdef uint64_t segments = 0
+        cdef Py_ssize_t length
+        cdef const unsigned char* data
+        if self.counted:
+            raise RuntimeError("words come before merges")
+        with nogil:
+            for i in range(table.mask + 1):
+                if table.slots[i].key.high and table.slots[i].count:
+                    data = slot_bytes(&table.slots[i], &length)
+                    symbols += length + 1
+                    segments += length // SEGMENT + 1
+            result = self.reserve_words(symbols, segments)
+            if result == OK:
+                for i in range(table.mask + 1):
+                    if table.slots[i].key.high and table.slots[i].count:
+                        data = slot_bytes(&table.slots[i], &length)
+                        self.push_word(data, length, table.slots[i].count)
         self.check(result)
 
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:

@@ -1,0 +1,35 @@
+"""The table of different pre-tokens, as the merger reads it."""
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+cdef extern from "_count.h" nogil:
+    ctypedef struct bp_key:
+        uint64_t low
+        uint64_t high
+
+
+cdef struct count_slot:    # 32 bytes, two to a cache line
+    bp_key key             # high == 0: empty; a long pre-token has LONG | its length there and its address in low
+    uint64_t hash
+    int64_t count
+
+
+cdef class CountTable:
+    cdef count_slot* slots
+    cdef uint64_t mask
+    cdef readonly uint64_t used        # slots taken, zero counts among them
+    cdef uint8_t** chunks              # the bytes of long pre-tokens
+    cdef size_t chunk_count
+    cdef size_t chunk_room             # bytes left in the last chunk
+    cdef uint8_t* chunk_next
+
+    cdef int reserve(self, uint64_t more) noexcept nogil
+    cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil
+    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil
+    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key, uint64_t* hash) noexcept nogil
+    cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
+                         Py_ssize_t readable, int64_t weight) noexcept nogil
+    cdef int absorb(self, CountTable other) noexcept nogil
+
+
+# The bytes of a slot's pre-token and how many they are.
+cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil

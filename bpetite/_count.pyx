@@ -1,0 +1,645 @@
+"""Counting pre-tokens: text in, a table of different pre-tokens and how often each occurs out.
+
+The shape, and why.
+
+- 32 bytes a slot in one open-addressing table. Nearly all pre-tokens are at most 15 bytes: those are held in the slot
+  itself with their length and compared as two words, so equality never rests on a hash. Longer ones lie in chunks.
+- A block of pre-tokens is worked on in two steps: load keys, hash, prefetch the slots; then compare and count. The
+  second step finds its cache lines on the way, which is worth more than any cleverer table.
+- A range of text is counted on its own, so that threads can share one long text. It begins where a scan started at an
+  arbitrary place has settled (`settle`), and says how far it came. Pre-tokens after the end of one depend on nothing
+  before it, so when the range before ended exactly where this one began, the two are what one scan would have given;
+  when not, the caller takes this range back with weight -1 and counts it again from the right place. That is checked,
+  never assumed, for any split pattern, and on text of words never happens.
+- str is read where it lies: ASCII is UTF-8 already, other text is written as UTF-8 one range at a time.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy
+
+from ._scan cimport Scanner, scan_cursor
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GetLength(object text) except -1
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef extern from "_train.h" nogil:
+    int bp_add_overflows(int64_t* total, int64_t x) noexcept
+
+cdef extern from "_count.h" nogil:
+    enum:
+        BP_SHORT
+        BP_READ
+    ctypedef struct bp_specials:
+        const uint8_t* bytes
+        const size_t* ends
+        size_t count
+        size_t longest
+        int only_first
+        uint8_t is_first[256]
+    void BP_COUNT_PREFETCH(const void* address) noexcept
+    bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
+    bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
+    uint64_t bp_hash_key(bp_key key) noexcept
+    uint64_t bp_hash_long(const uint8_t* p, size_t n) noexcept
+    size_t bp_utf8_valid(const uint8_t* p, size_t n) noexcept
+    size_t bp_utf8_length(const uint8_t* p, size_t n) noexcept
+    Py_ssize_t bp_write(const void* data, int width, size_t start, size_t n, uint8_t* out) noexcept
+    size_t bp_find_special(const bp_specials* specials, const uint8_t* p, size_t start, size_t n,
+                           size_t* length) noexcept
+
+cdef enum:
+    BLOCK = 128                 # pre-tokens between the two steps
+    CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
+    LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
+    SETTLE = 512                # characters scanned to settle
+
+cdef enum status:
+    OK = 0
+    NO_MEMORY = -1
+    OVERFLOW = -2
+    BAD_TEXT = -3
+
+cdef uint64_t LONG = 0xFF00000000000000U
+
+
+cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
+    if slot.key.high >= LONG:
+        length[0] = <Py_ssize_t> (slot.key.high & ~LONG)
+        return <const uint8_t*> <uintptr_t> slot.key.low
+    length[0] = (<const uint8_t*> &slot.key)[BP_SHORT]
+    return <const uint8_t*> &slot.key
+
+
+cdef int by_bytes(const void* one, const void* other) noexcept nogil:
+    cdef Py_ssize_t n, m
+    cdef const uint8_t* a = slot_bytes((<count_slot**> one)[0], &n)
+    cdef const uint8_t* b = slot_bytes((<count_slot**> other)[0], &m)
+    cdef int order = memcmp(a, b, n if n < m else m)
+    return order if order else (n > m) - (n < m)
+
+
+cdef class CountTable:
+    """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
+
+    def __cinit__(self):
+        self.mask = 4095
+        self.slots = <count_slot*> PyMem_RawCalloc(self.mask + 1, sizeof(count_slot))
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.chunk_count):
+            PyMem_RawFree(self.chunks[i])
+        PyMem_RawFree(self.chunks)
+        PyMem_RawFree(self.slots)
+
+    cdef int reserve(self, uint64_t more) noexcept nogil:
+        """Room for so many new pre-tokens: at most 5 of 8 slots are taken."""
+        cdef uint64_t mask = self.mask
+        cdef uint64_t i, at
+        cdef count_slot* slots
+        while (self.used + more) * 8 > mask * 5:
+            mask = mask * 2 + 1
+        if mask == self.mask:
+            return OK
+        slots = <count_slot*> PyMem_RawCalloc(mask + 1, sizeof(count_slot))
+        if slots == NULL:
+            return NO_MEMORY
+        for i in range(self.mask + 1):
+            if self.slots[i].key.high:
+                at = self.slots[i].hash & mask
+                while slots[at].key.high:
+                    at = (at + 1) & mask
+                slots[at] = self.slots[i]
+        PyMem_RawFree(self.slots)
+        self.slots = slots
+        self.mask = mask
+        return OK
+
+    cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil:
+        """The slot of a pre-token, or the empty one where it goes. A long one's `low` is the address of its bytes."""
+        cdef uint64_t at = hash & self.mask
+        cdef count_slot* slot
+        while True:
+            slot = &self.slots[at]
+            if slot.key.high == key.high:
+                if slot.key.low == key.low:
+                    return slot
+                if key.high >= LONG and slot.hash == hash and memcmp(
+                        <const void*> <uintptr_t> slot.key.low, <const void*> <uintptr_t> key.low,
+                        key.high & ~LONG) == 0:
+                    return slot
+            if slot.key.high == 0:
+                return slot
+            at = (at + 1) & self.mask
+
+    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil:
+        """Put a new pre-token into its empty slot with the count 0; the bytes of a long one are copied."""
+        cdef size_t length
+        cdef uint8_t** chunks
+        cdef size_t room
+        if key.high >= LONG:
+            length = key.high & ~LONG
+            if length > self.chunk_room:
+                room = CHUNK if length < CHUNK else length
+                chunks = <uint8_t**> PyMem_RawRealloc(self.chunks, (self.chunk_count + 1) * sizeof(void*))
+                if chunks == NULL:
+                    return NO_MEMORY
+                self.chunks = chunks
+                chunks[self.chunk_count] = <uint8_t*> PyMem_RawMalloc(room)
+                if chunks[self.chunk_count] == NULL:
+                    return NO_MEMORY
+                self.chunk_next = chunks[self.chunk_count]
+                self.chunk_room = room
+                self.chunk_count += 1
+            memcpy(self.chunk_next, <const void*> <uintptr_t> key.low, length)
+            key.low = <uintptr_t> self.chunk_next
+            self.chunk_next += length
+            self.chunk_room -= length
+        slot.key = key
+        slot.hash = hash
+        slot.count = 0
+        self.used += 1
+        return OK
+
+    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
+                                uint64_t* hash) noexcept nogil:
+        """`find` for bytes of any length above 0."""
+        if length <= BP_SHORT:
+            key[0] = bp_load_last_key(data, length)
+            hash[0] = bp_hash_key(key[0])
+        else:
+            key.low = <uintptr_t> data
+            key.high = LONG | <uint64_t> length
+            hash[0] = bp_hash_long(data, length)
+        return self.find(key[0], hash[0])
+
+    cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
+                         Py_ssize_t readable, int64_t weight) noexcept nogil:
+        """Count pre-tokens of `text`: the first begins at `start`, each next one where the one before ended.
+
+        IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
+        longer than memory.
+        """
+        cdef bp_key keys[BLOCK]
+        cdef uint64_t hashes[BLOCK]
+        cdef count_slot* slot
+        cdef Py_ssize_t i, length
+        if self.reserve(number) < 0:
+            return NO_MEMORY
+        for i in range(number):
+            length = ends[i] - start
+            if length > BP_SHORT:
+                keys[i].low = <uintptr_t> (text + start)
+                keys[i].high = LONG | <uint64_t> length
+                hashes[i] = bp_hash_long(text + start, length)
+            else:
+                if start + BP_READ <= readable:
+                    keys[i] = bp_load_key(text + start, length)
+                else:
+                    keys[i] = bp_load_last_key(text + start, length)
+                hashes[i] = bp_hash_key(keys[i])
+            BP_COUNT_PREFETCH(&self.slots[hashes[i] & self.mask])
+            start = ends[i]
+        for i in range(number):
+            slot = self.find(keys[i], hashes[i])
+            if slot.key.high == 0 and self.fill(slot, keys[i], hashes[i]) < 0:
+                return NO_MEMORY
+            slot.count += weight
+        return OK
+
+    cdef int absorb(self, CountTable other) noexcept nogil:
+        cdef uint64_t i
+        cdef count_slot* slot
+        cdef count_slot* mine
+        for i in range(other.mask + 1):
+            slot = &other.slots[i]
+            if slot.key.high == 0 or slot.count == 0:
+                continue
+            if self.reserve(1) < 0:
+                return NO_MEMORY
+            mine = self.find(slot.key, slot.hash)
+            if mine.key.high == 0 and self.fill(mine, slot.key, slot.hash) < 0:
+                return NO_MEMORY
+            if bp_add_overflows(&mine.count, slot.count):
+                return OVERFLOW
+        return OK
+
+    # ---- from Python ----------------------------------------------------------------------------------------------
+
+    def update(self, CountTable other not None):
+        """Add another table's counts; OverflowError past 2^63 - 1, after which some have been added."""
+        cdef int result
+        with nogil:
+            result = self.absorb(other)
+        check(result)
+
+    def add(self, bytes pretoken not None, int64_t count):
+        """Add to one pre-token's count."""
+        cdef bp_key key
+        cdef uint64_t hash
+        cdef count_slot* slot
+        if not pretoken:
+            raise ValueError("a pre-token must not be empty")
+        check(self.reserve(1))
+        slot = self.find_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash)
+        if slot.key.high == 0:
+            check(self.fill(slot, key, hash))
+        if bp_add_overflows(&slot.count, count):
+            check(OVERFLOW)
+
+    def get(self, bytes pretoken not None):
+        """A pre-token's count, 0 where it never occurred."""
+        cdef bp_key key
+        cdef uint64_t hash
+        if not pretoken:
+            return 0
+        return self.find_bytes(
+            <const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash).count
+
+    def totals(self):
+        """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
+        cdef uint64_t i
+        cdef uint64_t different = 0
+        cdef uint64_t size = 0
+        cdef uint64_t low = 0
+        cdef uint64_t high = 0
+        cdef Py_ssize_t length
+        cdef const uint8_t* data
+        with nogil:
+            for i in range(self.mask + 1):
+                if self.slots[i].key.high and self.slots[i].count:
+                    different += 1
+                    data = slot_bytes(&self.slots[i], &length)
+                    size += length
+                    low += <uint64_t> self.slots[i].count & 0xFFFFFFFFU
+                    high += <uint64_t> self.slots[i].count >> 32
+        return different, size, (int(high) << 32) + low
+
+    def sorted(self):
+        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
+        cdef Order order = Order(self)
+        cdef uint64_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* data
+        for i in range(order.length):
+            data = slot_bytes(order.slots[i], &length)
+            yield PyBytes_FromStringAndSize(<const char*> data, length), order.slots[i].count
+
+
+cdef class Order:
+    """The slots of a table sorted by bytes."""
+    cdef count_slot** slots
+    cdef uint64_t length
+    cdef CountTable table          # keeps the slots alive
+
+    def __cinit__(self, CountTable table):
+        cdef uint64_t i
+        self.table = table
+        self.slots = <count_slot**> PyMem_RawMalloc((table.used + 1) * sizeof(void*))
+        if self.slots == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(table.mask + 1):
+                if table.slots[i].key.high and table.slots[i].count:
+                    self.slots[self.length] = &table.slots[i]
+                    self.length += 1
+            qsort(self.slots, self.length, sizeof(void*), by_bytes)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.slots)
+
+
+cdef struct source:
+    const uint8_t* data
+    Py_ssize_t length      # bytes where width is 0, else characters
+    int width              # 0: UTF-8, else bytes a character
+    bint ascii             # known to need no check
+
+
+cdef int check(int result) except -1:
+    if result == NO_MEMORY:
+        raise MemoryError("out of memory while counting pre-tokens")
+    if result == OVERFLOW:
+        raise OverflowError("a pre-token's count is past 2^63 - 1")
+    return 0
+
+
+cdef int open_source(object text, source* opened) except -1:
+    if isinstance(text, str):
+        opened.length = PyUnicode_GetLength(text)
+        opened.ascii = PyUnicode_IS_ASCII(text)
+        opened.width = 0 if opened.ascii else PyUnicode_KIND(text)
+        opened.data = <const uint8_t*> PyUnicode_DATA(text)
+    elif isinstance(text, bytes):
+        opened.length = PyBytes_GET_SIZE(text)
+        opened.ascii = False
+        opened.width = 0
+        opened.data = <const uint8_t*> PyBytes_AS_STRING(text)
+    else:
+        raise TypeError(f"a text is str or UTF-8 bytes, not {type(text).__name__}")
+    return 0
+
+
+cdef class TextCounter:
+    """Counts the pre-tokens of texts into a table of its own. One thread at a time.
+
+    Args:
+        scanner: The compiled split pattern, or None: then every piece between special tokens is one pre-token.
+        special_tokens: UTF-8 of the special tokens, which cut the text and are not counted.
+    """
+    cdef readonly CountTable table
+    cdef readonly int64_t pretokens
+    cdef Scanner scanner
+    cdef bp_specials specials
+    cdef bytes special_bytes
+    cdef size_t* special_ends
+    cdef uint8_t* buffer
+    cdef size_t buffer_size
+    cdef size_t bad_at
+
+    def __cinit__(self, Scanner scanner, special_tokens=()):
+        cdef list longest_first = sorted(special_tokens, key=lambda token: (-len(token), token))
+        cdef bytes token
+        cdef size_t i
+        cdef size_t end = 0
+        self.table = CountTable()
+        self.scanner = scanner
+        self.special_bytes = b"".join(longest_first)
+        self.special_ends = <size_t*> PyMem_RawMalloc((len(longest_first) + 1) * sizeof(size_t))
+        if self.special_ends == NULL:
+            raise MemoryError
+        self.specials.only_first = -1
+        for i, token in enumerate(longest_first):
+            if not token:
+                raise ValueError("a special token must not be empty")
+            end += len(token)
+            self.special_ends[i] = end
+            self.specials.is_first[<uint8_t> token[0]] = 1
+        if longest_first:
+            self.specials.longest = len(longest_first[0])
+            if len({token[0] for token in longest_first}) == 1:
+                self.specials.only_first = longest_first[0][0]
+        self.specials.count = len(longest_first)
+        self.specials.bytes = <const uint8_t*> PyBytes_AS_STRING(self.special_bytes)
+        self.specials.ends = self.special_ends
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.special_ends)
+        PyMem_RawFree(self.buffer)
+
+    def count_documents(self, list texts not None, first=None):
+        """Count whole texts, str or UTF-8 bytes; no pre-token spans two.
+
+        Args:
+            texts: Must not be changed meanwhile by another thread.
+            first: The number of the first text, for messages; None leaves numbers out.
+
+        Raises:
+            UnicodeEncodeError: A str holds a lone surrogate.
+            UnicodeDecodeError: bytes are not UTF-8.
+        """
+        cdef Py_ssize_t number = len(texts)
+        cdef Py_ssize_t i
+        cdef Py_ssize_t done = 0
+        cdef Py_ssize_t reached
+        cdef int result = OK
+        cdef source* sources = <source*> PyMem_RawMalloc((number + 1) * sizeof(source))
+        if sources == NULL:
+            raise MemoryError
+        try:
+            for i in range(number):
+                open_source(texts[i], &sources[i])
+            with nogil:
+                while done < number:
+                    result = self.count_range(&sources[done], 0, sources[done].length, True, 1, &reached)
+                    if result < 0:
+                        break
+                    done += 1
+        finally:
+            PyMem_RawFree(sources)
+        if result < 0:
+            self.report(result, texts[done], "" if first is None else f" (text {first + done})")
+
+    def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint settle=False,
+                   bint more=False):
+        """Count the pre-tokens that begin at or after `start` and end at or before `stop`.
+
+        Args:
+            text: str or UTF-8 bytes.
+            start: Where a pre-token begins (characters of a str, bytes of bytes).
+            stop: Likewise; len(text) for the end of the text.
+            weight: How often each counts; -1 takes back what was counted before.
+            settle: Move start and stop to where a scan begun there has settled, see `settle`.
+            more: The text goes on where the str or bytes end; only what no continuation can change is counted.
+
+        Returns:
+            (start, stop, reached): `reached` is where the last pre-token that was counted, or the special token after
+            it, ended. When it is not `stop`, what lies between and after is to be counted from `reached` on.
+        """
+        cdef source opened
+        cdef Py_ssize_t reached = start
+        cdef int result
+        open_source(text, &opened)
+        with nogil:
+            if settle:
+                start = self.settle(&opened, start)
+                stop = self.settle(&opened, stop)
+            result = self.count_range(&opened, start, stop, not more, weight, &reached)
+        self.report(result, text)
+        return start, stop, reached
+
+    def count_ends(self, bytes data not None, const long long[::1] ends):
+        """Count pre-tokens of UTF-8 text that something else has split: their ends, ascending byte offsets."""
+        cdef Py_ssize_t block[BLOCK]
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(data)
+        cdef Py_ssize_t number = ends.shape[0]
+        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t start = 0
+        cdef Py_ssize_t n, i
+        cdef int result = OK
+        with nogil:
+            while at < number and result == OK:
+                n = number - at if number - at < BLOCK else BLOCK
+                for i in range(n):
+                    block[i] = ends[at + i]
+                result = self.table.count_block(text, start, block, n, length, 1)
+                start = block[n - 1]
+                at += n
+        self.pretokens += number
+        self.report(result, data)
+
+    cdef int report(self, int result, text, str where="") except -1:
+        check(result)
+        if result != BAD_TEXT:
+            return 0
+        at = self.bad_at
+        if isinstance(text, str):
+            raise UnicodeEncodeError("utf-8", text, at, at + 1, "surrogates not allowed" + where)
+        try:
+            text[at:at + 8].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", text, at + error.start, at + error.end, error.reason + where) from None
+        raise AssertionError("unreachable: these bytes did not decode before")
+
+    cdef Py_ssize_t settle(self, source* text, Py_ssize_t at) noexcept nogil:
+        """A place a little after `at` where pre-tokens will most likely begin whatever came before.
+
+        The last end that a scan begun at `at` gives in the first half of SETTLE characters. It depends on nothing but
+        the text and `at`, so two ranges that meet there agree on it.
+        """
+        cdef uint8_t written[SETTLE * 4 + BP_READ]
+        cdef Py_ssize_t ends[BLOCK]
+        cdef const uint8_t* begin = written
+        cdef Py_ssize_t size, number, i
+        cdef Py_ssize_t last = 0
+        cdef scan_cursor cursor
+        if at <= 0:
+            return 0
+        if self.scanner is None or text.length - at <= SETTLE:
+            return text.length if text.length - at <= SETTLE else at
+        if text.width:
+            size = bp_write(text.data, text.width, at, SETTLE, written)
+            if size < 0:
+                return at
+        else:
+            while at < text.length and text.data[at] & 0xC0 == 0x80:
+                at += 1
+            begin = text.data + at
+            size = bp_utf8_valid(begin, SETTLE if text.length - at > SETTLE else text.length - at)
+        self.scanner.begin(&cursor, begin, size, False)
+        while True:
+            number = self.scanner.next_ends(&cursor, ends, BLOCK)
+            if number == 0:
+                break
+            for i in range(number):
+                if ends[i] <= size // 2:
+                    last = ends[i]
+            if ends[number - 1] > size // 2:
+                break
+        return at + (<Py_ssize_t> bp_utf8_length(begin, last) if text.width else last)
+
+    cdef int count_range(self, source* text, Py_ssize_t start, Py_ssize_t stop, bint final, int64_t weight,
+                         Py_ssize_t* reached) noexcept nogil:
+        """See `count_part`. IN: start and stop are between characters, 0 <= start <= stop <= length."""
+        cdef Py_ssize_t window = text.length if text.length - stop <= LOOK else stop + LOOK
+        cdef const uint8_t* begin
+        cdef Py_ssize_t size, stop_byte, done, readable
+        cdef size_t bad
+        cdef int result
+        if text.width == 0:
+            while window < text.length and text.data[window] & 0xC0 == 0x80:
+                window -= 1
+            begin = text.data + start
+            size = window - start
+            stop_byte = stop - start
+            readable = text.length - start
+            if not text.ascii:
+                bad = bp_utf8_valid(begin, size)
+                if bad != <size_t> size:
+                    self.bad_at = start + bad
+                    return BAD_TEXT
+        else:
+            if self.make_room((window - start) * (text.width if text.width == 4 else text.width + 1) + BP_READ) < 0:
+                return NO_MEMORY
+            begin = self.buffer
+            stop_byte = bp_write(text.data, text.width, start, stop - start, self.buffer)
+            if stop_byte < 0:
+                self.bad_at = start - 1 - stop_byte
+                return BAD_TEXT
+            size = bp_write(text.data, text.width, stop, window - stop, self.buffer + stop_byte)
+            if size < 0:
+                self.bad_at = stop - 1 - size
+                return BAD_TEXT
+            size += stop_byte
+            readable = size + BP_READ
+        result = self.count_utf8(begin, size, final and window == text.length, stop_byte, readable, weight, &done)
+        if text.width and done == stop_byte:
+            reached[0] = stop
+        else:
+            reached[0] = start + (<Py_ssize_t> bp_utf8_length(begin, done) if text.width else done)
+        return result
+
+    cdef int make_room(self, size_t size) noexcept nogil:
+        cdef uint8_t* larger
+        if size > self.buffer_size:
+            larger = <uint8_t*> PyMem_RawRealloc(self.buffer, size)
+            if larger == NULL:
+                return NO_MEMORY
+            self.buffer = larger
+            self.buffer_size = size
+        return OK
+
+    cdef int count_utf8(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
+                        int64_t weight, Py_ssize_t* done) noexcept nogil:
+        """Count the pre-tokens of text[0:size] that end at or before `stop`; `done` says how far that was.
+
+        IN: text is valid UTF-8; with `final` false more may follow it. text[0:readable] may be read.
+        """
+        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t end
+        cdef size_t special_length = 0
+        cdef bint closed
+        cdef int result
+        done[0] = 0
+        while at < stop:
+            end = bp_find_special(&self.specials, text, at, size, &special_length)
+            closed = final or end < size
+            if not closed and self.specials.count:
+                # The last bytes may be the first ones of a special token.
+                end = size - <Py_ssize_t> self.specials.longest + 1
+                while end > at and text[end] & 0xC0 == 0x80:
+                    end -= 1
+                if end <= at:
+                    return OK
+            else:
+                special_length = special_length if end < size else 0
+            result = self.count_piece(text + at, end - at, closed, stop - at, readable - at, weight, done)
+            done[0] += at
+            if result < 0 or not closed or done[0] < end or end == size or end >= stop:
+                return result
+            at = end + special_length
+            done[0] = at
+        return OK
+
+    cdef int count_piece(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
+                         int64_t weight, Py_ssize_t* done) noexcept nogil:
+        """The same for text without special tokens."""
+        cdef Py_ssize_t ends[BLOCK]
+        cdef Py_ssize_t start = 0
+        cdef Py_ssize_t number
+        cdef scan_cursor cursor
+        cdef bint past = False
+        done[0] = 0
+        if size == 0:
+            return OK
+        if self.scanner is None:
+            if not final or size > stop:
+                return OK
+            ends[0] = size
+            self.pretokens += weight
+            done[0] = size
+            return self.table.count_block(text, 0, ends, 1, readable, weight)
+        self.scanner.begin(&cursor, text, size, final)
+        while not past:
+            number = self.scanner.next_ends(&cursor, ends, BLOCK)
+            if number == 0:
+                break
+            while number and ends[number - 1] > stop:
+                number -= 1
+                past = True
+            if number == 0:
+                break
+            if self.table.count_block(text, start, ends, number, readable, weight) < 0:
+                return NO_MEMORY
+            self.pretokens += weight * number
+            start = ends[number - 1]
+            done[0] = start
+        return OK

@@ -1,0 +1,336 @@
+"""Pre-tokens and how often each occurs: what counting gives, what training takes, and the file in between.
+
+Counts made on many machines add up to what one machine would have counted, so a large corpus is counted where it
+lies and learned from in one place.
+"""
+from __future__ import annotations
+
+import contextlib
+import heapq
+import json
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Any
+
+from . import patterns
+from ._count import CountTable
+from .errors import FormatError
+from .patterns import Pattern
+
+__all__ = ["PretokenCounts", "merge_count_files", "read_counts"]
+
+MAGIC = b"bpetite counts 1\n"
+RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
+TRAILER = struct.Struct("<IQQI")  # 0, different pre-tokens, documents, CRC-32 of all before it
+MAX_COUNT = 2**63 - 1
+
+
+class PretokenCounts(Mapping[bytes, int]):
+    """An immutable mapping from the bytes of a pre-token to a count of 1..2^63-1, in order of bytes.
+
+    Args:
+        counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
+        pattern, normalization, special_tokens: How the text was or is to be split. Counts that differ here do not add
+            up, and training refuses counts made otherwise than it is told.
+        documents: How many texts were counted.
+
+    Raises:
+        TypeError: A pre-token that is not bytes, a count that is no int.
+        ValueError: A negative count or an empty pre-token.
+        OverflowError: A count past 2^63 - 1.
+
+    >>> counts = PretokenCounts({b" the": 3, b"cat": 1}) + PretokenCounts({b"cat": 1})
+    >>> dict(counts)
+    {b' the': 3, b'cat': 2}
+    """
+
+    __slots__ = ("_table", "_totals", "documents", "normalization", "pattern", "special_tokens")
+
+    def __init__(
+        self,
+        counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),
+        *,
+        pattern: Pattern = patterns.GPT2,
+        normalization: str | None = None,
+        special_tokens: Sequence[str] = (),
+        documents: int = 0,
+    ) -> None:
+        if isinstance(counts, CountTable):
+            table = counts
+        else:
+            table = CountTable()
+            for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
+                table.add(*check_count(pretoken, count))
+        self._table = table
+        self._totals: tuple[int, int, int] | None = None
+        self.pattern = pattern
+        self.normalization = normalization
+        self.special_tokens = tuple(special_tokens)
+        self.documents = documents
+
+    def __getitem__(self, pretoken: bytes) -> int:
+        count = self._table.get(pretoken) if isinstance(pretoken, bytes) else 0
+        if count == 0:
+            raise KeyError(pretoken)
+        return count
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (pretoken for pretoken, _ in self._table.sorted())
+
+    def __len__(self) -> int:
+        return self._sums()[0]
+
+    def __add__(self, other: PretokenCounts) -> PretokenCounts:
+        """Both together. OverflowError where a count would pass 2^63 - 1."""
+        if not isinstance(other, PretokenCounts):
+            return NotImplemented
+        _check_same(self._settings(), other._settings(), "these counts", "those added")
+        table = CountTable()
+        table.update(self._table)
+        table.update(other._table)
+        return self._like(table, self.documents + other.documents)
+
+    def __repr__(self) -> str:
+        return f"PretokenCounts({len(self)} different pre-tokens, {self.total} in all, {self.documents} documents)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (list(self._table.sorted()), self._settings(), self.documents)
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return self._sums()[2]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the different pre-tokens together."""
+        return self._sums()[1]
+
+    @property
+    def training_memory(self) -> int:
+        """About how many bytes learning from these counts takes, beyond what the counts themselves hold."""
+        # A slot a byte and about one noted place, a segment and a sentinel a pre-token, then the table of pairs.
+        return 12 * self.size + 60 * len(self) + (16 << 20)
+
+    def summary(self) -> str:
+        """One line for people: what was found and what learning will need."""
+        return (
+            f"{self.documents:,} documents, {self.total:,} pre-tokens, {len(self):,} different "
+            f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
+        )
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a table file: sorted, the same bytes for the same counts. A partial file is never left behind.
+
+        Layout: the line ``bpetite counts 1``, one line of JSON with the settings; then for each pre-token, by bytes
+        ascending, u32 length, u64 count, the bytes; a length of 0, u64 different pre-tokens, u64 documents and the
+        u32 CRC-32 of everything before it. Numbers are little-endian.
+
+        Raises:
+            FileExistsError: There is such a file and `overwrite` is false.
+        """
+        _write(path, self._settings(), self._table.sorted(), self.documents, overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
+        """Read a table file.
+
+        Raises:
+            FormatError: The file is no table file, damaged or cut short.
+        """
+        with CountReader(path) as reader:
+            table = CountTable()
+            for pretoken, count in reader:
+                table.add(pretoken, count)
+            return _rebuild(table, reader.settings, reader.documents)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "pattern": self.pattern,
+            "normalization": self.normalization,
+            "special_tokens": list(self.special_tokens),
+        }
+
+    def _like(self, table: CountTable, documents: int) -> PretokenCounts:
+        return _rebuild(table, self._settings(), documents)
+
+    def _sums(self) -> tuple[int, int, int]:
+        if self._totals is None:
+            self._totals = self._table.totals()
+        return self._totals
+
+
+def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
+    """The two as training can use them, or the error that says what is wrong."""
+    if not isinstance(pretoken, bytes):
+        raise TypeError(f"a pre-token is bytes, not {pretoken!r}; encode str as UTF-8")
+    if not pretoken:
+        raise ValueError("a pre-token must not be empty")
+    try:
+        number = count.__index__()  # type: ignore[attr-defined]
+    except AttributeError:
+        raise TypeError(f"the count of {pretoken!r} must be an int, not {count!r}") from None
+    if number < 0:
+        raise ValueError(f"the count of {pretoken!r} is negative: {number}")
+    if number > MAX_COUNT:
+        raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1: {number}")
+    return pretoken, number
+
+
+def merge_count_files(
+    paths: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Add table files up into one, reading and writing a record at a time, whatever their size.
+
+    Raises:
+        ValueError: Files counted with different settings, or no file.
+        FormatError: A file is no table file, damaged or cut short.
+        OverflowError: A count would pass 2^63 - 1.
+    """
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(CountReader(path)) for path in paths]
+        if not readers:
+            raise ValueError("no count files to merge")
+        for reader in readers[1:]:
+            _check_same(readers[0].settings, reader.settings, str(readers[0].path), str(reader.path))
+        documents = 0
+
+        def together() -> Iterator[tuple[bytes, int]]:
+            for pretoken, group in groupby(heapq.merge(*readers, key=itemgetter(0)), key=itemgetter(0)):
+                count = sum(one for _, one in group)
+                if count > MAX_COUNT:
+                    raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1: {count}")
+                yield pretoken, count
+
+        _write(out, readers[0].settings, together(), lambda: documents + sum(r.documents for r in readers), overwrite)
+
+
+def read_counts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, int]]:
+    """The records of a table file one by one, by bytes ascending. The end is checked when it is reached."""
+    with CountReader(path) as reader:
+        yield from reader
+
+
+class CountReader:
+    """A table file open for reading: settings at once, records by iteration, `documents` when that has ended."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.documents = 0
+        self._file: IO[bytes] = self.path.open("rb")
+        try:
+            self.settings = self._read_head()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> CountReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read_head(self) -> dict[str, Any]:
+        magic = self._file.read(len(MAGIC))
+        if magic != MAGIC:
+            raise FormatError(f"{self.path}: not a table of pre-token counts (begins with {magic[:20]!r})")
+        line = self._file.readline(1 << 24)
+        try:
+            settings = json.loads(line)
+            pattern = settings["pattern"]
+            settings["pattern"] = tuple(pattern) if isinstance(pattern, list) else pattern
+            known = {name: settings[name] for name in ("pattern", "normalization", "special_tokens")}
+        except (ValueError, KeyError, TypeError) as bad:
+            raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
+        self._checksum = zlib.crc32(line, zlib.crc32(magic))
+        self._at = len(magic) + len(line)
+        return known
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        different, last = 0, b""
+        while True:
+            head = self._take(RECORD.size)
+            length, count = RECORD.unpack(head)
+            if length == 0:
+                break
+            self._checksum = zlib.crc32(head, self._checksum)
+            pretoken = self._take(length)
+            self._checksum = zlib.crc32(pretoken, self._checksum)
+            if pretoken <= last or not 0 < count <= MAX_COUNT:
+                raise FormatError(f"{self.path}: record {different} before byte {self._at} is out of order or damaged")
+            last = pretoken
+            different += 1
+            yield pretoken, count
+        head += self._take(TRAILER.size - RECORD.size)
+        _, told, documents, checksum = TRAILER.unpack(head)
+        checked = zlib.crc32(head[:-4], self._checksum)
+        if told != different or checksum != checked or self._file.read(1):
+            raise FormatError(f"{self.path}: damaged: {different} records read, {told} and another checksum expected")
+        self.documents = documents
+
+    def _take(self, size: int) -> bytes:
+        data = self._file.read(size)
+        if len(data) != size:
+            raise FormatError(f"{self.path}: ends at byte {self._at + len(data)} in the middle of a record")
+        self._at += size
+        return data
+
+
+def _write(
+    path: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+    records: Iterable[tuple[bytes, int]],
+    documents: Any,
+    overwrite: bool,
+) -> None:
+    """Write beside the target and rename, so that the target is whole or not there."""
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists; pass overwrite=True to replace it")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+            file.write(head)
+            checksum = zlib.crc32(head)
+            different = 0
+            for pretoken, count in records:
+                record = RECORD.pack(len(pretoken), count) + pretoken
+                checksum = zlib.crc32(record, checksum)
+                file.write(record)
+                different += 1
+            total = documents() if callable(documents) else documents
+            end = TRAILER.pack(0, different, total, 0)[:-4]
+            file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:
+    for setting in one:
+        if one[setting] != other[setting]:
+            raise ValueError(
+                f"{one_name} and {other_name} do not add up: {setting} is {one[setting]!r} and {other[setting]!r}"
+            )
+
+
+def _rebuild(
+    counts: CountTable | list[tuple[bytes, int]], settings: Mapping[str, Any], documents: int
+) -> PretokenCounts:
+    return PretokenCounts(counts, documents=documents, **settings)  # type: ignore[arg-type]
