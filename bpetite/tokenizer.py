@@ -307,7 +307,7 @@ class Tokenizer:
             KeyError: An id that is not in the vocabulary.
             UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
         """
-        return self._encoder.decode(ids, self._vocab.errors if errors is None else errors)
+        return self._encoder.decode(ids, errors=self._vocab.errors if errors is None else errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of token ids, joined.
