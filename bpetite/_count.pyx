@@ -444,14 +444,16 @@ cdef class TextCounter:
             it, ended. When it is not `stop`, what lies between and after is to be counted from `reached` on.
         """
         cdef source opened
-        cdef Py_ssize_t reached = start
+        cdef Py_ssize_t reached
         cdef int result
         open_source(text, &opened)
         with nogil:
             if settle:
                 start = self.settle(&opened, start)
                 stop = self.settle(&opened, stop)
-            result = self.count_range(&opened, start, stop, not more, weight, &reached)
+            reached = start
+            # In a short range, or where a scan settles slowly, the two may have crossed: then nothing is between them.
+            result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
 
