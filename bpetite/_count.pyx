@@ -190,9 +190,13 @@ cdef class CountTable:
         cdef bp_key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
         cdef count_slot* slot
+        cdef count_slot* slots
+        cdef uint64_t mask
         cdef Py_ssize_t i, length
         if self.reserve(number) < 0:
             return NO_MEMORY
+        slots = self.slots
+        mask = self.mask
         for i in range(number):
             length = ends[i] - start
             if length > BP_SHORT:
@@ -205,9 +209,13 @@ cdef class CountTable:
                 else:
                     keys[i] = bp_load_last_key(text + start, length)
                 hashes[i] = bp_hash_key(keys[i])
-            BP_COUNT_PREFETCH(&self.slots[hashes[i] & self.mask])
+            BP_COUNT_PREFETCH(&slots[hashes[i] & mask])
             start = ends[i]
         for i in range(number):
+            slot = &slots[hashes[i] & mask]
+            if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
+                slot.count += weight
+                continue
             slot = self.find(keys[i], hashes[i])
             if slot.key.high == 0 and self.fill(slot, keys[i], hashes[i]) < 0:
                 return NO_MEMORY
@@ -444,14 +452,16 @@ cdef class TextCounter:
             it, ended. When it is not `stop`, what lies between and after is to be counted from `reached` on.
         """
         cdef source opened
-        cdef Py_ssize_t reached = start
+        cdef Py_ssize_t reached
         cdef int result
         open_source(text, &opened)
         with nogil:
             if settle:
                 start = self.settle(&opened, start)
                 stop = self.settle(&opened, stop)
-            result = self.count_range(&opened, start, stop, not more, weight, &reached)
+            reached = start
+            # In a short range, or where a scan settles slowly, the two may have crossed: then nothing is between them.
+            result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
 

@@ -12,7 +12,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -61,18 +61,32 @@ class PretokenCounts(Mapping[bytes, int]):
         special_tokens: Sequence[str] = (),
         documents: int = 0,
     ) -> None:
-        if isinstance(counts, CountTable):
-            table = counts
-        else:
-            table = CountTable()
-            for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
-                table.add(*check_count(pretoken, count))
+        table = CountTable()
+        for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
+            table.add(*check_count(pretoken, count))
+        self._set(table, pattern, normalization, special_tokens, documents)
+
+    def _set(
+        self,
+        table: CountTable,
+        pattern: Pattern,
+        normalization: str | None,
+        special_tokens: Sequence[str],
+        documents: int,
+    ) -> None:
         self._table = table
         self._totals: tuple[int, int, int] | None = None
         self.pattern = pattern
         self.normalization = normalization
         self.special_tokens = tuple(special_tokens)
         self.documents = documents
+
+    @classmethod
+    def from_table(cls, table: CountTable, settings: Mapping[str, Any], documents: int) -> PretokenCounts:
+        """Around a table that nobody changes any more; settings are pattern, normalization, special_tokens."""
+        counts = cls.__new__(cls)
+        counts._set(table, documents=documents, **settings)
+        return counts
 
     def __getitem__(self, pretoken: bytes) -> int:
         count = self._table.get(pretoken) if isinstance(pretoken, bytes) else 0
@@ -94,7 +108,7 @@ class PretokenCounts(Mapping[bytes, int]):
         table = CountTable()
         table.update(self._table)
         table.update(other._table)
-        return self._like(table, self.documents + other.documents)
+        return self.from_table(table, self._settings(), self.documents + other.documents)
 
     def __repr__(self) -> str:
         return f"PretokenCounts({len(self)} different pre-tokens, {self.total} in all, {self.documents} documents)"
@@ -135,7 +149,7 @@ class PretokenCounts(Mapping[bytes, int]):
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
         """
-        _write(path, self._settings(), self._table.sorted(), self.documents, overwrite)
+        _write(path, self._settings(), self._table.sorted(), lambda: self.documents, overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
@@ -148,7 +162,7 @@ class PretokenCounts(Mapping[bytes, int]):
             table = CountTable()
             for pretoken, count in reader:
                 table.add(pretoken, count)
-            return _rebuild(table, reader.settings, reader.documents)
+            return cls.from_table(table, reader.settings, reader.documents)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -156,9 +170,6 @@ class PretokenCounts(Mapping[bytes, int]):
             "normalization": self.normalization,
             "special_tokens": list(self.special_tokens),
         }
-
-    def _like(self, table: CountTable, documents: int) -> PretokenCounts:
-        return _rebuild(table, self._settings(), documents)
 
     def _sums(self) -> tuple[int, int, int]:
         if self._totals is None:
@@ -199,7 +210,6 @@ def merge_count_files(
             raise ValueError("no count files to merge")
         for reader in readers[1:]:
             _check_same(readers[0].settings, reader.settings, str(readers[0].path), str(reader.path))
-        documents = 0
 
         def together() -> Iterator[tuple[bytes, int]]:
             for pretoken, group in groupby(heapq.merge(*readers, key=itemgetter(0)), key=itemgetter(0)):
@@ -208,7 +218,7 @@ def merge_count_files(
                     raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1: {count}")
                 yield pretoken, count
 
-        _write(out, readers[0].settings, together(), lambda: documents + sum(r.documents for r in readers), overwrite)
+        _write(out, readers[0].settings, together(), lambda: sum(one.documents for one in readers), overwrite)
 
 
 def read_counts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, int]]:
@@ -286,10 +296,13 @@ def _write(
     path: str | os.PathLike[str],
     settings: Mapping[str, Any],
     records: Iterable[tuple[bytes, int]],
-    documents: Any,
+    documents: Callable[[], int],
     overwrite: bool,
 ) -> None:
-    """Write beside the target and rename, so that the target is whole or not there."""
+    """Write beside the target and rename, so that the target is whole or not there.
+
+    `documents` is asked when the records have been read.
+    """
     target = Path(path)
     if target.exists() and not overwrite:
         raise FileExistsError(f"{target} exists; pass overwrite=True to replace it")
@@ -305,8 +318,7 @@ def _write(
                 checksum = zlib.crc32(record, checksum)
                 file.write(record)
                 different += 1
-            total = documents() if callable(documents) else documents
-            end = TRAILER.pack(0, different, total, 0)[:-4]
+            end = TRAILER.pack(0, different, documents(), 0)[:-4]
             file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
@@ -330,7 +342,5 @@ def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str,
             )
 
 
-def _rebuild(
-    counts: CountTable | list[tuple[bytes, int]], settings: Mapping[str, Any], documents: int
-) -> PretokenCounts:
-    return PretokenCounts(counts, documents=documents, **settings)  # type: ignore[arg-type]
+def _rebuild(records: list[tuple[bytes, int]], settings: Mapping[str, Any], documents: int) -> PretokenCounts:
+    return PretokenCounts(records, documents=documents, **settings)

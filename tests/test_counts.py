@@ -1,0 +1,285 @@
+"""Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
+import pickle
+import threading
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import counting, patterns, reference
+from bpetite.counts import CountReader, PretokenCounts, merge_count_files, read_counts
+from bpetite.errors import FormatError
+from bpetite.train import count_pretokens
+
+DIGITS = r"[0-9]{1,3}|[^0-9]+"
+
+texts = st.one_of(
+    st.text("ab \n'sde1的😀", max_size=300),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=200),
+    st.builds(lambda piece, times: piece * times, st.text("a <|end>", min_size=1, max_size=6), st.integers(1, 60)),
+)
+split = st.sampled_from([patterns.GPT2, DIGITS, None, r"(?<=a)b|\s+", (r"[0-9]+", r" ?\w+")])
+specials = st.sampled_from([(), ("<|end|>",), ("a", "ab", "😀"), ("<|end|>", "<|end", "end")])
+normal_forms = st.sampled_from([None, None, "NFC", "NFD", "NFKC", "NFKD"])
+
+
+def plain(documents, pattern=patterns.GPT2, special_tokens=(), normalization=None):
+    counts = Counter()
+    for document in documents:
+        for piece, special in reference.cut_specials(document, special_tokens):
+            if not special:
+                piece = unicodedata.normalize(normalization, piece) if normalization else piece
+                counts.update(one.encode() for one in reference.split(piece, pattern))
+    return dict(counts)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(texts, max_size=5), split, specials, normal_forms, st.booleans())
+def test_equals_a_plain_counter(documents, pattern, literals, form, as_bytes):
+    given_texts = [document.encode() for document in documents] if as_bytes else documents
+    counts = count_pretokens(given_texts, pattern=pattern, special_tokens=literals, normalization=form)
+    assert dict(counts) == plain(documents, pattern, literals, form)
+    assert counts.total == sum(counts.values())
+    assert counts.documents == len(documents)
+    assert counts.size == sum(map(len, counts))
+    assert list(counts) == sorted(counts)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("part", [1, 50, 1000, 1777])
+@pytest.mark.parametrize("pattern", [patterns.GPT2, DIGITS], ids=["gpt2", "digits"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The cat's hat. " * 700,
+        "1234567" * 1500,  # digits in threes: no part begins where the one before it ends
+        "x" + "12" * 3000 + " y " + "345" * 1500,
+        " " * 9000,
+        "\n \n" * 3000 + "a",
+        "a" * 6000 + " b" * 2000,
+        "Ж我é 的了 <|end|>" * 800,
+        "<|end|>" * 1500,
+        "<|end|><|end" * 900 + "|>",
+        "😀" * 4000 + "é 1",
+        "é" + "word " * 2000,
+    ],
+    ids=["words", "digits", "mixed", "spaces", "newlines", "letters", "scripts", "specials", "almost", "wide", "latin"],
+)
+def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
+    if part == 1:
+        text = text[:1300]
+    monkeypatch.setattr(counting, "PART", part)
+    expected = plain([text], pattern, ["<|end|>"])
+    for given_text in (text, text.encode()):
+        counts = count_pretokens(given_text, pattern=pattern, special_tokens=["<|end|>"], num_threads=threads)
+        assert dict(counts) == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(texts, min_size=1, max_size=40), st.integers(1, 400), split, specials, normal_forms)
+def test_any_parts(documents, part, pattern, literals, form):
+    text = "".join(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "PART", part)
+        for texts_given in (text, text.encode()):
+            counts = count_pretokens(
+                texts_given, pattern=pattern, special_tokens=literals, normalization=form, num_threads=2
+            )
+            assert dict(counts) == plain([text], pattern, literals, form)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_normalizing_in_parts(form, monkeypatch):
+    text = ("e\u0301\u0323 ﬁ Å" + "\u0301" * 40 + "한국어 가각 " + "x" * 30) * 60
+    monkeypatch.setattr(counting, "PART", 37)
+    assert dict(count_pretokens(text, normalization=form)) == plain([text], normalization=form)
+
+
+def test_long_pre_tokens_and_the_ends_of_texts():
+    for length in range(1, 40):
+        for tail in ("", " ", "  x"):
+            text = "a" * length + tail
+            assert dict(count_pretokens([text, text.encode()])) == {
+                key: 2 * count for key, count in plain([text]).items()
+            }
+    keys = ["a" * 15, "a" * 16, "a" * 17, "a" * 16 + "b", "a" * 100_000, "a" * 99_999 + "b"]
+    assert dict(count_pretokens(keys * 3)) == {key.encode(): 3 for key in keys}
+
+
+def test_many_different_ones():
+    numbers = [f"{number:x}" * (1 + number % 4) for number in range(50_000)]
+    assert dict(count_pretokens(numbers, pattern=None)) == plain(numbers, None)
+
+
+def test_bytes_that_are_not_utf8(monkeypatch):
+    monkeypatch.setattr(counting, "PART", 100)
+    for bad in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\xf0\x8f\xbf\xbf"):
+        for before in (0, 1, 99, 100, 101, 250, 1999):
+            for after in (b"", b"x" * 1500):
+                data = b"x" * before + bad + after
+                with pytest.raises(UnicodeDecodeError) as ours:
+                    count_pretokens(data)
+                with pytest.raises(UnicodeDecodeError) as theirs:
+                    data.decode()
+                assert (ours.value.start, ours.value.end) == (theirs.value.start, theirs.value.end)
+                assert ours.value.object is data
+
+
+@pytest.mark.parametrize("wide", ["é", "的", "😀"])
+def test_lone_surrogates(wide, monkeypatch):
+    monkeypatch.setattr(counting, "PART", 100)
+    for before in (0, 1, 99, 100, 300, 1999):
+        text = wide * before + "\udc80" + "x" * 700
+        with pytest.raises(UnicodeEncodeError) as ours:
+            count_pretokens(text)
+        assert (ours.value.start, ours.value.object) == (before, text)
+
+
+def test_every_valid_character_passes():
+    text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    data = text.encode()
+    assert count_pretokens(data, pattern=None, num_threads=1)[data] == 1
+    assert count_pretokens(text, pattern=None, num_threads=1)[data] == 1
+
+
+def test_texts_are_read_as_they_are_needed():
+    alive = 0
+    most = 0
+
+    class Source:
+        def __iter__(self):
+            nonlocal alive, most
+            for _ in range(200):
+                alive += 100_000
+                most = max(most, alive)
+                yield "some words " * (100_000 // 11)
+
+    def progress(stage, done, total):
+        nonlocal alive
+        alive -= done - progress.seen
+        progress.seen = done
+
+    progress.seen = 0
+    count_pretokens(Source(), num_threads=2, progress=progress)
+    assert most < 12_000_000
+
+
+def test_a_failing_iterator():
+    def source():
+        yield "a b"
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        count_pretokens(source(), num_threads=2)
+
+
+def test_no_threads_are_left():
+    before = threading.active_count()
+    count_pretokens(["a b c" * 1000] * 3000, num_threads=4)
+    assert threading.active_count() == before
+
+
+def test_as_a_mapping():
+    counts = PretokenCounts([(b"b", 2), (b"a", 1), (b"b", 3), (b"zero", 0)])
+    assert dict(counts) == {b"a": 1, b"b": 5}
+    assert counts == {b"b": 5, b"a": 1}
+    assert len(counts) == 2
+    assert counts[b"b"] == 5
+    assert b"zero" not in counts
+    assert "b" not in counts
+    assert counts.get(b"c", 0) == 0
+    with pytest.raises(KeyError):
+        counts[b"zero"]
+    assert repr(counts) == "PretokenCounts(2 different pre-tokens, 6 in all, 0 documents)"
+    assert "6 pre-tokens, 2 different" in counts.summary()
+    again = pickle.loads(pickle.dumps(counts))
+    assert again == counts
+    assert again.pattern == counts.pattern
+
+
+def test_adding():
+    one, other = count_pretokens(["the cat", "the"]), count_pretokens("the dog" + "x" * 50)
+    both = one + other
+    assert dict(both) == plain(["the cat", "the", "the dog" + "x" * 50])
+    assert both.documents == 3
+    assert dict(one) == plain(["the cat", "the"])
+    with pytest.raises(ValueError, match="do not add up: pattern"):
+        one + count_pretokens("a", pattern=None)
+    with pytest.raises(ValueError, match="do not add up: special_tokens"):
+        one + count_pretokens("a", special_tokens=["<s>"])
+    with pytest.raises(TypeError):
+        one + {b"a": 1}
+    with pytest.raises(OverflowError):
+        PretokenCounts({b"a": 2**62}) + PretokenCounts({b"a": 2**62})
+    with pytest.raises(OverflowError):
+        PretokenCounts([(b"a", 2**62), (b"a", 2**62)])
+    assert (PretokenCounts({b"a": 2**62}) + PretokenCounts({b"a": 2**62 - 1})).total == 2**63 - 1
+
+
+words = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 2**63 - 1), max_size=30)
+
+
+@settings(deadline=None, max_examples=50)
+@given(words, st.sampled_from([patterns.GPT2, None, ("a", "b")]))
+def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
+    path = tmp_path_factory.mktemp("counts") / "one.counts"
+    counts = PretokenCounts(mapping, pattern=pattern, special_tokens=["<s>"], normalization="NFC", documents=7)
+    counts.save(path)
+    again = PretokenCounts.load(path)
+    assert dict(again) == mapping
+    assert (again.pattern, again.special_tokens, again.normalization, again.documents) == (pattern, ("<s>",), "NFC", 7)
+    assert list(read_counts(path)) == sorted(mapping.items())
+    first = path.read_bytes()
+    PretokenCounts(dict(reversed(mapping.items())), pattern=pattern, special_tokens=["<s>"], normalization="NFC",
+                   documents=7).save(path, overwrite=True)
+    assert path.read_bytes() == first
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=3), st.integers(1, 1000)), min_size=1, max_size=5))
+def test_merging_files(tmp_path_factory, mappings):
+    folder = tmp_path_factory.mktemp("counts")
+    expected = Counter()
+    for number, mapping in enumerate(mappings):
+        PretokenCounts(mapping, documents=number).save(folder / str(number))
+        expected.update(mapping)
+    merge_count_files([folder / str(number) for number in range(len(mappings))], folder / "all")
+    merged = PretokenCounts.load(folder / "all")
+    assert dict(merged) == expected
+    assert merged.documents == sum(range(len(mappings)))
+
+
+def test_merging_what_does_not_fit(tmp_path):
+    PretokenCounts({b"a": 2**62}).save(tmp_path / "a")
+    PretokenCounts({b"a": 2**62}, pattern=None).save(tmp_path / "b")
+    with pytest.raises(ValueError, match=r"a and .*b do not add up: pattern"):
+        merge_count_files([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    with pytest.raises(OverflowError):
+        merge_count_files([tmp_path / "a", tmp_path / "a"], tmp_path / "out")
+    with pytest.raises(ValueError, match="no count files"):
+        merge_count_files([], tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    with pytest.raises(FileExistsError):
+        merge_count_files([tmp_path / "a"], tmp_path / "b")
+
+
+def test_damaged_files(tmp_path):
+    path = tmp_path / "counts"
+    PretokenCounts({b"one": 1, b"two": 300, b"x" * 40: 5}).save(path)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(FormatError, match="counts"):
+            PretokenCounts.load(path)
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(FormatError, match="counts"):
+            PretokenCounts.load(path)
+    path.write_bytes(whole + b"x")
+    with pytest.raises(FormatError):
+        PretokenCounts.load(path)
+    path.write_bytes(whole)
+    with CountReader(path) as reader:
+        assert reader.settings["pattern"] == patterns.GPT2

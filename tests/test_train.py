@@ -1,0 +1,376 @@
+"""The fast trainer against the one that recounts, against other people's merges, and at its edges."""
+import json
+import signal
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import counting, patterns, reference
+from bpetite.counts import PretokenCounts
+from bpetite.train import count_pretokens, train, train_from_counts
+from bpetite.vocab import Vocab
+
+WORDS = r" ?\w+"
+
+repeats = st.builds(lambda piece, times, tail: piece * times + tail,
+                    st.text("ab", min_size=1, max_size=4), st.integers(1, 40), st.text("ab c", max_size=3))
+corpora = st.lists(
+    st.one_of(
+        repeats,
+        st.text("ab ", max_size=60),
+        st.text("abcd \n'ße的😀", max_size=40),
+        st.text(max_size=30).filter(lambda text: text.isascii() or text.encode("utf-8", "ignore").decode() == text),
+    ),
+    max_size=8,
+)
+options = st.fixed_dictionaries(
+    {
+        "pattern": st.sampled_from([patterns.GPT2, WORDS, None, (r"a+", r"\w"), r"(?<=b)a+"]),
+        "min_frequency": st.sampled_from([1, 1, 1, 2, 5]),
+        "tie_break": st.sampled_from(["ids", "bytes"]),
+        "normalization": st.sampled_from([None, None, None, "NFC", "NFKD"]),
+        "max_token_bytes": st.sampled_from([None, None, 2, 3, 7]),
+        "special_tokens": st.sampled_from([(), ("<|endoftext|>",), ("ab", "abab"), ("a", "😀", "的a")]),
+    }
+)
+
+
+def merges_in_bytes(vocab):
+    return [(vocab.tokens[left], vocab.tokens[right]) for left, right in vocab.merges]
+
+
+def learned_tokens(vocab):
+    specials = set(vocab.special_tokens.values())
+    return [token for number, token in sorted(vocab.tokens.items()) if number not in specials or len(token) == 1]
+
+
+@settings(deadline=None, max_examples=300)
+@given(corpora, st.integers(256, 330), options)
+def test_equals_the_recounting_trainer(texts, size, chosen):
+    tokens, merges = reference.train(texts, size, **chosen)
+    vocab = train(texts, size, **chosen, num_threads=1)
+    assert merges_in_bytes(vocab) == merges
+    assert learned_tokens(vocab) == list(tokens.values())
+
+
+@settings(deadline=None, max_examples=100)
+@given(corpora, options, st.randoms(use_true_random=False))
+def test_counts_in_any_order_give_what_the_text_gives(texts, chosen, random):
+    counts = count_pretokens(
+        texts, pattern=chosen["pattern"], special_tokens=chosen["special_tokens"], normalization=chosen["normalization"]
+    )
+    expected = train(texts, 300, **chosen)
+    assert train_from_counts(counts, 300, **chosen) == expected
+    shuffled = list(counts.items())
+    random.shuffle(shuffled)
+    assert train_from_counts(dict(shuffled), 300, **chosen) == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(corpora, options)
+def test_special_ids_before_moves_ids_and_changes_no_merge(texts, chosen):
+    after = train(texts, 300, **chosen)
+    before = train(texts, 300, **chosen, special_ids="before")
+    assert merges_in_bytes(before) == merges_in_bytes(after)
+    assert set(before.tokens.values()) == set(after.tokens.values())
+    own = [literal for literal in chosen["special_tokens"] if len(literal.encode()) > 1]
+    assert [before.special_tokens[literal] for literal in own] == list(range(len(own)))
+    assert [before.tokens[len(own) + byte] for byte in range(256)] == [bytes([byte]) for byte in range(256)]
+    assert sorted(before.tokens) == list(range(len(before.tokens)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(corpora, options, st.integers(256, 300), st.integers(0, 60))
+def test_continuing_gives_what_one_run_gives(texts, chosen, first, more):
+    whole = train(texts, first + more, **chosen)
+    begun = train(texts, first, **chosen)
+    grown = train(texts, first + more, **chosen, initial=begun)
+    assert merges_in_bytes(grown) == merges_in_bytes(whole)
+    assert {number: grown.tokens[number] for number in begun.tokens} == begun.tokens
+    assert grown.special_tokens == begun.special_tokens
+
+
+def test_the_example_of_the_design():
+    vocab = train("ab ab ab", 258)
+    assert vocab.merges == ((97, 98), (32, 256))
+    assert vocab.special_tokens == {"<|endoftext|>": 258}
+    assert vocab.tokens[257] == b" ab"
+    assert train("ab ab ab", 258, special_ids="before").merges == ((98, 99), (33, 257))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({b"aaa": 1}, [(b"a", b"a"), (b"aa", b"a")]),
+        ({b"aaaa": 1}, [(b"a", b"a"), (b"aa", b"aa")]),
+        ({b"abab": 1}, [(b"a", b"b"), (b"ab", b"ab")]),
+        ({b"aab": 2, b"ab": 1}, [(b"a", b"b"), (b"a", b"ab")]),
+        ({b"aaa": 1, b"bc": 2}, [(b"a", b"a"), (b"b", b"c"), (b"aa", b"a")]),  # (a, a) counts twice: a tie
+    ],
+)
+def test_overlapping_pairs(words, expected):
+    assert merges_in_bytes(train_from_counts(words, 300)) == expected
+
+
+def test_ties():
+    words = {b"ab": 1, b"cd": 1, b"zz": 1}
+    assert merges_in_bytes(train_from_counts(words, 258)) == [(b"a", b"b"), (b"c", b"d")]
+    assert merges_in_bytes(train_from_counts(words, 258, tie_break="bytes")) == [(b"z", b"z"), (b"c", b"d")]
+    # The left part that is longer is greater when the shorter one begins it.
+    assert merges_in_bytes(train_from_counts({b"abx": 2, b"ax": 2}, 258, tie_break="bytes")) == [
+        (b"b", b"x"), (b"a", b"x"),
+    ]
+
+
+@pytest.mark.parametrize("tie_break", ["ids", "bytes"])
+@pytest.mark.parametrize("length", [63, 64, 65, 127, 129, 1000, 4096])
+@pytest.mark.parametrize("unit", ["a", "ab", "aab", "abcab"])
+def test_one_long_pre_token(unit, length, tie_break):
+    text = (unit * length)[:length]
+    _, merges = reference.train([text], 280, tie_break=tie_break)
+    assert merges_in_bytes(train([text], 280, pattern=None, tie_break=tie_break)) == merges
+
+
+def test_a_million_of_one_letter():
+    vocab = train("a" * 1_000_000, 300, pattern=None)
+    assert [len(vocab.tokens[left]) for left, _ in vocab.merges[:19]] == [2**n for n in range(19)]
+    assert max(map(len, vocab.tokens.values())) == 1_000_000
+
+
+def test_reference_merges_of_cs336(shared):
+    decode = {char: byte for byte, char in byte_to_char().items()}
+    lines = shared("cs336/train-bpe-reference-merges.txt").read_text(encoding="utf-8").splitlines()
+    expected = [tuple(bytes(decode[char] for char in part) for part in line.split(" ")) for line in lines]
+    text = shared("cs336/corpus.en").read_text(encoding="utf-8")
+    vocab = train(text, 499, tie_break="bytes")
+    assert merges_in_bytes(vocab) == expected
+    expected_tokens = json.loads(shared("cs336/train-bpe-reference-vocab.json").read_text(encoding="utf-8"))
+    assert len(vocab.tokens) == len(expected_tokens) == 500
+
+
+def byte_to_char():
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    table = {byte: chr(byte) for byte in kept}
+    for number, byte in enumerate(sorted(set(range(256)) - set(kept))):
+        table[byte] = chr(256 + number)
+    return table
+
+
+@pytest.mark.parametrize("name", ["english", "code"])
+def test_same_merges_as_tokenizers(shared, name):
+    """Its tie rule is ours once its ids are: without blanks, whose characters it puts behind the letters."""
+    tokenizers = pytest.importorskip("tokenizers")
+    text = shared(f"text/{name}.txt").read_bytes()[:1_500_000].decode("utf-8", "ignore")
+    text = "".join("_" if char.isspace() else char for char in text if "!" <= char <= "~" or char.isspace())
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(
+        [text],
+        tokenizers.trainers.BpeTrainer(
+            vocab_size=3000, show_progress=False, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()
+        ),
+    )
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    assert len(merges) == 3000 - 256
+    theirs = [tuple(part.encode() for part in (pair.split(" ") if isinstance(pair, str) else pair)) for pair in merges]
+    assert merges_in_bytes(train(text, 3000, special_tokens=[])) == theirs
+
+
+@pytest.mark.parametrize("tie_break", ["ids", "bytes"])
+def test_counts_past_32_bits(tie_break):
+    words = {b"abab": 2**31 - 1, b"cd": 2**32 + 1, b"ef": 2**32 + 2, b"gh": 2**62, b"ij": 2**62 - 1}
+    assert merges_in_bytes(train_from_counts(words, 261, tie_break=tie_break)) == [
+        (b"g", b"h"), (b"i", b"j"), (b"e", b"f"), (b"c", b"d"), (b"a", b"b"),
+    ]
+    scaled = {word: count * 2**55 for word, count in {b"aab": 3, b"ab": 4, b"bab": 5, b"ba": 2}.items()}
+    small = {b"aab": 3, b"ab": 4, b"bab": 5, b"ba": 2}
+    assert train_from_counts(scaled, 270, tie_break=tie_break) == train_from_counts(small, 270, tie_break=tie_break)
+
+
+def test_a_sum_past_63_bits():
+    assert merges_in_bytes(train_from_counts({b"ab": 2**62, b"xab": 2**62 - 1}, 257)) == [(b"a", b"b")]
+    with pytest.raises(OverflowError, match=r"2\^63 - 1 times"):
+        train_from_counts({b"ab": 2**62, b"xab": 2**62}, 257)
+    with pytest.raises(OverflowError, match="past"):
+        train_from_counts({b"ab": 2**63}, 257)
+
+
+@pytest.mark.parametrize("corpus", ["", [], ["", ""], "a", ["a", "b"], "abcd"[:1], "<|endoftext|>"])
+def test_nothing_to_learn(corpus):
+    vocab = train(corpus, 1000)
+    assert vocab.merges == ()
+    assert vocab.special_tokens == {"<|endoftext|>": 256}
+    assert train_from_counts({}, 300, special_tokens=[]).merges == ()
+
+
+def test_ends_early():
+    vocab = train(["abc", "abd"], 1000, special_tokens=[])
+    assert len(vocab.tokens) == 256 + len(vocab.merges) == 259
+    assert len(train("ab ab ab cd", 1000, min_frequency=2).merges) == 2
+    assert train("ab ab", 256).merges == ()
+    assert len(train("ab", 2**40).merges) == 1
+
+
+def test_special_tokens_take_no_part():
+    vocab = train("<|endoftext|>" * 50 + "endoftext endoftext", 300)
+    assert all(b"<" not in token and b"|" not in token for token in learned_tokens(vocab)[256:])
+    assert vocab.special_tokens == {"<|endoftext|>": len(vocab.tokens) - 1}
+    vocab = train("a b", 300, special_tokens=["a", "<s>", "a"])
+    assert vocab.special_tokens == {"a": 97, "<s>": 257}
+    with pytest.raises(ValueError, match="hold the special token 'ab' as text"):
+        train_from_counts({b"ab": 3}, 300, special_tokens=["ab"])
+
+
+def test_documents_are_apart():
+    assert train(["ab", "ab"], 300, pattern=None).tokens != train("abab", 300, pattern=None).tokens
+    assert train(iter(["ab", b"ab"]), 300) == train(["ab", "ab"], 300)
+    assert train(b"ab ab", 300) == train("ab ab", 300)
+
+
+@pytest.mark.parametrize("name", ["english", "multilingual"])
+def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
+    raw = shared(f"text/{name}.txt").read_bytes()[:400_000].decode("utf-8", "ignore")
+    docs = [raw[at : at + 777] for at in range(0, len(raw), 777)]
+    expected = train(raw, 1000, num_threads=1), train(docs, 1000, num_threads=1)
+    monkeypatch.setattr(counting, "PART", 3000)
+    for threads in (1, 2, 5):
+        assert train(raw, 1000, num_threads=threads) == expected[0]
+        assert train(raw.encode(), 1000, num_threads=threads) == expected[0]
+        assert train(iter(docs), 1000, num_threads=threads) == expected[1]
+
+
+def test_continue_with_other_text():
+    first = train("the cat the hat", 262)
+    grown = train("a dog, a log", 270, initial=first, special_tokens=["<pad>"])
+    assert grown.merges[: len(first.merges)] == first.merges
+    assert grown.special_tokens == {"<|endoftext|>": 262, "<pad>": len(grown.tokens) - 1}
+    # What the text becomes under the first merges is what the next ones are learned from.
+    words = Counter(
+        tuple(reference.apply_merges(piece.encode(), merges_in_bytes(first)))
+        for piece in reference.split("a dog, a log", patterns.GPT2)
+    )
+    count, best = max((count, pair) for pair, count in reference.count_pairs(words).items())
+    assert reference.count_pairs(words)[merges_in_bytes(grown)[len(first.merges)]] == count
+    assert best
+
+
+def test_continue_keeps_tokens_that_no_merge_gives():
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {300: b"abc", 301: b"ab", 302: b"zz"}
+    initial = Vocab(tokens, ((97, 98),), {"zz": 302})
+    grown = train("abc abc abc abcd", 259, initial=initial)
+    assert merges_in_bytes(grown) == [(b"a", b"b"), (b"ab", b"c"), (b" ", b"abc")]
+    assert grown.merges[1] == (301, 99)
+    assert grown.tokens[303] == b" abc"
+    whole = Vocab(tokens, ((97, 98),), {}, ignore_merges=True)
+    assert merges_in_bytes(train_from_counts({b"abc": 9, b"xy": 1}, 262, initial=whole))[1:] == [(b"x", b"y")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"vocab_size": 255}, ValueError, "at least 256"),
+        ({"vocab_size": "300"}, TypeError, "vocab_size is an int"),
+        ({"vocab_size": 300.0}, TypeError, "vocab_size is an int"),
+        ({"min_frequency": 0}, ValueError, "min_frequency"),
+        ({"max_token_bytes": 0}, ValueError, "max_token_bytes"),
+        ({"tie_break": "first"}, ValueError, "'ids' or 'bytes'"),
+        ({"special_ids": "middle"}, ValueError, "'after' or 'before'"),
+        ({"special_tokens": "<s>"}, TypeError, "list of str"),
+        ({"special_tokens": [b"<s>"]}, TypeError, "is a str"),
+        ({"special_tokens": [""]}, ValueError, "empty"),
+        ({"special_tokens": ["\ud800"]}, ValueError, "lone surrogate"),
+        ({"normalization": "nfc"}, ValueError, "normalization"),
+        ({"num_threads": 0}, ValueError, "num_threads"),
+        ({"pattern": 7}, TypeError, "pattern"),
+        ({"corpus": 7}, TypeError, "iterable"),
+        ({"corpus": ["a", 7]}, TypeError, "text 1 is int"),
+        ({"corpus": "a\ud800"}, UnicodeEncodeError, "position 1"),
+        ({"corpus": ["a", "b\ud800"]}, UnicodeEncodeError, r"position 1: .*text 1"),
+        ({"corpus": ["a", "b\xe9\ud800"], "normalization": "NFC"}, UnicodeEncodeError, "position 2"),
+        ({"corpus": [b"a", b"bc\xff"]}, UnicodeDecodeError, r"position 2: invalid start byte \(text 1\)"),
+        ({"corpus": b"a\xe2\x82"}, UnicodeDecodeError, "position 1-2: unexpected end"),
+        ({"corpus": "b\ud800", "pattern": r"(?<=a)b"}, UnicodeEncodeError, "position 1"),
+        ({"initial": "tok.json"}, TypeError, "initial is a Vocab"),
+        ({"initial": Vocab({0: b"a"}, None, {})}, ValueError, "ranks kind"),
+        ({"initial": Vocab({0: b"a"}, (), {})}, ValueError, "byte 0x00"),
+    ],
+)
+def test_bad_arguments(arguments, error, message):
+    arguments = {"corpus": "ab ab", "vocab_size": 300, **arguments}
+    with pytest.raises(error, match=message):
+        train(arguments.pop("corpus"), arguments.pop("vocab_size"), **arguments)
+
+
+def test_bad_initial():
+    grown = train("ab ab", 300, pattern=WORDS)
+    with pytest.raises(ValueError, match="do not fit together"):
+        train("ab", 300, initial=grown, pattern=None)
+    with pytest.raises(ValueError, match="keep their ids"):
+        train("ab", 300, initial=grown, special_ids="before")
+    with pytest.raises(ValueError, match="less than the 258 tokens"):
+        train("ab", 257, initial=grown)
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
+    with pytest.raises(ValueError, match="merge 0 takes b'ab'"):
+        train("ab", 300, initial=Vocab(tokens, ((256, 99), (97, 98)), {}))
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        ([("a", 1)], TypeError, "map bytes to int"),
+        ({"ab": 1}, TypeError, "is bytes"),
+        ({b"ab": 1.0}, TypeError, "must be an int"),
+        ({b"ab": -1}, ValueError, "negative"),
+        ({b"": 1}, ValueError, "empty"),
+    ],
+)
+def test_bad_counts(counts, error, message):
+    with pytest.raises(error, match=message):
+        train_from_counts(counts, 300)
+
+
+def test_counts_made_with_other_settings():
+    counts = count_pretokens("ab ab", pattern=WORDS)
+    assert train_from_counts(counts, 300).pattern == WORDS
+    with pytest.raises(ValueError, match="were made with pattern"):
+        train_from_counts(counts, 300, pattern=None)
+    assert train_from_counts(PretokenCounts({b"ab": 0, b"cd": 1}), 300).merges == ((99, 100),)
+
+
+def test_progress():
+    calls = []
+    train("ab ab ab cd", 300, progress=lambda *call: calls.append(call))
+    assert calls == [("count", 11, 11), ("merge", 4, 44)]
+    calls.clear()
+    train(iter(["ab"]), 300, progress=lambda *call: calls.append(call))
+    assert calls[0] == ("count", 2, None)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_can_end_the_training(threads):
+    def stop(stage, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(["ab" * 1000] * 2000, 300, progress=stop, num_threads=threads)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
+def test_a_signal_ends_the_merging():
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Alarm):  # noqa: PT012 - it comes in one of many runs
+            for _ in range(1000):
+                train_from_counts({bytes([n % 7, n % 11, n % 13]) * 20_000: 1 for n in range(30)}, 100_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
