@@ -26,7 +26,7 @@ ROWS = [
     ["automaton"],
     ["codepoints", "syntax"],
     ["patterns"],
-    ["padding"],
+    ["padding", "offsets"],
     ["bytelevel", "charlevel", "gage", "unidata"],
     ["reference", "errors"],
     ["special"],
