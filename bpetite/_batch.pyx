@@ -5,7 +5,7 @@ it. Threads live for one call; each takes its own worker and asks for the next r
 so an uneven batch is shared evenly. Errors are raised after all threads have ended: that of the first text that has
 one, whatever the number of threads.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 

@@ -16,7 +16,6 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from ._tokens cimport TokenTable
-from ._types cimport token_t
 
 import codecs
 
@@ -65,6 +64,22 @@ cdef class Decoder:
 
     def __init__(self, dict tokens not None, str errors not None="strict"):
         self._set_tokens(TokenTable(tokens), errors)
+
+    def _char_spans(self, list ids not None, const uint8_t[::1] text not None):
+        """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
+        cdef Py_ssize_t at = 0, started = 0, first, end, i, slot, n = len(ids)
+        cdef list spans = [None] * n
+        for i in range(n):
+            slot = self._tokens.slot(ids[i])
+            end = at + <Py_ssize_t> (self._tokens.starts[slot + 1] - self._tokens.starts[slot])
+            if slot < 0 or end > text.shape[0]:
+                raise ValueError(f"token {i} reaches past the text")
+            first = started - (text[at] & 0xC0 == 0x80)
+            while at < end:
+                started += text[at] & 0xC0 != 0x80
+                at += 1
+            spans[i] = (first, started)
+        return spans
 
     cdef int _set_tokens(self, TokenTable tokens, str errors) except -1:
         cdef Py_ssize_t slot, place
@@ -254,7 +269,7 @@ cdef class Decoder:
                     if wrong < n:
                         raise KeyError(int(ids[wrong]))
                     self._to_places(places, n)
-                except:
+                except BaseException:
                     _release(view, buffer)
                     raise
                 view.held = False

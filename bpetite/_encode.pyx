@@ -217,6 +217,19 @@ cdef class Encoder(Decoder):
         self._give(worker)
         return n
 
+    def _special_spans(self, str text not None, allowed_special, disallowed_special):
+        """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
+        cdef bytes data = text.encode("utf-8")
+        cdef list spans = []
+        cdef Py_ssize_t at = 0, chars = 0, length
+        for start, end, _ in self._choose(text, allowed_special, disallowed_special).cut(data):
+            chars += len(data[at:start].decode("utf-8"))
+            length = len(data[start:end].decode("utf-8"))
+            spans.append((chars, chars + length))
+            chars += length
+            at = end
+        return spans
+
     # A worker is lost, not given back, when a call fails; the next call makes a new one.
     cdef Worker _take(self):
         cdef Worker worker
@@ -245,13 +258,12 @@ cdef class Encoder(Decoder):
 
     cdef Specials _choose(self, object text, object allowed, object disallowed):
         # The special tokens to recognise; raises where a disallowed one is in the text.
-        cdef text_view view
         cdef Specials refused_specials
         cdef list found
         recognised, refused = choose(self._special_ids, allowed, disallowed)
         if refused:
             refused_specials = self._subset(refused)
-            data = text if isinstance(text, bytes) else str(text).encode("utf-8") if isinstance(text, str) else bytes(text)
+            data = (<str> text).encode("utf-8") if isinstance(text, str) else bytes(text)
             found = refused_specials.cut(data)
             if found:
                 start, end, _ = found[0]
@@ -359,8 +371,8 @@ cdef class Encoder(Decoder):
         if status == NO_MEMORY:
             raise MemoryError("no memory for encoding this text")
         if status == NO_TOKEN:
-            raise ValueError(f"byte 0x{worker.bad_value:02x}, at offset {worker.bad} of the text in UTF-8, has no token "
-                             f"in this vocabulary")
+            raise ValueError(f"byte 0x{worker.bad_value:02x}, at offset {worker.bad} of the text in UTF-8, has no "
+                             f"token in this vocabulary")
         if status == NO_UTF8:
             (<str> text).encode("utf-8")           # raises, with the position
         return 0

@@ -13,9 +13,9 @@ would need the interpreter lock and three allocations per pair.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove
+from libc.string cimport memcmp, memcpy
 
-from ._tokens cimport TokenTable, bp_hash_bytes, bp_mix
+from ._tokens cimport TokenTable, bp_mix
 from ._types cimport token_t
 
 cdef uint64_t NO_MERGE = <uint64_t> -1

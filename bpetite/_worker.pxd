@@ -73,4 +73,5 @@ cdef class Worker:
     # The same for pre-tokens that are known already.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable) noexcept nogil
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const bp_key* key) noexcept nogil
+    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                             const bp_key* key) noexcept nogil

@@ -7,12 +7,12 @@ held or waited for while text is read.
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
 prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see _cache.h).
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
-from ._merge cimport MergeTable, merge_room, room_free, room_reserve
-from ._scan cimport Scanner, scan_cursor
+from ._merge cimport MergeTable, room_free, room_reserve
+from ._scan cimport scan_cursor
 from ._tokens cimport TokenTable
 from ._types cimport token_t
 

@@ -3,15 +3,13 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from . import formats, patterns, train
-from ._encode import Encoder
+from . import formats, offsets, patterns, train
+from ._batch import BatchEncoder
+from .padding import PaddedBatch, Padding, Side, pad, pad_by_length
 from .patterns import Pattern
 from .pretokenize import pretokenizer
 from .vocab import Vocab
@@ -29,7 +27,7 @@ def _normalizer(form: str | None) -> Callable[[str], str] | None:
     return None if form is None else partial(unicodedata.normalize, form)  # type: ignore[arg-type]
 
 
-class Tokenizer:
+class Tokenizer(BatchEncoder):
     """Byte-level BPE: text to token ids and back, exactly.
 
     A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and
@@ -57,10 +55,9 @@ class Tokenizer:
     'abba<|endoftext|>'
     """
 
-    __slots__ = ("__weakref__", "_encoder", "_vocab")
+    __slots__ = ("__weakref__", "_vocab")
 
     _vocab: Vocab
-    _encoder: Encoder
 
     def __init__(
         self,
@@ -78,13 +75,14 @@ class Tokenizer:
 
     def _set(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self._encoder = Encoder(
+        super().__init__(
             vocab.tokens,
             vocab.merges,
             vocab.special_tokens,
             pretokenizer(vocab.pattern),
             ignore_merges=vocab.ignore_merges,
             normalize=_normalizer(vocab.normalization),
+            errors=vocab.errors,
         )
 
     @classmethod
@@ -247,75 +245,149 @@ class Tokenizer:
         """
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
-    # Text to ids
+    # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
+    # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
+    # method in Python around each would cost more than a short text takes.
 
-    def encode(
+    def encode_with_offsets(
         self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()
-    ) -> list[int]:
-        """Token ids of a text, with special tokens recognised.
-
-        Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
-        special token.
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids, and where in the text each token stands.
 
         Args:
-            text: ``str``, or UTF-8 ``bytes``.
-            allowed_special: The special tokens to recognise; others are ordinary text.
-            disallowed_special: Special tokens that must not occur in the text; "all" is all but the allowed ones.
+            text: As for :meth:`encode`, and so are the other arguments.
+
+        Returns:
+            The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
+            token that is a part of a character carries that character's span. With normalization they point into
+            the text as it was given.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_with_offsets("ab ab")
+        ([256, 257], [(0, 2), (2, 5)])
+        """
+        ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        given = text if isinstance(text, str) else text.decode("utf-8")
+        if self._vocab.normalization is None:
+            return ids, self._char_spans(ids, given.encode("utf-8"))
+        specials = self._special_spans(given, allowed_special, disallowed_special)
+        origin = offsets.trace(given, specials, self._vocab.normalization)
+        spans = self._char_spans(ids, origin.text.encode("utf-8"))
+        return ids, [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
+
+    def encode_padded(
+        self,
+        texts: Iterable[Text],
+        *,
+        max_length: int | None = None,
+        padding: Padding = "longest",
+        pad_token: str | int | None = None,
+        side: Side = "right",
+        truncation_side: Side = "right",
+        stride: int | None = None,
+        multiple_of: int = 1,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> PaddedBatch:
+        """Token ids of many texts as a rectangle with its attention mask.
+
+        Args:
+            texts: The texts.
+            max_length: Tokens a row keeps at most.
+            padding: Fill up to the "longest" row, or to "max_length".
+            pad_token: A special token or an id; :attr:`eot_token` when None.
+            side: Where padding goes, "left" or "right".
+            truncation_side: Where a text that is too long loses tokens.
+            stride: None drops what is too long. A number keeps it in further rows of ``max_length`` tokens, each of
+                which begins with the last ``stride`` tokens of the row before.
+            multiple_of: The width is rounded up to a multiple of this.
+            num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+
+        Returns:
+            ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
+            ``rows`` int64[rows], which text each row is of.
 
         Raises:
-            ValueError: A disallowed special token, with its offset; a byte that has no token.
-            UnicodeEncodeError: A ``str`` with a lone surrogate, with its position.
-            UnicodeDecodeError: ``bytes`` that are not UTF-8, with the offset.
+            ValueError: Arguments that contradict each other, no token to pad with.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode("ab<|endoftext|>ab")
-        [256, 258, 256]
+        >>> input_ids, attention_mask = tok.encode_padded(["ab", "ab ab"])
+        >>> input_ids.tolist(), attention_mask.tolist()
+        ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
         """
-        return self._encoder.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-
-    def encode_ordinary(self, text: Text) -> list[int]:
-        """Token ids of a text in which no special token is recognised.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode_ordinary("<|endoftext|>")[:5]
-        [60, 124, 101, 110, 100]
-        """
-        return self._encoder.encode_ordinary(text)
-
-    def encode_to_numpy(
-        self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()
-    ) -> npt.NDArray[np.uint32]:
-        """:meth:`encode` into an array uint32[n]."""
-        return self._encoder.encode_to_numpy(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        ids, starts = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        return pad(
+            ids,
+            starts,
+            pad_id=self._pad_id(pad_token),
+            max_length=max_length,
+            padding=padding,
+            side=side,
+            truncation_side=truncation_side,
+            stride=stride,
+            multiple_of=multiple_of,
         )
 
-    def count(self, text: Text, *, allowed_special: Specials = "all", disallowed_special: Specials = ()) -> int:
-        """How many tokens :meth:`encode` would give, without making them."""
-        return self._encoder.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+    def padded_batches(
+        self,
+        texts: Iterable[Text],
+        *,
+        max_tokens: int,
+        max_length: int | None = None,
+        pad_token: str | int | None = None,
+        side: Side = "right",
+        truncation_side: Side = "right",
+        stride: int | None = None,
+        multiple_of: int = 1,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> Iterator[PaddedBatch]:
+        """Yield rectangles of texts of like length, each of at most ``max_tokens`` tokens, padding included.
 
-    # Ids to text
-
-    def decode(self, ids: Iterable[int], *, errors: str | None = None) -> str:
-        """The text of token ids; special tokens give their literals.
+        All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
 
         Args:
-            ids: A list, any sequence of int, or an integer array.
-            errors: As for ``bytes.decode``; the tokenizer's own (default "strict") when None.
+            texts: The texts.
+            max_tokens: Rows times width of a batch, at most.
+            max_length: As for :meth:`encode_padded`, and so are the remaining arguments.
 
         Raises:
-            KeyError: An id that is not in the vocabulary.
-            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
-        """
-        return self._encoder.decode(ids, errors=self._vocab.errors if errors is None else errors)
+            ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
 
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of token ids, joined.
-
-        Raises:
-            KeyError: An id that is not in the vocabulary.
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
+        [[1, 2], [0]]
         """
-        return self._encoder.decode_bytes(ids)
+        ids, starts = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        return pad_by_length(
+            ids,
+            starts,
+            max_tokens=max_tokens,
+            pad_id=self._pad_id(pad_token),
+            max_length=max_length,
+            side=side,
+            truncation_side=truncation_side,
+            stride=stride,
+            multiple_of=multiple_of,
+        )
+
+    def _pad_id(self, pad_token: str | int | None) -> int | None:
+        if pad_token is None:
+            return self.eot_token
+        if isinstance(pad_token, int):
+            if pad_token not in self._vocab.tokens:
+                raise ValueError(f"pad_token: no token has the id {pad_token}")
+            return pad_token
+        try:
+            return self._vocab.special_tokens[pad_token]
+        except KeyError:
+            raise ValueError(f"pad_token: {pad_token!r} is no special token of this tokenizer") from None
 
     # What is in it
 

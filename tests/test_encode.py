@@ -43,7 +43,7 @@ def encoder(
 
 
 LEARNED = reference.train(
-    ["the cat sat on the mat, the rat ate the cat's hat; don't we'll I've\n\n  it's 2024 and 1999, naïve café 中文字 中文 🙂🙂"] * 2,
+    ["the cat sat on the mat, the rat ate the cat's hat; don't we'll I've\n\n  it's 2024, naïve café 中文字 中文 🙂🙂"] * 2,
     330,
     pattern=patterns.GPT2,
 )

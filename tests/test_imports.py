@@ -27,7 +27,7 @@ ROWS = [
     ["automaton"],
     ["codepoints", "syntax"],
     ["patterns"],
-    ["padding"],
+    ["padding", "offsets"],
     ["bytelevel", "charlevel", "gage", "unidata"],
     ["reference", "errors"],
     ["special"],

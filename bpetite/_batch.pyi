@@ -1,0 +1,36 @@
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._encode import Encoder, Specials, Text
+
+class BatchEncoder(Encoder):
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = ...,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+    ) -> list[list[int]]: ...
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = ...,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_to_arrow(
+        self,
+        texts: Iterable[Text],
+        *,
+        large: bool = ...,
+        num_threads: int | None = ...,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+    ) -> Any: ...
+
+def thread_count(num_threads: int | None) -> int: ...
