@@ -10,17 +10,21 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from . import patterns
-from .patterns import Pattern
+from . import normalize, patterns, splits
+from .normalize import Normalization
+from .splits import SplitPattern
+from .template import Template
 
-__all__ = ["MAX_ID", "NORMALIZATIONS", "Vocab", "place_specials"]
+__all__ = ["FLAGS", "MAX_ID", "Vocab", "place_specials"]
 
 MAX_ID = 2**32 - 1
-NORMALIZATIONS = ("NFC", "NFD", "NFKC", "NFKD")
+
+#: What can be said of a special token beyond its literal and id, see :class:`Vocab`.
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,12 +38,18 @@ class Vocab:
             id of the two joined.
         special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id.
         pattern: The split pattern; a tuple of patterns, each applied inside the pieces of the one before; or None.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None.
+            Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.splits`.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.normalize`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
         errors: How decoding treats bytes that are not UTF-8, a codec error name.
+        token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
+            that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
+            normalized text, after the others), "plain" (text like any other to who skips special tokens in decoding).
+        template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
+        kept: Settings of the file it came from that change no ids here, such as "dropout", to be written again.
 
     Raises:
-        ValueError: Two ids with the same bytes, an id out of range, an empty token, a merge of unknown tokens, a
+        ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an empty token, a merge of unknown tokens, a
             merge listed twice, a special token whose id holds other bytes; the message names the value.
         TypeError: A value of the wrong type.
 
@@ -50,17 +60,25 @@ class Vocab:
     tokens: dict[int, bytes]
     merges: tuple[tuple[int, int], ...] | None
     special_tokens: dict[str, int]
-    pattern: Pattern = patterns.GPT2
-    normalization: str | None = None
+    pattern: SplitPattern = patterns.GPT2
+    normalization: Normalization = None
     ignore_merges: bool = False
     errors: str = "strict"
+    token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    template: Template | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_tokens(self.tokens, self.id_of)
+        _check_tokens(self.tokens, self.id_of, self.special_tokens)
         if self.merges is not None:
             self.merge_results  # noqa: B018 - computing them is checking them
         _check_specials(self.special_tokens, self.tokens)
-        _check_settings(self.pattern, self.normalization, self.ignore_merges, self.errors)
+        splits.check(self.pattern)
+        normalize.check(self.normalization)
+        _check_settings(self.ignore_merges, self.errors)
+        _check_flags(self.token_flags, self.special_tokens)
+        if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
+            raise ValueError(f"the template puts in id {min(unknown)}, which is no token")
         if self.ignore_merges and self.merges is None:
             raise ValueError("ignore_merges belongs to a merge list; the ranks kind takes whole tokens anyway")
 
@@ -103,8 +121,12 @@ class Vocab:
 
     @cached_property
     def id_of(self) -> dict[bytes, int]:
-        """bytes -> id of every token."""
-        return {token: token_id for token_id, token in self.tokens.items()}
+        """bytes -> id of every token; where a special token has the bytes of another, the other's."""
+        found = {token: token_id for token_id, token in self.tokens.items()}
+        if len(found) != len(self.tokens):
+            special = set(self.special_tokens.values())
+            found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
+        return found
 
     @cached_property
     def merge_results(self) -> array[int]:
@@ -122,12 +144,19 @@ class Vocab:
         digest = hashlib.sha256(b"bpetite vocabulary 1\n")
         settings = {
             "kind": self.kind,
-            "pattern": self.pattern,
-            "normalization": self.normalization,
+            "pattern": splits.to_json(self.pattern),
+            "normalization": normalize.to_json(self.normalization),
             "ignore_merges": self.ignore_merges,
             "errors": self.errors,
             "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[1]),
         }
+        # only where they say something, so that what has none keeps the fingerprint it had without them
+        rare = {
+            "token_flags": self.token_flags,
+            "template": self.template and self.template.to_json(),
+            "kept": self.kept,
+        }
+        settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
         ordered = sorted(self.tokens.items())
         digest.update(b"".join(b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in ordered))
@@ -151,7 +180,7 @@ class Vocab:
         self.__dict__.update(state)
 
 
-def _check_tokens(tokens: dict[int, bytes], id_of: dict[bytes, int]) -> None:
+def _check_tokens(tokens: dict[int, bytes], id_of: dict[bytes, int], special_tokens: dict[str, int]) -> None:
     if set(map(type, tokens)) - {int} or set(map(type, tokens.values())) - {bytes}:
         wrong = next(item for item in tokens.items() if type(item[0]) is not int or type(item[1]) is not bytes)
         raise TypeError(f"a vocabulary maps int to bytes, not {wrong[0]!r} to {wrong[1]!r}")
@@ -159,9 +188,10 @@ def _check_tokens(tokens: dict[int, bytes], id_of: dict[bytes, int]) -> None:
         wrong_id = next(token_id for token_id in tokens if not 0 <= token_id <= MAX_ID)
         raise ValueError(f"token id {wrong_id} is outside 0..{MAX_ID}")
     if len(id_of) != len(tokens):
+        special = set(special_tokens.values())
         first: dict[bytes, int] = {}
-        for token_id, token in tokens.items():
-            if first.setdefault(token, token_id) != token_id:
+        for token_id, token in sorted(tokens.items()):
+            if first.setdefault(token, token_id) != token_id and (token_id not in special or first[token] in special):
                 raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
     if b"" in id_of:
         raise ValueError(f"token {id_of[b'']} is empty")
@@ -243,12 +273,15 @@ def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes]) ->
             raise ValueError(f"special token {literal!r}: id {token_id} holds {tokens.get(token_id)!r}")
 
 
-def _check_settings(pattern: object, normalization: object, ignore_merges: object, errors: object) -> None:
-    parts = () if pattern is None else (pattern,) if isinstance(pattern, str) else pattern
-    if not isinstance(parts, tuple) or not all(isinstance(part, str) for part in parts):
-        raise TypeError(f"pattern is a str, a tuple of str or None, not {pattern!r}")
-    if normalization is not None and normalization not in NORMALIZATIONS:
-        raise ValueError(f"normalization {normalization!r} is not one of {', '.join(NORMALIZATIONS)} or None")
+def _check_flags(token_flags: dict[str, tuple[str, ...]], special_tokens: dict[str, int]) -> None:
+    for literal, flags in token_flags.items():
+        if literal not in special_tokens:
+            raise ValueError(f"token_flags: {literal!r} is no special token")
+        if not isinstance(flags, tuple) or not flags or set(flags) - set(FLAGS):
+            raise ValueError(f"token_flags of {literal!r}: {flags!r} is not a tuple of {', '.join(FLAGS)}")
+
+
+def _check_settings(ignore_merges: object, errors: object) -> None:
     if type(ignore_merges) is not bool:
         raise TypeError(f"ignore_merges is a bool, not {ignore_merges!r}")
     if not isinstance(errors, str):

@@ -11,8 +11,10 @@ from typing import Any
 
 import regex
 
+from .. import normalize, splits
 from ..bytelevel import decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
+from ..template import Template
 from ..unidata import unicode_version
 from ..vocab import Vocab
 from .files import Source, expect_keys, parse_json, read_file, show
@@ -23,6 +25,7 @@ __all__ = ["dump", "from_json", "load", "recognizes"]
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
+RARE = ("token_flags", "template", "kept", "merges")
 
 
 def dump(vocab: Vocab) -> bytes:
@@ -34,13 +37,20 @@ def dump(vocab: Vocab) -> bytes:
         "format": "bpetite",
         "version": VERSION,
         "kind": vocab.kind,
-        "pattern": vocab.pattern,
-        "normalization": vocab.normalization,
+        "pattern": splits.to_json(vocab.pattern),
+        "normalization": normalize.to_json(vocab.normalization),
         "ignore_merges": vocab.ignore_merges,
         "errors": vocab.errors,
         "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
         "special_tokens": dict(sorted(vocab.special_tokens.items(), key=lambda item: item[1])),
     }
+    # rare settings, written where there are any
+    if vocab.token_flags:
+        head["token_flags"] = {literal: list(flags) for literal, flags in sorted(vocab.token_flags.items())}
+    if vocab.template is not None:
+        head["template"] = vocab.template.to_json()
+    if vocab.kept:
+        head["kept"] = dict(sorted(vocab.kept.items()))
     parts = [f" {_text(key)}: {_text(value)}" for key, value in head.items()]
     ordinary = {spelled[token_id]: token_id for token_id, token in by_id if token not in special_bytes}
     parts.append(' "tokens": ' + _lines(ordinary))
@@ -80,7 +90,7 @@ def from_json(content: Any, name: str) -> Vocab:
         raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
     if type(content.get("version")) is not int or content["version"] != VERSION:
         raise FormatError(f"{name}: version {show(content.get('version'))}, but this release reads version {VERSION}")
-    expect_keys(content, name, "the file", (*KEYS, *CONTENT), ("merges",))
+    expect_keys(content, name, "the file", (*KEYS, *CONTENT), RARE)
     expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
     ranks = content["kind"] == "ranks"
     if not ranks and content["kind"] != "merges":
@@ -108,18 +118,32 @@ def from_json(content: Any, name: str) -> Vocab:
         tokens[token_id] = literal.encode("utf-8")
         ids[spelled] = token_id
 
-    pattern = content["pattern"]
     try:
         return Vocab(
             tokens,
             None if ranks else merge_pairs(content["merges"], ids, name),
             specials,
-            pattern=tuple(pattern) if isinstance(pattern, list) else pattern,
-            normalization=content["normalization"],
+            pattern=splits.from_json(content["pattern"]),
+            normalization=normalize.from_json(content["normalization"]),
             ignore_merges=content["ignore_merges"],
             errors=content["errors"],
+            token_flags=_flags(content.get("token_flags", {})),
+            template=Template.from_json(content["template"]) if "template" in content else None,
+            kept=_kept(content.get("kept", {})),
         )
     except FormatError:
         raise
     except (ValueError, TypeError) as bad:
         raise FormatError(f"{name}: {bad}") from None
+
+
+def _flags(found: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(found, dict) or not all(isinstance(flags, list) for flags in found.values()):
+        raise ValueError(f"token_flags must be an object of arrays, not {show(found)}")
+    return {literal: tuple(flags) for literal, flags in found.items()}
+
+
+def _kept(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError(f"kept must be an object, not {show(found)}")
+    return found

@@ -12,28 +12,71 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
 from itertools import repeat
+from typing import Any
 
 from ..errors import FormatError
-from ..patterns import Pattern
+from ..splits import SplitPattern
 from ..vocab import MAX_ID, Vocab, place_specials
+from .dialects import from_rust
+from .encodings import PUBLISHED
 from .files import Source, read_file
 
-__all__ = ["dump", "from_bytes", "load", "recognizes"]
+__all__ = ["BY_NAME", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
 
 
-def load(path: Source, *, pattern: Pattern, special_tokens: Sequence[str] | Mapping[str, int] | None = None) -> Vocab:
+class _ByName:
+    """The default of ``pattern``, which may be None."""
+
+    def __repr__(self) -> str:
+        return "BY_NAME"
+
+
+#: The split pattern that belongs to the name of the encoding.
+BY_NAME: Any = _ByName()
+
+
+def load(
+    path: Source,
+    *,
+    pattern: SplitPattern = BY_NAME,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> Vocab:
     """The vocabulary in a file.
 
     Args:
         path: The file.
-        pattern: The split pattern.
-        special_tokens: Literals, or literal -> id.
+        pattern: The split pattern; that of the encoding when not given.
+        special_tokens: Literals, or literal -> id; those of the encoding when None and no pattern is given.
+        name: The name of a published encoding; the file's name without ``.tiktoken`` when None.
 
     Raises:
-        FormatError: The file is damaged; names file and line.
+        FormatError: The file is damaged; names file and line. No pattern is given, and no encoding of this name is
+            published.
         OSError: The file cannot be read.
     """
-    return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens)
+    return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
+
+
+def from_encoding(
+    encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: Sequence[str] | Mapping[str, int] | None = None
+) -> Vocab:
+    """The vocabulary of a ``tiktoken.Encoding``.
+
+    Args:
+        encoding: The encoding.
+        pattern: Instead of its own.
+        special_tokens: Instead of its own.
+
+    Raises:
+        FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
+    """
+    if pattern is BY_NAME:
+        pattern = from_rust(encoding._pat_str)
+    if special_tokens is None:
+        special_tokens = encoding._special_tokens
+    tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
+    return _vocab(tokens, f"encoding {encoding.name!r}", pattern, special_tokens)
 
 
 def recognizes(data: bytes) -> bool:
@@ -46,16 +89,36 @@ def from_bytes(
     data: bytes,
     name: str,
     *,
-    pattern: Pattern,
+    pattern: SplitPattern = BY_NAME,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    encoding: str | None = None,
 ) -> Vocab:
     """As :func:`load`, from the file's bytes."""
+    if encoding is not None and encoding not in PUBLISHED:
+        raise FormatError(f"{name}: no published encoding is called {encoding!r}; known are {', '.join(PUBLISHED)}")
+    if pattern is BY_NAME:
+        known = PUBLISHED.get(encoding or os.path.basename(name).removesuffix(".tiktoken"))
+        if known is None:
+            raise FormatError(
+                f"{name}: a .tiktoken file does not hold its split pattern: give pattern= (and special_tokens=) to "
+                f"Tokenizer.from_tiktoken, or name= of a published encoding ({', '.join(PUBLISHED)})"
+            )
+        pattern = known.pattern
+        special_tokens = known.special_tokens if special_tokens is None else special_tokens
     if not data.endswith(b"\n"):
         raise FormatError(
             f"{name}: the last line does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
-    tokens = parse(data, name)
+    return _vocab(parse(data, name), name, pattern, special_tokens)
+
+
+def _vocab(
+    tokens: dict[int, bytes],
+    name: str,
+    pattern: SplitPattern,
+    special_tokens: Sequence[str] | Mapping[str, int] | None,
+) -> Vocab:
     try:
         specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
         return Vocab(tokens, None, specials, pattern=pattern)

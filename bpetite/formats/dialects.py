@@ -1,0 +1,291 @@
+r"""Split patterns between dialects of regular expressions: what means the same is kept, what does not is rewritten or
+refused by name.
+
+tokenizer.json is read with Oniguruma (Ruby's syntax), tiktoken's patterns with Rust's ``fancy_regex``; here patterns
+are those of the ``regex`` module. They agree on nearly all that split patterns use. Where they do not:
+
+=============== ============================== ============================== ==============================
+\               Oniguruma                      Rust                           ``regex``
+=============== ============================== ============================== ==============================
+``$``           before any newline             at the end                     at the end, or before a last newline
+``^``           after any newline              at the start                   at the start
+``\Z`` ``\z``   as ``$`` in ``regex``; the end  the end                        the end; unknown
+``x{1,3}+``     repeated: ``(?:x{1,3})+``      possessive                     possessive
+``\w``          with ``²³¹¼½¾``, without U+200C, U+200D   as ``regex``        UTS 18
+``\h``          a hexadecimal digit            unknown                        horizontal space
+``[a[b]&&[c]]`` sets in sets                   sets in sets                   literal characters
+``{`` alone     a literal                      an error                       may start a fuzzy match
+=============== ============================== ============================== ==============================
+"""
+from __future__ import annotations
+
+from typing import NoReturn
+
+import regex
+
+from ..errors import FormatError
+
+__all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
+
+#: Escapes that mean the same in all three dialects.
+SAME_ESCAPES = frozenset("sSdDrntf")
+ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
+#: Groups that mean the same in all three dialects.
+GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
+QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
+PROPERTY = regex.compile(r"\\[pP]\{\^?[A-Za-z_ ]+\}|\\[pP][A-Z]")
+CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{([0-9a-fA-F]{1,6})\}")
+#: Names under which the dialects understand different sets.
+UNLIKE_PROPERTIES = frozenset(("word", "graph", "print", "punct", "alnum", "space", "blank", "xdigit", "any"))
+
+
+def from_oniguruma(pattern: str) -> str:
+    r"""A pattern of tokenizer.json for ``regex``.
+
+    Raises:
+        FormatError: It uses something that has no exact counterpart; names it.
+
+    >>> from_oniguruma(r"\p{N}{1,3}+|a$")
+    '(?:\\p{N}{1,3})+|a(?m:$)'
+    """
+    return _Translation(pattern, "oniguruma").run()
+
+
+def from_rust(pattern: str) -> str:
+    r"""A pattern of tiktoken for ``regex``; those of its published encodings come out as they go in.
+
+    Raises:
+        FormatError: It uses something that has no exact counterpart; names it.
+
+    >>> from_rust(r"[\p{L}&&[^\p{Han}]]+$")
+    '(?:(?=[^\\p{Han}])[\\p{L}])+\\Z'
+    """
+    return _Translation(pattern, "rust").run()
+
+
+def to_oniguruma(pattern: str) -> str:
+    r"""A pattern of ``regex`` for tokenizer.json, such that :func:`from_oniguruma` gives it back.
+
+    Raises:
+        FormatError: It uses something that has no exact counterpart; names it.
+
+    >>> to_oniguruma(r"\p{N}{1,3}+|\s+$")
+    '(?>\\p{N}{1,3})|\\s+\\Z'
+    """
+    return _Translation(pattern, "regex").run()
+
+
+class _Translation:
+    """One pass from left to right. ``dialect`` is the one the pattern is written in; it goes from "regex" to Oniguruma
+    and from the others to "regex"."""
+
+    def __init__(self, pattern: str, dialect: str) -> None:
+        self.pattern, self.dialect, self.at = pattern, dialect, 0
+
+    def run(self) -> str:
+        prefix = ""
+        if self.pattern.startswith("(?i)"):
+            prefix, self.at = "(?i)", 4
+        written = prefix + self.alternatives()
+        if self.at < len(self.pattern):
+            self.refuse(")", "closes no group")
+        if self.dialect != "regex":
+            try:
+                regex.compile(written)
+            except regex.error as bad:
+                raise FormatError(f"split pattern {self.pattern!r}: {bad}") from None
+        return written
+
+    def refuse(self, what: str, why: str = "means something else here or nothing at all") -> NoReturn:
+        raise FormatError(f"split pattern {self.pattern!r}: {what!r} at {self.at} {why}")
+
+    def peek(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def alternatives(self) -> str:
+        """Up to the end or an unopened closing bracket."""
+        written: list[str] = []
+        while self.at < len(self.pattern) and not self.peek(")"):
+            if self.peek("|"):
+                written.append("|")
+                self.at += 1
+            else:
+                written.append(self.repeated(self.atom()))
+        return "".join(written)
+
+    def repeated(self, atom: str) -> str:
+        found = QUANTIFIER.match(self.pattern, self.at)
+        if not found:
+            return atom
+        self.at = found.end()
+        written = atom + found.group()
+        after = self.pattern[self.at : self.at + 1]
+        braced = found.group().startswith("{")
+        if after == "?":
+            if braced and "," not in found.group():
+                self.refuse("}?")
+            self.at += 1
+            written += "?"
+        elif after == "+":
+            self.at += 1
+            if braced and self.dialect == "oniguruma":
+                written = f"(?:{written})+"
+            elif braced and self.dialect == "regex":
+                written = f"(?>{written})"
+            else:
+                written += "+"
+        if QUANTIFIER.match(self.pattern, self.at):
+            self.refuse(self.pattern[self.at])
+        return written
+
+    def atom(self) -> str:
+        character = self.pattern[self.at]
+        if character == "(":
+            return self.group()
+        if character == "[":
+            return self.character_class()
+        if character == "\\":
+            return self.escape()
+        self.at += 1
+        if character == "$":
+            if self._behind_all_space():
+                return "$"
+            return {"oniguruma": "(?m:$)", "rust": r"\Z", "regex": r"\Z"}[self.dialect]
+        if character == "^":
+            return {"oniguruma": "(?m:^)", "rust": "^", "regex": r"\A"}[self.dialect]
+        if character in "*+?":
+            self.at -= 1
+            self.refuse(character, "repeats nothing")
+        return "\\" + character if character in "{}" else character
+
+    def _behind_all_space(self) -> bool:
+        r"""Whether ``$`` follows ``\s++``: no newline can come next, so it does not matter what is said of newlines."""
+        return self.pattern.endswith(r"\s++", 0, self.at - 1)
+
+    def group(self) -> str:
+        if self.pattern.startswith("(?m:$)", self.at) and self.dialect == "regex":
+            self.at += 6
+            return "$"
+        if self.pattern.startswith("(?m:^)", self.at) and self.dialect == "regex":
+            self.at += 6
+            return "^"
+        opening = next((opening for opening in GROUPS if self.peek(opening)), None)
+        if opening is None:
+            if self.peek("(?"):
+                self.refuse(self.pattern[self.at : self.at + 4])
+            opening = "("
+        start = self.at
+        self.at += len(opening)
+        inside = self.alternatives()
+        if not self.peek(")"):
+            self.at = start
+            self.refuse(opening, "is not closed")
+        self.at += 1
+        if opening == "(?>" and self.dialect == "oniguruma" and _one_braced_repeat(inside):
+            return inside + "+"
+        return f"{opening}{inside})"
+
+    def escape(self) -> str:
+        character = self.pattern[self.at + 1 : self.at + 2]
+        for shape in (PROPERTY, CODE_POINT):
+            if found := shape.match(self.pattern, self.at):
+                if found.group()[1] in "pP":
+                    if found.group().strip(r"\pP{^}").lower() in UNLIKE_PROPERTIES:
+                        self.refuse(found.group())
+                    self.at = found.end()
+                    return found.group()
+                self.at = found.end()
+                character = chr(int(found.group().strip(r"\xu{}"), 16))
+                return "\\" + character if character.isascii() and not character.isalnum() else character
+        if character in SAME_ESCAPES and character:
+            written = "\\" + character
+        elif character == "w":
+            written = rf"[{ONIGURUMA_WORD}]" if self.dialect == "oniguruma" else r"\w"
+        elif character == "W":
+            written = rf"[^{ONIGURUMA_WORD}]" if self.dialect == "oniguruma" else r"\W"
+        elif character == "A" and self.dialect != "rust":
+            written = "^" if self.dialect == "oniguruma" else r"\A"
+        elif character == "Z" and self.dialect != "rust":
+            written = "$" if self.dialect == "oniguruma" else r"\z"
+        elif character == "z" and self.dialect != "regex":
+            written = r"\Z"
+        elif character and not character.isalnum() and character.isascii():
+            written = "\\" + character
+        else:
+            self.refuse("\\" + character)
+        if self.dialect == "regex" and character in ("w", "W"):
+            self.refuse("\\" + character, "has no counterpart in tokenizer.json")
+        self.at += 2
+        return written
+
+    def character_class(self) -> str:
+        """A class; sets in sets become one set, an intersection becomes a lookahead and a set."""
+        start = self.at
+        negated, operands = self.operands()
+        if len(operands) == 1:
+            if operands[0][0]:
+                self.at = start
+                self.refuse("[[^...]]")
+            return f"[{'^' if negated else ''}{operands[0][1]}]"
+        if negated:
+            self.at = start
+            self.refuse("[^...&&...]")
+        sets = [f"[{'^' if inverse else ''}{inside}]" for inverse, inside in operands]
+        return "(?:" + "".join(f"(?={one})" for one in sets[1:]) + sets[0] + ")"
+
+    def operands(self) -> tuple[bool, list[tuple[bool, str]]]:
+        """What ``&&`` stands between in a class: pairs (negated, items)."""
+        start = self.at
+        self.at += 1
+        negated = self.peek("^")
+        self.at += negated
+        operands: list[tuple[bool, str]] = []
+        items: list[str] = []
+        nested: tuple[bool, str] | None = None
+        while True:
+            if self.at >= len(self.pattern):
+                self.at = start
+                self.refuse("[", "is not closed")
+            character = self.pattern[self.at]
+            if self.peek("&&") and self.dialect != "regex":
+                operands.append(self._operand(items, nested))
+                items, nested = [], None
+                self.at += 2
+            elif character == "]" and (items or nested or operands):
+                operands.append(self._operand(items, nested))
+                self.at += 1
+                return negated, operands
+            elif character == "[" and self.dialect != "regex":
+                if self.peek("[:") or nested is not None:
+                    self.refuse(self.pattern[self.at : self.at + 2])
+                inverse, inside = self.operands()
+                if len(inside) != 1 or inside[0][0]:
+                    self.refuse("[", "is nested too deep")
+                if inverse:
+                    nested = (True, inside[0][1])
+                else:
+                    items.append(inside[0][1])
+            elif character == "\\":
+                items.append(self.escape_in_class())
+            else:
+                # a literal here, a set or an operator in Oniguruma
+                items.append("\\" + character if character in "[]" or self.peek("&&") else character)
+                self.at += 1
+
+    def _operand(self, items: list[str], nested: tuple[bool, str] | None) -> tuple[bool, str]:
+        if nested is not None and items:
+            self.refuse("[^", "stands in a set beside other items")
+        if nested is None and not items:
+            self.refuse("&&", "has nothing on one side")
+        return nested if nested is not None else (False, "".join(items))
+
+    def escape_in_class(self) -> str:
+        if self.pattern[self.at + 1 : self.at + 2] in ("A", "z", "Z", "W"):
+            self.refuse(self.pattern[self.at : self.at + 2])
+        written = self.escape()
+        return written[1:-1] if written.startswith("[") else written
+
+
+def _one_braced_repeat(text: str) -> bool:
+    """Whether a pattern is one simple item with a greedy ``{n,m}``."""
+    return bool(regex.fullmatch(r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])\{[0-9]+(?:,[0-9]*)?\}", text))

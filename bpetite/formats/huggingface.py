@@ -1,0 +1,315 @@
+"""tokenizer.json of Hugging Face's ``tokenizers``, where it holds byte-level BPE.
+
+Read are the files of all 0.x releases and of 1.0: merges as strings or as pairs, a model without a type, keys that
+came later left out. What is not byte-level BPE, or would give other ids here, is refused by name. Settings of a batch
+(truncation, padding) are not part of a vocabulary and not read.
+
+Source: https://github.com/huggingface/tokenizers
+"""
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_token, encode_tokens
+from ..errors import FormatError
+from ..vocab import MAX_ID, Vocab
+from . import gpt2
+from .files import Source, parse_json, read_file, show
+from .huggingface_steps import (
+    check_decoder,
+    read_normalizer,
+    read_post_processor,
+    read_pre_tokenizer,
+    write_normalizer,
+    write_post_processor,
+    write_pre_tokenizer,
+)
+from .spelling import check_ids, merge_pairs
+
+__all__ = ["dump", "from_json", "from_object", "load", "recognizes"]
+
+FILE = "tokenizer.json"
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+#: Settings of the model that are kept to be written again, with the value that says nothing.
+KEPT = {"dropout": None, "unk_token": None, "fuse_unk": False}
+#: Settings of the model that change ids in ways that are not byte-level BPE, with the values that do not.
+FOREIGN = {"continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""), "byte_fallback": (None, False)}
+#: Pairs of added tokens that are compared to see whether the order of finding them matters.
+COMPARED = 250_000
+
+
+def load(path: Source) -> Vocab:
+    """The vocabulary in a tokenizer.json, or in a directory that has one (or vocab.json and merges.txt).
+
+    Raises:
+        FormatError: The file is damaged, or not byte-level BPE; names file and place.
+        OSError: The file cannot be read.
+    """
+    if os.path.isdir(path):
+        if not os.path.isfile(os.path.join(path, FILE)) and os.path.isfile(os.path.join(path, gpt2.VOCAB)):
+            return gpt2.load_directory(path)
+        path = Path(path) / FILE
+    return from_json(parse_json(read_file(path), str(path)), str(path))
+
+
+def from_object(source: Any) -> Vocab:
+    """The vocabulary of a ``tokenizers.Tokenizer``, of a ``transformers`` tokenizer that has one inside, of the JSON
+    text or value of a tokenizer.json, or of a path.
+
+    Raises:
+        FormatError: It is not byte-level BPE.
+        TypeError: Something else.
+    """
+    if isinstance(source, dict):
+        return from_json(source, "tokenizer")
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
+        return from_json(parse_json(source, "the JSON given"), "the JSON given")
+    if isinstance(source, str | os.PathLike):
+        return load(source)
+    inside = getattr(source, "backend_tokenizer", source)
+    if not callable(getattr(inside, "to_str", None)):
+        raise TypeError(
+            "from_huggingface takes a path, the text of a tokenizer.json, a tokenizers.Tokenizer or a transformers "
+            f"tokenizer with one inside, not {type(source).__name__}"
+        )
+    name = type(source).__name__
+    return from_json(parse_json(inside.to_str(), name), name)
+
+
+def recognizes(content: Any) -> bool:
+    """Whether a JSON value looks like tokenizer.json."""
+    return isinstance(content, dict) and isinstance(content.get("model"), dict)
+
+
+def from_json(content: Any, name: str) -> Vocab:
+    """The vocabulary in a parsed tokenizer.json; ``name`` is for error messages."""
+    if not recognizes(content):
+        raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
+    model = content["model"]
+    _check_model(model, name)
+    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name)
+    normalization = read_normalizer(content.get("normalizer"), name)
+    template = read_post_processor(content.get("post_processor"), name)
+    check_decoder(content.get("decoder"), name)
+
+    ids = check_ids(model["vocab"], name, "model.vocab")
+    added = _added_tokens(content.get("added_tokens"), ids, name)
+    # (a token of the model that is spelled like an added one is the added one)
+    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
+    try:
+        tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
+    except ValueError:
+        tokens = {token_id: _token(spelled) for spelled, token_id in printable.items()}
+    tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
+    specials = {literal: entry["id"] for literal, entry in added.items()}
+    kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
+    _check_unknown(kept.get("unk_token"), ids, name)
+    try:
+        return Vocab(
+            tokens,
+            _merges(model.get("merges"), ids, name),
+            specials,
+            pattern=pattern,
+            normalization=normalization,
+            ignore_merges=bool(model.get("ignore_merges")),
+            token_flags=_flags(added, normalization is not None),
+            template=template,
+            kept=kept,
+        )
+    except FormatError:
+        raise
+    except (ValueError, TypeError) as bad:
+        raise FormatError(f"{name}: {bad}") from None
+
+
+def _check_model(model: dict[str, Any], name: str) -> None:
+    kind = model.get("type", "BPE" if "merges" in model else None)
+    if kind != "BPE":
+        raise FormatError(f"{name}: the model is {show(kind)}, not byte-level BPE")
+    for key, values in FOREIGN.items():
+        if model.get(key) not in values:
+            raise FormatError(f"{name}: model.{key} {show(model[key])} is not byte-level BPE")
+    for key, kinds in (("ignore_merges", (bool,)), ("fuse_unk", (bool,)), ("unk_token", (str,)), ("dropout", (int, float))):
+        if model.get(key) is not None and type(model[key]) not in kinds:
+            raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
+    if "vocab" not in model:
+        raise FormatError(f'{name}: model has no "vocab"')
+
+
+def _token(spelled: str) -> bytes:
+    """What is not in printable form no text reaches; it is decoded as it is spelled."""
+    try:
+        return decode_token(spelled)
+    except ValueError:
+        return spelled.encode("utf-8", "surrogatepass")
+
+
+def _merges(found: Any, ids: dict[str, int], name: str) -> tuple[tuple[int, int], ...]:
+    if isinstance(found, list) and found and isinstance(found[0], list):
+        if set(map(type, found)) == {list} and set(map(len, found)) == {2}:
+            try:
+                parts = map(ids.__getitem__, chain.from_iterable(found))
+                return tuple(zip(parts, parts, strict=True))
+            except (KeyError, TypeError):
+                pass
+        for rank, pair in enumerate(found):
+            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+                raise FormatError(f"{name}: model.merges[{rank}] must be a pair of tokens, not {show(pair)}")
+            for part in pair:
+                if part not in ids:
+                    raise FormatError(
+                        f"{name}: model.merges[{rank}] {show(pair)}: {show(part)} is not in the vocabulary"
+                    )
+    return merge_pairs(found, ids, name, "model.merges[{}]".format)
+
+
+def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[str, Any]]:
+    """literal -> entry of the added tokens, with ids as the library gives them."""
+    if found is None:
+        return {}
+    if not isinstance(found, list):
+        raise FormatError(f"{name}: added_tokens must be an array, not {show(found)}")
+    added: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(found):
+        place = f"{name}: added_tokens[{number}]"
+        if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or type(entry.get("id")) is not int:
+            raise FormatError(f"{place} must be an object with content and id, not {show(entry)}")
+        for key in (*FLAGS, "special"):
+            if type(entry.get(key, False)) is not bool:
+                raise FormatError(f"{place}.{key} must be true or false, not {show(entry[key])}")
+        literal, token_id = entry["content"], entry["id"]
+        if not literal:
+            raise FormatError(f"{place} is empty")
+        if not 0 <= token_id <= MAX_ID:
+            raise FormatError(f"{place}: id {show(token_id)} is outside 0..{MAX_ID}")
+        if literal in added:
+            raise FormatError(f"{place}: {show(literal)} is there already")
+        try:
+            literal.encode("utf-8")
+        except UnicodeEncodeError:
+            raise FormatError(f"{place}: {show(literal)} holds a lone surrogate") from None
+        added[literal] = entry
+    # The library gives a token that the model has the model's id, and others the next free ones in the order of the
+    # ids written here. A file in which these are other ids says one thing and gives another when loaded there.
+    last = -1
+    for literal, entry in sorted(added.items(), key=lambda item: item[1]["id"]):
+        given = ids.get(literal, max(last + 1, len(ids)))
+        last = max(last, given)
+        if given != entry["id"]:
+            raise FormatError(
+                f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
+                "loading: the file contradicts itself"
+            )
+        spelled_bytes = _token(literal)
+        if literal in ids and spelled_bytes != literal.encode("utf-8") and len(spelled_bytes) == 1:
+            raise FormatError(
+                f"{name}: added token {show(literal)} is also how the model spells the byte {spelled_bytes!r}"
+            )
+    return added
+
+
+def _flags(added: dict[str, dict[str, Any]], normalizes: bool) -> dict[str, tuple[str, ...]]:
+    """The flags that make a difference."""
+    late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
+    early = added.keys() - late
+    # without a normalizer all that "normalized" says is that such tokens are looked for after the others
+    normalized = late if normalizes or (early and late and _overlap(early, late)) else set()
+    made: dict[str, tuple[str, ...]] = {}
+    for literal, entry in added.items():
+        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+        flags += ["normalized"] * (literal in normalized) + ["plain"] * (not entry.get("special", False))
+        if flags:
+            made[literal] = tuple(flags)
+    return made
+
+
+def _overlap(early: Any, late: Any) -> bool:
+    """Whether an occurrence of one can share a character with an occurrence of the other."""
+    if len(early) * len(late) > COMPARED:
+        return True
+    for one in early:
+        for other in late:
+            if one in other or other in one:
+                return True
+            if any(one[-n:] == other[:n] or other[-n:] == one[:n] for n in range(1, min(len(one), len(other)))):
+                return True
+    return False
+
+
+def _check_unknown(unknown: str | None, ids: dict[str, int], name: str) -> None:
+    """With an ``unk_token``, a byte that has no token would silently become it; no byte-level text may need it."""
+    missing = [character for character in ALPHABET if character not in ids] if unknown is not None else []
+    if missing:
+        raise FormatError(
+            f"{name}: model.unk_token {show(unknown)} stands for {len(missing)} bytes that have no token "
+            f"(the first is {decode_token(missing[0])!r}), and text with them could not be decoded"
+        )
+
+
+# Writing
+
+
+def dump(vocab: Vocab) -> bytes:
+    """The tokenizer.json of a vocabulary with a merge list.
+
+    Raises:
+        FormatError: The format cannot hold this vocabulary; the message says what.
+    """
+    if vocab.merges is None:
+        raise FormatError(
+            "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
+            "first, which tells whether the ids stay the same"
+        )
+    if vocab.errors != "strict":
+        raise FormatError(f"tokenizer.json cannot hold errors {vocab.errors!r}")
+    by_id = sorted(vocab.tokens.items())
+    special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
+    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
+    for token_id, literal in special.items():
+        if spelled[token_id] != literal and any(token_id in pair for pair in vocab.merges):
+            raise FormatError(f"tokenizer.json cannot hold the special token {literal!r} as part of a merge")
+        spelled[token_id] = literal
+    # tokens first, then special tokens; those that would not get their ids by counting on stand among the tokens
+    ordinary = {spelled[token_id]: token_id for token_id in spelled if token_id not in special}
+    if len(ordinary) + len(special) != len(spelled):
+        raise FormatError("tokenizer.json cannot hold a special token that is spelled like a token")
+    counted = all(token_id == len(ordinary) + n for n, token_id in enumerate(sorted(special)))
+    results = {spelled[token_id] for token_id in vocab.merge_results}
+    if not counted or not results <= ordinary.keys():
+        ordinary = dict(sorted({text: token_id for token_id, text in spelled.items()}.items(), key=lambda item: item[1]))
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": vocab.ignore_merges,
+    }
+    if unknown := vocab.kept.keys() - KEPT.keys():
+        raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(token_id, special[token_id], vocab) for token_id in sorted(special)],
+        "normalizer": write_normalizer(vocab.normalization),
+        "pre_tokenizer": write_pre_tokenizer(vocab.pattern),
+        "post_processor": write_post_processor(vocab.template, vocab.tokens),
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": model
+        | vocab.kept
+        | {"vocab": ordinary, "merges": [[spelled[left], spelled[right]] for left, right in vocab.merges]},
+    }
+    return json.dumps(content, ensure_ascii=False, indent=None).encode("utf-8") + b"\n"
+
+
+def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
+    flags = vocab.token_flags.get(literal, ())
+    entry: dict[str, Any] = {"id": token_id, "content": literal}
+    return entry | {flag: flag in flags for flag in (*FLAGS,)} | {"special": "plain" not in flags}

@@ -1,0 +1,103 @@
+"""Mistral's tekken.json: ranks as in a .tiktoken file, behind a block of special tokens, with the pattern beside them.
+
+The first ``default_num_special_tokens`` ids are special tokens, the token of rank r has the id after them plus r, and of
+the ranks only as many count as fit into ``default_vocab_size``. Files from before special tokens were written into them
+use those of the first release.
+
+Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/tokens/tokenizers/tekken.py
+"""
+from __future__ import annotations
+
+import os
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from typing import Any
+
+from ..errors import FormatError
+from ..vocab import MAX_ID, Vocab
+from .dialects import from_rust
+from .files import Source, parse_json, read_file, show
+
+__all__ = ["from_json", "load", "recognizes"]
+
+FIRST_RELEASE = (
+    "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
+)  # fmt: skip
+
+
+def load(path: Source) -> Vocab:
+    """The vocabulary in a file.
+
+    Raises:
+        FormatError: The file is damaged; names file and place.
+        OSError: The file cannot be read.
+    """
+    return from_json(parse_json(read_file(path), os.fspath(path)), os.fspath(path))
+
+
+def recognizes(content: Any) -> bool:
+    """Whether a JSON value looks like tekken.json."""
+    return isinstance(content, dict) and isinstance(content.get("config"), dict) and isinstance(content.get("vocab"), list)
+
+
+def from_json(content: Any, name: str) -> Vocab:
+    """The vocabulary in the parsed file; ``name`` is for error messages."""
+    if not recognizes(content):
+        raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
+    config, entries = content["config"], content["vocab"]
+    if not isinstance(config.get("pattern"), str):
+        raise FormatError(f"{name}: config.pattern must be a str, not {show(config.get('pattern'))}")
+    size = _count(config, "default_vocab_size", name)
+    reserved = _count(config, "default_num_special_tokens", name)
+    if not 0 <= reserved <= size <= reserved + len(entries):
+        raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {len(entries)} ranks")
+    literals = _special_tokens(content.get("special_tokens"), reserved, name)
+    tokens = {token_id: literal.encode("utf-8") for token_id, literal in enumerate(literals)}
+    for rank, entry in enumerate(entries[: size - reserved]):
+        if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
+            raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {show(entry)}")
+        try:
+            tokens[reserved + rank] = a2b_base64(entry["token_bytes"])
+        except (Base64Error, KeyError, TypeError, ValueError):
+            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {show(entry)}") from None
+    try:
+        return Vocab(
+            tokens,
+            None,
+            {literal: token_id for token_id, literal in enumerate(literals)},
+            pattern=from_rust(config["pattern"]),
+        )
+    except ValueError as bad:
+        raise FormatError(f"{name}: {bad}") from None
+
+
+def _count(config: dict[str, Any], key: str, name: str) -> int:
+    found = config.get(key)
+    if type(found) is not int or not 0 <= found <= MAX_ID:
+        raise FormatError(f"{name}: config.{key} must be a number of tokens, not {show(found)}")
+    return found
+
+
+def _special_tokens(found: Any, reserved: int, name: str) -> list[str]:
+    """The literals of ids 0, 1, 2, ..."""
+    literals = list(FIRST_RELEASE)
+    if found is not None:
+        if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+            raise FormatError(f"{name}: special_tokens must be an array of objects, not {show(found)}")
+        literals = []
+        for rank, entry in enumerate(sorted(found, key=lambda entry: str(entry.get("rank")).rjust(20))):
+            if entry.get("rank") != rank or not isinstance(entry.get("token_str"), str) or not entry["token_str"]:
+                raise FormatError(f"{name}: no special token of rank {rank}: {show(entry)}")
+            literals.append(entry["token_str"])
+    if len(literals) > reserved:
+        raise FormatError(f"{name}: {len(literals)} special tokens, but room for {reserved}")
+    literals += [f"<SPECIAL_{token_id}>" for token_id in range(len(literals), reserved)]
+    if len(set(literals)) != len(literals):
+        twice = next(literal for literal in literals if literals.count(literal) > 1)
+        raise FormatError(f"{name}: the special token {show(twice)} is there twice")
+    try:
+        "".join(literals).encode("utf-8")
+    except UnicodeEncodeError:
+        raise FormatError(f"{name}: a special token holds a lone surrogate") from None
+    return literals

@@ -1,0 +1,75 @@
+"""The special tokens that a model wants around a text: ``<s>`` in front, ``</s>`` behind."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Part", "Template"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A place in a template.
+
+    Args:
+        ids: Token ids that stand here; empty where a text stands.
+        text: "A" or "B": the first or second text stands here; "" where ids stand.
+        type_id: What models with two kinds of segments are told of this place.
+    """
+
+    ids: tuple[int, ...] = ()
+    text: str = ""
+    type_id: int = 0
+
+
+@dataclass(frozen=True)
+class Template:
+    """What ``add_special_tokens=True`` puts around one text, and around a pair of them.
+
+    >>> around = Template((Part((1,)), Part(text="A"), Part((2,))), ())
+    >>> around.one([7, 8])
+    [1, 7, 8, 2]
+    """
+
+    single: tuple[Part, ...]
+    pair: tuple[Part, ...]
+
+    def one(self, ids: Sequence[int]) -> list[int]:
+        """The ids of one text with what belongs around them."""
+        made: list[int] = []
+        for part in self.single:
+            made.extend(ids if part.text == "A" else part.ids)
+        return made
+
+    def ids(self) -> set[int]:
+        """All ids that the template puts in."""
+        return {token_id for part in self.single + self.pair for token_id in part.ids}
+
+    def to_json(self) -> Any:
+        """The template as a JSON value."""
+        return {
+            name: [{"text" if part.text else "ids": part.text or list(part.ids), "type_id": part.type_id} for part in parts]
+            for name, parts in (("single", self.single), ("pair", self.pair))
+        }
+
+    @classmethod
+    def from_json(cls, found: Any) -> Template:
+        """The template that :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: A value that it never writes.
+        """
+        if not isinstance(found, dict) or found.keys() != {"single", "pair"}:
+            raise ValueError(f"template must be an object with 'single' and 'pair', not {found!r}")
+        return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])))
+
+
+def _part(found: Any) -> Part:
+    if isinstance(found, dict) and type(found.get("type_id")) is int:
+        if found.keys() == {"text", "type_id"} and found["text"] in ("A", "B"):
+            return Part(text=found["text"], type_id=found["type_id"])
+        ids = found.get("ids")
+        if found.keys() == {"ids", "type_id"} and isinstance(ids, list) and all(type(one) is int for one in ids):
+            return Part(tuple(ids), type_id=found["type_id"])
+    raise ValueError(f"template has the unknown part {found!r}")
