@@ -65,10 +65,12 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
         return tokenizer
     if special not in SPECIAL:
         raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
-    ordinary = partial(tokenizer.encode_batch_to_numpy, num_threads=1)
+    ordinary = _encoder(tokenizer, allowed_special=(), disallowed_special=())
     encode = ordinary
-    if special != "text":
-        encode = partial(_encode_special, tokenizer, allowed="all" if special == "allow" else ())
+    if special == "allow":
+        encode = _encoder(tokenizer, allowed_special="all", disallowed_special=())
+    elif special == "error":
+        encode = _encoder(tokenizer, allowed_special=(), disallowed_special="all")
     eot_id = tokenizer.eot_token
     return Codec(
         encode=encode,
@@ -83,12 +85,15 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     )
 
 
-def _encode_special(tokenizer: Any, texts: Sequence[bytes], *, allowed: Any) -> tuple[Ids, Offsets]:
-    """Encode with special tokens recognised ("all") or refused (())."""
-    rows = tokenizer.encode_batch(
-        texts, allowed_special=allowed, disallowed_special=() if allowed else "all", num_threads=1
-    )
+def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:
+    # one thread: the documents of a corpus are spread over threads already
+    if hasattr(tokenizer, "encode_batch_to_numpy"):
+        return partial(tokenizer.encode_batch_to_numpy, num_threads=1, **specials)
+    return partial(_encode_each, tokenizer, specials)
+
+
+def _encode_each(tokenizer: Any, specials: dict[str, Any], texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    rows = [tokenizer.encode_to_numpy(text, **specials) for text in texts]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    ids = np.fromiter((token for row in rows for token in row), np.uint32, int(offsets[-1]))
-    return ids, offsets
+    return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets

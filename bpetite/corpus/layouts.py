@@ -11,7 +11,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -57,7 +57,12 @@ class Names:
 
 
 def names_of(
-    output: str | os.PathLike[str], layout: Layout, *, shard_tokens: int | None = None, rank: int = 0, world_size: int = 1
+    output: str | os.PathLike[str],
+    layout: Layout,
+    *,
+    shard_tokens: int | None = None,
+    rank: int = 0,
+    world_size: int = 1,
 ) -> Names:
     """The names of an output given on a command line: a file name with or without its suffix, or a folder.
 

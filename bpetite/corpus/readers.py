@@ -391,7 +391,7 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
         text_path = _column(schema, reading.text_key, pa)
         if text_path is None:
             names = ", ".join(schema.names)
-            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (columns: {names}); name it with --text-key")
+            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: --text-key")
         id_path = _column(schema, reading.id_key, pa) if reading.id_key else None
         columns = [".".join(path) for path in (text_path, id_path) if path]
         total = max(1, file.metadata.num_rows)
