@@ -15,14 +15,16 @@ from typing import Any
 
 from .readers import Block, Damage, Reading
 
+_fast_loads: Callable[[bytes], Any]
 try:
     from orjson import loads as _fast_loads
 except ImportError:
 
-    def _fast_loads(line: bytes, /) -> Any:
-        """The results are the same: whatever orjson refuses is looked at again by json, see _slow_line."""
+    # The results are the same: whatever orjson refuses is looked at again by json, see _slow_line.
+    def _json_loads(line: bytes) -> Any:
         return json.loads(line.decode("utf-8"))
 
+    _fast_loads = _json_loads
 
 __all__ = ["POLICIES", "Documents", "Problem", "documents_of"]
 

@@ -13,10 +13,11 @@ from typing import Any, BinaryIO
 from ..errors import MissingExtraError
 from .sources import STDIN, Piece
 
+_zlib: Any
 try:  # the same results as zlib, two to three times as fast
-    from isal import isal_zlib
+    from isal import isal_zlib as _zlib
 except ImportError:
-    isal_zlib = None
+    _zlib = zlib
 
 __all__ = ["BOM", "DamagedError", "Stream", "open_stream"]
 
@@ -144,7 +145,7 @@ class Stream:
 def _decompressor(compression: str | None) -> Any:
     """A maker of decompressors of one member or frame, with ``decompress``, ``eof`` and ``unused_data``."""
     if compression == "gz":
-        return lambda: (isal_zlib or zlib).decompressobj(wbits=31)
+        return lambda: _zlib.decompressobj(wbits=31)
     if compression == "zst":
         try:
             import zstandard

@@ -201,11 +201,7 @@ class _Dolma(TokenFile):
 
 class _Parquet(TokenFile):
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
-        self._open = lambda: pq.ParquetFile(path)
+        self._source = path
         with self._open() as file:
             documents = file.metadata.num_rows
             if "input_ids" not in file.schema_arrow.names:
@@ -216,6 +212,13 @@ class _Parquet(TokenFile):
             )
         super().__init__(path, "parquet", np.dtype("uint32"), 0, tokens)
         self.documents = documents
+
+    def _open(self) -> Any:
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
+        return pq.ParquetFile(self._source)
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         parts = [np.empty(0, np.uint32)]
