@@ -19,6 +19,8 @@ __all__ = ["cli", "main"]
 #: command -> the line that ``--help`` shows, in the order that ``--help`` shows them.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
+    "encode": "Turn a corpus into token files; goes on where it was killed.",
+    "decode": "Turn token files back into text.",
 }
 
 #: What a user's mistake looks like when it comes up from the library.

@@ -1,0 +1,152 @@
+"""``bpetite encode``: a corpus to token files."""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from ..corpus import Options, Sources, find_sources, make_task
+from ..corpus.pipeline import Progress
+from .common import PACKAGED, load_tokenizer, progress_bar
+
+__all__ = ["command", "meter", "reading_options", "say", "unescape"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+
+def unescape(value: str | None) -> str | None:
+    r"""A separator as typed: \n, \r, \t, \0 and \\ stand for what they do in most languages."""
+    if value is None:
+        return None
+    out, rest = "", value
+    while rest:
+        head, backslash, rest = rest.partition("\\")
+        out += head
+        if backslash:
+            known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
+            if rest[:1] not in known:
+                raise click.BadParameter(f"{value!r}: \\{rest[:1]} is not one of \\n \\r \\t \\0 \\\\")
+            out += known[rest[0]]
+            rest = rest[1:]
+    return out
+
+
+def reading_options(command: Command) -> Command:
+    """The options of every command that reads a corpus."""
+    for option in reversed([
+        click.argument("files", nargs=-1, required=True),
+        click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
+        click.option(
+            "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
+            help="What the files hold, whatever their names.",
+        ),
+        click.option("--separator", help="Between the documents of text files [default: the end-of-text literal]."),
+        click.option("--whole-files", is_flag=True, help="One document a text file."),
+        click.option("--text-key", default="text", show_default=True, help="Where records have text; a.b is b in a."),
+        click.option(
+            "--special", type=click.Choice(["text", "allow", "error"]), default="text", show_default=True,
+            help="What special tokens in documents are.",
+        ),
+        click.option(
+            "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
+            help="What happens to records that are not as they should be.",
+        ),
+        click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
+    ]):
+        command = option(command)
+    return command
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    click.echo(text, err=True)
+
+
+def meter(sources: Sources) -> tuple[Any, Progress]:
+    """A progress bar over the bytes of the inputs, and the function that moves it."""
+    bar = progress_bar(total=sum(piece.size for piece in sources.pieces) or None, unit="B", unit_scale=True)
+    began = bar.format_dict.get("elapsed") or 0.0
+    first: list[int] = []
+
+    def move(raw: int, tokens: int, documents: int) -> None:
+        if bar.disable:
+            return
+        first.append(tokens) if not first else None
+        seconds = max(1e-9, (bar.format_dict["elapsed"] or 0.0) - began)
+        bar.set_postfix_str(f"{(tokens - first[0]) / seconds / 1e6:.1f}M tokens/s", refresh=False)
+        bar.update(raw)
+
+    return bar, move
+
+
+def report_left_out(sources: Sources) -> None:
+    """Files of folders that nothing reads are not passed over in silence."""
+    if sources.left_out:
+        say(f"{len(sources.left_out)} files with other suffixes are not read, the first: {sources.left_out[0]}")
+
+
+@click.command()
+@reading_options
+@click.option("-o", "--output", required=True, help="A file name with or without suffix, or a folder.")
+@click.option("-f", "--format", "format", type=click.Choice(FORMATS), default="npy", show_default=True)
+@click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
+@click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
+@click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
+@click.option("--shard-tokens", type=click.IntRange(1), help="Tokens of a shard [default: one shard].")
+@click.option("--val-fraction", type=float, default=0.0, help="Part of the documents that goes to a second output.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Chooses them, with their content.")
+@click.option("--rank", type=click.IntRange(0), default=0, help="Which of --world-size equal parts to encode.")
+@click.option("--world-size", type=click.IntRange(1), default=1, help="Parts; `merge` joins them.")
+@click.option("--overwrite", is_flag=True, help="Replace an output, or start anew instead of going on.")
+@click.option(
+    "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
+    help="A crash costs at most this much work.",
+)
+def command(
+    files: tuple[str, ...],
+    tokenizer: str | None,
+    output: str,
+    jobs: int,
+    rank: int,
+    world_size: int,
+    overwrite: bool,
+    checkpoint_seconds: float,
+    separator: str | None,
+    **options: Any,
+) -> None:
+    """Encode FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input).
+
+    Killed at any moment, the same command goes on where it was and writes the same bytes. A summary goes to standard
+    output as JSON; a manifest with checksums lies beside the token files.
+    """
+    settings = Options(separator=unescape(separator), **options)
+    settings.check()
+    sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
+    report_left_out(sources)
+    task = make_task(
+        sources,
+        output,
+        load_tokenizer(tokenizer),
+        rank=rank,
+        world_size=world_size,
+        options=settings,
+        overwrite=overwrite,
+        tokenizer_name=tokenizer or PACKAGED,
+        checkpoint_seconds=checkpoint_seconds,
+    )
+    bar, move = meter(Sources(task.pieces))
+    with bar:
+        summary = task.run(jobs=jobs, progress=move, log=say)
+    for kind, problem in summary["problems"].items():
+        what = "left out" if settings.on_error == "skip" else "replaced"
+        say(f"{problem['count']} x {kind} {what}, the first at {problem['first']}")
+    names = summary["files"]
+    say(
+        f"{summary['documents']:,} documents, {summary['tokens']:,} tokens in {summary['seconds']:.1f} s: "
+        f"{names[0]}{f' and {len(names) - 1} more files' if len(names) > 1 else ''}"
+    )
+    click.echo(json.dumps(summary))

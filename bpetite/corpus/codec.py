@@ -1,0 +1,99 @@
+"""What corpus code needs to know of a tokenizer: callables from documents to ids and back, and a few facts.
+
+Nothing in this package knows more, so any tokenizer can write token files, and tests can use one of three lines.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["SPECIAL", "Codec", "Ids", "Offsets", "codec_of"]
+
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
+EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
+
+#: What a special token's literal in a document is: ordinary text, the special token, or a mistake.
+SPECIAL = ("text", "allow", "error")
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A tokenizer as a corpus sees it. Picklable when its callables are.
+
+    Attributes:
+        encode: Documents as UTF-8 bytes -> (ids uint32[n], offsets int64[documents + 1]), releasing the interpreter
+            lock; it may be called from several threads at once. Raises UnicodeError for bytes that are not UTF-8 and
+            another ValueError for a document that cannot be encoded.
+        encode_ordinary: The same with no special token recognised.
+        decode: ids -> bytes.
+        vocab_size: One more than the highest id.
+        eot_id: The id of the end-of-text token, if there is one.
+        eot_text: Its literal.
+        fingerprint: Identifies the content.
+        name: For people.
+    """
+
+    encode: EncodeBatch
+    encode_ordinary: EncodeBatch
+    decode: Callable[[npt.NDArray[Any]], bytes]
+    vocab_size: int
+    eot_id: int | None
+    eot_text: str | None
+    fingerprint: str
+    name: str
+    special: str = "text"
+
+
+def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) -> Codec:
+    """A bpetite.Tokenizer as a Codec; a Codec is given back as it is.
+
+    Args:
+        special: "text" reads special tokens in documents as ordinary text; "allow" recognises them; "error" makes a
+            document with one a problem.
+        name: What to call the tokenizer in manifests.
+
+    Raises:
+        ValueError: ``special`` is none of these.
+    """
+    if isinstance(tokenizer, Codec):
+        return tokenizer
+    if special not in SPECIAL:
+        raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
+    ordinary = _encoder(tokenizer, allowed_special=(), disallowed_special=())
+    encode = ordinary
+    if special == "allow":
+        encode = _encoder(tokenizer, allowed_special="all", disallowed_special=())
+    elif special == "error":
+        encode = _encoder(tokenizer, allowed_special=(), disallowed_special="all")
+    eot_id = tokenizer.eot_token
+    return Codec(
+        encode=encode,
+        encode_ordinary=ordinary,
+        decode=tokenizer.decode_bytes,
+        vocab_size=tokenizer.vocab_size,
+        eot_id=eot_id,
+        eot_text=None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8"),
+        fingerprint=tokenizer.fingerprint(),
+        name=name or "tokenizer",
+        special=special,
+    )
+
+
+def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:
+    # one thread: the documents of a corpus are spread over threads already
+    if hasattr(tokenizer, "encode_batch_to_numpy"):
+        return partial(tokenizer.encode_batch_to_numpy, num_threads=1, **specials)
+    return partial(_encode_each, tokenizer, specials)
+
+
+def _encode_each(tokenizer: Any, specials: dict[str, Any], texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    rows = [tokenizer.encode_to_numpy(text, **specials) for text in texts]
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets

@@ -1,0 +1,88 @@
+"""Token files back to documents, byte for byte, in bounded memory."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .tokenfiles import CHUNK, TokenFile
+
+__all__ = ["decode_files", "pieces_of"]
+
+
+def pieces_of(files: Iterable[TokenFile], eot: str, eot_id: int | None) -> Iterator[tuple[npt.NDArray[Any], bool]]:
+    """The documents of token files without their end-of-text tokens, as (some tokens, whether a document ends here).
+
+    Where a layout keeps no document lengths, documents are told apart by the end-of-text token; without one
+    (``eot="none"``) all tokens are one document.
+    """
+    open_document = False
+    for file in files:
+        for span in file.spans():
+            if span.lengths is not None:
+                yield from _by_lengths(span.tokens, span.lengths, eot)
+            elif eot == "none" or eot_id is None:
+                open_document = True
+                yield span.tokens, False
+            else:
+                at = 0
+                for end in np.flatnonzero(span.tokens == eot_id).tolist():
+                    if eot == "append" or open_document:
+                        yield span.tokens[at:end], True
+                    open_document = eot == "prepend"
+                    at = end + 1
+                if at < len(span.tokens):
+                    open_document = True
+                    yield span.tokens[at:], False
+    if open_document:
+        yield np.empty(0, np.uint32), True
+
+
+def _by_lengths(
+    tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], eot: str
+) -> Iterator[tuple[npt.NDArray[Any], bool]]:
+    start = 0
+    for length in lengths.tolist():
+        document = tokens[start : start + length]
+        start += length
+        document = document[:-1] if eot == "append" else document[1:] if eot == "prepend" else document
+        for at in range(0, max(1, len(document)), CHUNK):
+            yield document[at : at + CHUNK], at + CHUNK >= len(document)
+
+
+def decode_files(
+    files: Iterable[TokenFile],
+    decode: Callable[[npt.NDArray[Any]], bytes],
+    write: Callable[[bytes], object],
+    *,
+    eot: str,
+    eot_id: int | None,
+    separator: bytes,
+    final_separator: bool,
+) -> tuple[int, int]:
+    """Write the text of token files.
+
+    Args:
+        decode: ids -> bytes.
+        write: Takes the bytes.
+        eot: Where the end-of-text tokens are: "append", "prepend" or "none".
+        separator: Goes between documents.
+        final_separator: Whether it also goes behind the last one.
+
+    Returns:
+        (documents, bytes written).
+    """
+    documents = size = 0
+    pending = False  # a separator is due if another document follows
+    for tokens, ends in pieces_of(files, eot, eot_id):
+        data = (separator if pending else b"") + decode(tokens)
+        pending = ends
+        documents += ends
+        size += len(data)
+        write(data)
+    if pending and final_separator:
+        write(separator)
+        size += len(separator)
+    return documents, size

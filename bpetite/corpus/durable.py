@@ -1,0 +1,130 @@
+"""Writing that survives `kill -9` and a power failure: what is said to be on disk is on disk.
+
+The order that everything here keeps: data is synced before a journal says that it exists, a journal record is synced
+before anything acts on it, and a file gets its final name only when it is complete.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where two runs of the same output are not noticed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Journal", "sha256_of", "sync_folder", "write_all", "write_file"]
+
+
+def write_all(file: BinaryIO, data: Any) -> int:
+    """Write a buffer to an unbuffered file, however few bytes the system takes at a time; returns its bytes."""
+    view = memoryview(data).cast("B")
+    size = len(view)
+    while len(view):
+        view = view[file.write(view) :]
+    return size
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder (new, renamed, deleted) durable."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put a small file in place as a whole: readers see the old content, or the new."""
+    temporary = path.with_name(path.name + ".partial")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def sha256_of(path: Path, size: int | None = None) -> str:
+    """SHA-256 of a file, or of its first ``size`` bytes, in hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        left = os.fstat(file.fileno()).st_size if size is None else size
+        buffer = memoryview(bytearray(1 << 20))
+        while left > 0 and (count := file.readinto(buffer[: min(left, len(buffer))])):
+            digest.update(buffer[:count])
+            left -= count
+    return digest.hexdigest()
+
+
+class Journal:
+    """An append-only list of records, of which only complete ones are believed.
+
+    A line is a CRC-32 in hex, a space, a JSON object. The first line that is cut short or does not match its checksum
+    ends the journal: it was being written when the run was killed. While a journal is open no other process can open
+    it.
+
+    Attributes:
+        records: What was read when the journal was opened, the first of them the header.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or create.
+
+        Raises:
+            BlockingIOError: Another process has it open.
+            OSError: It cannot be read and written.
+        """
+        self.path = path
+        self._file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)  # noqa: SIM115
+        try:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise BlockingIOError(11, "another run is writing this output", str(path)) from None
+            self.records = self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read(self) -> list[dict[str, Any]]:
+        records = []
+        good = 0
+        for line in self._file.read().splitlines(keepends=True):
+            checksum, _, body = line.rstrip(b"\n").partition(b" ")
+            if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
+                break
+            records.append(json.loads(body))
+            good += len(line)
+        self._file.truncate(good)
+        self._file.seek(good)
+        return records
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record; when this returns it is on disk."""
+        body = json.dumps(record, separators=(",", ":")).encode()
+        write_all(self._file, b"%08x %b\n" % (zlib.crc32(body), body))
+        os.fsync(self._file.fileno())
+        if not self.records:
+            sync_folder(self.path.parent)
+        self.records.append(record)
+
+    def restart(self) -> None:
+        """Forget every record."""
+        self._file.truncate(0)
+        self._file.seek(0)
+        self.records = []
+
+    def close(self, *, remove: bool = False) -> None:
+        """Let others open the journal; ``remove`` deletes it first."""
+        if remove:
+            self.path.unlink(missing_ok=True)
+            sync_folder(self.path.parent)
+        self._file.close()

@@ -1,0 +1,317 @@
+"""The token files that trainers read, to the byte: one small class each.
+
+While a shard grows it is a file of tokens and, where the layout asks for them, a spool of document lengths (int64) and
+one of record ids and places (JSON lines). All three only ever grow at the end, so an interrupted run goes on by cutting
+them back to a known size. When the shard is complete, `finish` makes the files of the layout from them as streams: no
+layout holds more than a few megabytes, however large the shard.
+"""
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import MissingExtraError
+
+__all__ = ["LAYOUTS", "Layout", "OpenShard", "layout_of"]
+
+#: Document lengths taken at a time when an index is written.
+LENGTHS = 1 << 17
+
+
+@dataclass
+class OpenShard:
+    """A shard as its layout sees it when it is finished.
+
+    Attributes:
+        base: Path of the final files without their suffix.
+        tokens_path, lengths_path, meta_path: What has been written.
+        tokens, documents: How many.
+        dtype: Of the tokens.
+    """
+
+    base: Path
+    tokens_path: Path
+    lengths_path: Path
+    meta_path: Path
+    tokens: int
+    documents: int
+    dtype: np.dtype[Any]
+
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        """The lengths of the documents, some at a time."""
+        with self.lengths_path.open("rb") as file:
+            while len(lengths := np.fromfile(file, "<i8", LENGTHS)):
+                yield lengths
+
+    def ends(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Where each document ends, in tokens."""
+        total = 0
+        for lengths in self.lengths():
+            ends = np.cumsum(lengths) + total
+            total = int(ends[-1])
+            yield ends
+
+    def meta(self) -> Iterator[list[Any]]:
+        """[id, source, number of the record in it] of each document."""
+        with self.meta_path.open("rb") as file:
+            yield from map(json.loads, file)
+
+
+class Layout:
+    """What one kind of token file asks for.
+
+    Attributes:
+        name: As in ``--format``.
+        suffix: Of the file of tokens.
+        header: Bytes before the tokens.
+        eot: Where the end-of-text token goes unless told otherwise.
+        exact: Shards are cut at exactly so many tokens and documents may cross them; otherwise shards hold whole
+            documents.
+        lengths, meta: Whether document lengths and record ids are kept.
+        numbered: Shards are numbered even if there is only one.
+        dtypes: The types of token that the layout has.
+        spooled: The file of tokens is not itself one of the final files.
+    """
+
+    name: ClassVar[str]
+    suffix: ClassVar[str]
+    header: ClassVar[int] = 0
+    eot: ClassVar[str] = "append"
+    exact: ClassVar[bool] = False
+    lengths: ClassVar[bool] = False
+    meta: ClassVar[bool] = False
+    numbered: ClassVar[bool] = False
+    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32")
+    spooled: ClassVar[bool] = False
+
+    def dtype(self, vocab_size: int, wanted: str = "auto") -> str:
+        """The type of the tokens by the rule of the target.
+
+        Raises:
+            ValueError: Ids do not fit, or the layout has no such type.
+        """
+        chosen = self.auto(vocab_size) if wanted == "auto" else wanted
+        if chosen not in self.dtypes:
+            raise ValueError(f"--format {self.name} has no {chosen} tokens, only {' and '.join(self.dtypes)}")
+        highest = int(np.iinfo(chosen).max)
+        if vocab_size - 1 > highest:
+            way_out = "" if self.dtypes[-1] == chosen else f"; use --dtype {self.dtypes[-1]}"
+            if way_out == "" and self.name == "nanogpt":
+                way_out = "; nanoGPT reads uint16 only, other formats hold larger ids"
+            raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){way_out}")
+        return chosen
+
+    def auto(self, vocab_size: int) -> str:
+        """The smallest type that holds the ids."""
+        return self.dtypes[0] if vocab_size <= 65536 else self.dtypes[-1]
+
+    def least_tail(self, shard_tokens: int) -> int:
+        """The fewest tokens that the last shard may have, unless it is the only one."""
+        return 1
+
+    def outputs(self, base: Path) -> list[Path]:
+        """The final files of a shard, the file of tokens first."""
+        return [Path(f"{base}{self.suffix}")]
+
+    def head(self, shard: OpenShard) -> bytes:
+        """The header of the file of tokens, once the count is known."""
+        return b""
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        """Write one of the final files other than the file of tokens."""
+        raise NotImplementedError(path)
+
+
+class Npy(Layout):
+    """NumPy: tokens and int64 offsets of documents, memory-mappable."""
+
+    name, suffix, header, lengths = "npy", ".npy", 128, True
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [Path(f"{base}.npy"), Path(f"{base}.offsets.npy")]
+
+    def head(self, shard: OpenShard) -> bytes:
+        return _npy_header(shard.dtype, shard.tokens)
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        file.write(_npy_header(np.dtype("<i8"), shard.documents + 1))
+        file.write(bytes(8))
+        for ends in shard.ends():
+            file.write(ends.astype("<i8").tobytes())
+
+
+class NanoGPT(Layout):
+    """nanoGPT: uint16 tokens and nothing else, so nothing else would be read rightly."""
+
+    name, suffix, exact, dtypes = "nanogpt", ".bin", True, ("uint16",)
+
+
+class LlmC(Layout):
+    """llm.c and modded-nanogpt: a header of 256 int32, then tokens."""
+
+    name, suffix, header, eot, exact, numbered = "llmc", ".bin", 1024, "prepend", True, True
+    codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
+
+    def least_tail(self, shard_tokens: int) -> int:
+        # Training stops at a shard that is smaller than a step of all its processes; half a million tokens are
+        # usual, so shards of the usual 100 million get a last one of at least a million.
+        return max(1, min(shard_tokens // 10, 1 << 20))
+
+    def head(self, shard: OpenShard) -> bytes:
+        if shard.tokens >= 2**31:
+            raise ValueError(f"{shard.base}: {shard.tokens} tokens are too many for one llm.c file (below 2^31); "
+                             "give --shard-tokens")
+        magic, version = self.codes[shard.dtype.name]
+        return struct.pack("<3i", magic, version, shard.tokens) + bytes(self.header - 12)
+
+
+class Megatron(Layout):
+    """Megatron-LM and NeMo: tokens, and an index of sequences and documents."""
+
+    name, suffix, lengths, dtypes = "megatron", "_text_document.bin", True, ("uint16", "int32")
+    codes: ClassVar[dict[str, int]] = {"uint16": 8, "int32": 4}
+    eot: ClassVar[str] = "none"
+
+    def auto(self, vocab_size: int) -> str:
+        return "uint16" if vocab_size < 65500 else "int32"
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [Path(f"{base}_text_document.bin"), Path(f"{base}_text_document.idx")]
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        sequences = 0
+        for lengths in shard.lengths():
+            if int(lengths.max()) >= 2**31:
+                raise ValueError(f"{path}: a document of {int(lengths.max())} tokens is too long for an int32 length")
+            sequences += int(np.count_nonzero(lengths))
+        file.write(b"MMIDIDX\0\0" + struct.pack("<QB", 1, self.codes[shard.dtype.name]))
+        file.write(struct.pack("<QQ", sequences, shard.documents + 1))
+        for lengths in shard.lengths():
+            file.write(lengths[lengths > 0].astype("<i4").tobytes())
+        start = 0
+        for lengths in shard.lengths():
+            lengths = lengths[lengths > 0] * shard.dtype.itemsize
+            ends = np.cumsum(lengths) + start
+            file.write((ends - lengths).astype("<i8").tobytes())
+            start = int(ends[-1]) if len(ends) else start
+        file.write(bytes(8))
+        first = 0
+        for lengths in shard.lengths():
+            firsts = np.cumsum(lengths > 0) + first
+            file.write(firsts.astype("<i8").tobytes())
+            first = int(firsts[-1])
+
+
+class Datatrove(Layout):
+    """datatrove: tokens, and where each document ends."""
+
+    name, suffix, lengths = "datatrove", ".ds", True
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [Path(f"{base}.ds"), Path(f"{base}.ds.index")]
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        for ends in shard.ends():
+            file.write(ends.astype("<u8").tobytes())
+
+
+class Dolma(Layout):
+    """dolma and OLMo-core: tokens without any header under the name .npy, and a table of documents."""
+
+    name, suffix, lengths, meta = "dolma", ".npy", True, True
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [Path(f"{base}.npy"), Path(f"{base}.csv.gz")]
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        # no name and no time in the gzip header: equal tables are equal files
+        with (
+            gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
+            io.TextIOWrapper(packed, "utf-8", newline="") as text,
+        ):
+            table = csv.writer(text, lineterminator="\n")
+            start = 0
+            meta = shard.meta()
+            for ends in shard.ends():
+                for end in ends.tolist():
+                    found, source, number = next(meta)
+                    table.writerow([start, end, found or "", source, number])
+                    start = end
+
+
+class Parquet(Layout):
+    """Parquet: a row a document, with the id of its record."""
+
+    name, suffix, lengths, meta, dtypes, spooled = "parquet", ".parquet", True, True, ("uint32",), True
+    eot: ClassVar[str] = "none"
+    row_group_tokens: ClassVar[int] = 4 << 20
+    row_group_rows: ClassVar[int] = 1 << 16
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("writing .parquet", "pyarrow", "corpus") from None
+        schema = pa.schema([("id", pa.string()), ("input_ids", pa.list_(pa.uint32()))])
+        meta = shard.meta()
+        with shard.tokens_path.open("rb") as tokens, pq.ParquetWriter(file, schema) as writer:
+            for lengths in self._groups(shard):
+                ids = np.fromfile(tokens, "<u4", int(lengths.sum()))
+                offsets = np.zeros(len(lengths) + 1, np.int32)
+                np.cumsum(lengths, out=offsets[1:])
+                rows = pa.ListArray.from_arrays(pa.array(offsets), pa.array(ids))
+                names = pa.array([next(meta)[0] for _ in range(len(lengths))], pa.string())
+                writer.write_table(pa.table([names, rows], schema=schema), row_group_size=len(lengths))
+
+    def _groups(self, shard: OpenShard) -> Iterator[npt.NDArray[np.int64]]:
+        """Lengths of the documents of each row group."""
+        group: list[int] = []
+        tokens = 0
+        for lengths in shard.lengths():
+            for length in lengths.tolist():
+                if group and (tokens + length > self.row_group_tokens or len(group) == self.row_group_rows):
+                    yield np.array(group, np.int64)
+                    group, tokens = [], 0
+                group.append(length)
+                tokens += length
+        if group:
+            yield np.array(group, np.int64)
+
+
+def _npy_header(dtype: np.dtype[Any], count: int) -> bytes:
+    """The header of a one-dimensional array; NumPy leaves room for any count, so it always has 128 bytes."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+    )
+    if file.tell() != Npy.header:
+        raise OSError(f"NumPy wrote a header of {file.tell()} bytes, not {Npy.header}")
+    return file.getvalue()
+
+
+LAYOUTS: dict[str, type[Layout]] = {
+    layout.name: layout for layout in (Npy, NanoGPT, LlmC, Megatron, Datatrove, Dolma, Parquet)
+}
+
+
+def layout_of(name: str) -> Layout:
+    """The layout of a ``--format``.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    try:
+        return LAYOUTS[name]()
+    except KeyError:
+        raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}") from None

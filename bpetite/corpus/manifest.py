@@ -1,0 +1,75 @@
+"""The record beside an output: what it holds, what it was made of and with what.
+
+It has no times and no machine in it: the same inputs and options give the same manifest, whatever happened on the way.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import regex
+
+from ..errors import FormatError
+from ..unidata import unicode_version
+from .durable import write_file
+from .sources import Piece
+
+__all__ = ["VERSION", "digest", "libraries", "list_inputs", "read_manifest", "write_manifest"]
+
+VERSION = 1
+
+#: Inputs listed by name; of more, the manifest has the number and the digest.
+LISTED = 10_000
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a JSON value, in hex digits."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def libraries() -> dict[str, str]:
+    """The versions that decide what the tokens are."""
+    try:
+        own = metadata.version("bpetite")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        own = "unknown"
+    return {"bpetite": own, "regex": regex.__version__, "unicode": unicode_version(), "numpy": np.__version__}
+
+
+def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
+    """The inputs of a run, by name unless they are too many."""
+    listed = [{"path": piece.path, "bytes": piece.size} for piece in pieces[:LISTED]]
+    return {
+        "count": len(pieces),
+        "bytes": sum(piece.size for piece in pieces),
+        "digest": digest([piece.describe() for piece in pieces]),
+        "files": listed if len(pieces) <= LISTED else [],
+    }
+
+
+def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    """Put a manifest in place as a whole."""
+    write_file(path, json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest.
+
+    Raises:
+        FormatError: It is damaged or of another version.
+        OSError: It cannot be read.
+    """
+    try:
+        manifest = json.loads(path.read_bytes())
+        version = manifest["manifest"]
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise FormatError(f"{path}: not a manifest of a token file: {wrong}") from None
+    if version != VERSION:
+        raise FormatError(f"{path}: manifest version {version!r}; this release reads {VERSION}")
+    assert isinstance(manifest, dict)
+    return manifest

@@ -1,0 +1,81 @@
+"""What the files of an output are called, and which files in a folder belong to it."""
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .layouts import Layout
+from .shards import PARTIAL
+
+__all__ = ["Names", "names_of"]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The file names of an output.
+
+    Attributes:
+        folder: Where everything is.
+        stem: What every name begins with; "" when the output is a folder of its own.
+        numbered: Whether shards carry numbers.
+    """
+
+    folder: Path
+    stem: str
+    layout: Layout
+    numbered: bool
+
+    def base(self, split: str, index: int) -> Path:
+        """The path of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
+        number = f"_{index:06d}" if self.numbered else ""
+        return self.folder / (self._split(split) + number)
+
+    def _split(self, split: str) -> str:
+        if split == "all":
+            return self.stem or "tokens"
+        return f"{self.stem}_{split}" if self.stem else split
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / f"{self.stem}.manifest.json" if self.stem else self.folder / "manifest.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / f"{self.stem}.journal" if self.stem else self.folder / "journal"
+
+    def temporary(self) -> list[Path]:
+        """The temporary files of this output that are there."""
+        bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
+        suffixes = [path.name.removeprefix("x") for path in self.layout.outputs(Path("x"))]
+        suffixes += [".lengths", ".meta", self.layout.suffix + ".tokens"]
+        endings = "|".join(map(re.escape, suffixes))
+        ours = re.compile(rf"(?:{bases})(?:_\d{{6,}})?(?:{endings}){re.escape(PARTIAL)}")
+        found = [path for path in self.folder.iterdir() if ours.fullmatch(path.name)]
+        return [*found, *[path for path in (Path(f"{self.manifest}{PARTIAL}"),) if path.exists()]]
+
+
+def names_of(
+    output: str | os.PathLike[str],
+    layout: Layout,
+    *,
+    shard_tokens: int | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+) -> Names:
+    """The names of an output given on a command line: a file name with or without its suffix, or a folder.
+
+    >>> from .layouts import NanoGPT
+    >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
+    'data/out_train'
+    """
+    name = os.fspath(output)
+    path = Path(name)
+    if name.endswith(("/", os.sep)) or path.is_dir():
+        folder, stem = path, ""
+    else:
+        folder, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
+    if world_size > 1:
+        stem = f"{stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
+    return Names(folder, stem, layout, layout.numbered or shard_tokens is not None)

@@ -1,0 +1,54 @@
+"""Results in the order of their inputs, made by several threads.
+
+Threads and not processes: the tokenizer, decompression, checksums and file writes all release the interpreter lock, so
+threads keep the cores busy, share one tokenizer, and hand arrays over without copying them through a pipe.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+__all__ = ["in_order"]
+
+
+class Sized(Protocol):
+    """A job that knows its size."""
+
+    @property
+    def size(self) -> int: ...
+
+
+Job = TypeVar("Job", bound=Sized)
+Result = TypeVar("Result")
+
+
+def in_order(
+    work: Callable[[Job], Result], jobs: Iterable[Job], workers: int, *, held: int = 64 << 20
+) -> Iterator[Result]:
+    """``map(work, jobs)`` by several threads.
+
+    Args:
+        workers: Threads; with 1, the caller's own does the work.
+        held: Jobs of more than this many bytes together are not held at a time, unless it is a single one.
+    """
+    if workers == 1:
+        yield from map(work, jobs)
+        return
+    waiting: deque[tuple[int, Future[Result]]] = deque()
+    size = 0
+    with ThreadPoolExecutor(workers, "bpetite-corpus") as pool:
+        try:
+            for job in jobs:
+                while waiting and (len(waiting) > workers + 1 or size + job.size > held or waiting[0][1].done()):
+                    done, result = waiting.popleft()
+                    size -= done
+                    yield result.result()
+                waiting.append((job.size, pool.submit(work, job)))
+                size += job.size
+            while waiting:
+                yield waiting.popleft()[1].result()
+        finally:
+            for _, result in waiting:
+                result.cancel()

@@ -1,0 +1,459 @@
+r"""Pieces to blocks: runs of whole records, a few megabytes each, cut in one pass and parsed later.
+
+Reading is sequential and does as little as it can, because it is the part that cannot be spread over workers: for text
+and JSON lines it looks for the last separator of what it has read and hands the bytes on. What is in the blocks is
+worked out by `records.py`, in parallel.
+
+A block says where reading goes on behind it, which is what a journal keeps. Only new bytes are ever searched, so one
+document of many blocks costs no more than many documents.
+"""
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import MissingExtraError
+from .sources import STDIN, Piece, overlaps_itself
+from .streams import BOM, DamagedError, Stream, open_stream
+
+__all__ = ["BLOCK", "Block", "Damage", "Position", "read_blocks"]
+
+#: Bytes of a block, unless one record is longer.
+BLOCK = 4 << 20
+
+#: Rows of a Parquet block at most; fewer where the file says that rows are large.
+ROWS = 16384
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (json, parquet).
+
+    Of standard input, which cannot be read a second time, it also keeps the newlines passed and a checksum of all
+    bytes passed, so that going on can tell whether it is given the same input again.
+    """
+
+    piece: int = 0
+    offset: int = 0
+    newlines: int = 0
+    crc: int = 0
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Stands for a record that could not be read at all: (kind, what is wrong)."""
+
+    kind: str
+    detail: str
+
+
+@dataclass
+class Block:
+    """Whole records of one file.
+
+    Attributes:
+        kind: "text" (bytes with separators), "whole" (bytes of one document), "jsonl" (bytes), "values" (parsed JSON
+            or Damage) or "rows" (bytes or None).
+        data: The records, as ``kind`` says.
+        piece: Number of the piece.
+        start: Offset of the first byte, or number of the first record.
+        end: Where reading goes on.
+        raw: Bytes of the file passed since the block before.
+        lines: Line of each record of ``values``; for bytes, the line at ``start`` where it cannot be counted later.
+        ids: For "rows", the id of each record.
+        damage: The file cannot be read any further.
+    """
+
+    kind: str
+    data: Any
+    piece: int
+    start: int
+    end: Position
+    raw: int = 0
+    lines: Any = None
+    ids: Sequence[object] | None = None
+    damage: Damage | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes held, roughly."""
+        return len(self.data) if isinstance(self.data, bytes) else 256 * len(self.data)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read: the separator of text, the place of text and id in records, the size of blocks."""
+
+    separator: bytes = b"<|endoftext|>"
+    text_key: str = "text"
+    id_key: str | None = None
+    block: int = BLOCK
+
+
+def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
+    """The blocks of all pieces in order, from a position on.
+
+    Args:
+        pieces: What to read.
+        reading: How.
+        position: Where to go on, from the ``end`` of an earlier block.
+
+    Raises:
+        OSError: A file cannot be read.
+        ValueError: A file has changed since it was found.
+        MissingExtraError: A reader needs a package that is not installed.
+    """
+    position = position or Position()
+    for number in range(position.piece, len(pieces)):
+        here = position if number == position.piece else Position(number)
+        yield from _READERS[pieces[number].kind](pieces[number], here, reading)
+
+
+# Text and JSON lines: bytes cut at separators
+
+
+def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    separator = b"\n" if piece.kind == "jsonl" else reading.separator
+    limit = None
+    if piece.stop is not None and piece.stop < piece.size:
+        limit = _next_start(piece, piece.stop, separator)
+    with open_stream(piece) as stream:
+        start = position.offset
+        if start == 0 and piece.start:
+            start = _next_start(piece, piece.start, separator)
+        crc = stream.skip(start)
+        if piece.path == STDIN and crc != position.crc:
+            raise ValueError("standard input is not what it was last time; start anew with --overwrite")
+        raw = stream.raw_offset if position.offset else piece.start
+        if start == 0:
+            start = _skip_mark(stream)
+            crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
+        newlines = position.newlines
+        for data, damage in _cut(stream, separator, reading.block, limit):
+            line = None
+            if piece.path == STDIN:
+                crc, line = zlib.crc32(data, crc), newlines + 1
+                newlines += data.count(b"\n")
+            end = Position(position.piece, start + len(data), newlines, crc)
+            if damage is not None:
+                end = Position(position.piece + 1)  # or going on would meet, and count, the damage again
+            yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
+            raw = stream.raw_offset
+            start += len(data)
+
+
+def _skip_mark(stream: Stream) -> int:
+    """Pass a byte-order mark at the start of a file; returns the offset reached."""
+    head = stream.read(len(BOM))
+    if head == BOM:
+        return len(BOM)
+    stream.unread(head)
+    return 0
+
+
+def _cut(stream: Stream, separator: bytes, size: int, limit: int | None) -> Iterator[tuple[bytes, Damage | None]]:
+    """Runs of bytes that end behind a separator, or at the end; of damaged data, what comes before the damage."""
+    find = _last_of_chain if overlaps_itself(separator) else _last
+    keep = len(separator) - 1
+    parts: list[bytes] = []  # of the open record
+    edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
+    damage = None
+    while True:
+        try:
+            chunk = stream.read(size if limit is None else min(size, max(0, limit - stream.offset)))
+        except DamagedError as error:
+            damage = Damage("damaged-file", str(error))
+            break
+        if not chunk:
+            break
+        end = find(edge, chunk, separator)
+        if end:
+            parts.append(chunk[:end])
+            yield b"".join(parts), None
+            chunk = chunk[end:]
+            parts, edge = [], b""
+        if chunk:
+            parts.append(chunk)
+        edge = (edge + chunk[-keep:])[-keep:] if keep else b""
+    if parts or damage:
+        yield b"".join(parts), damage
+
+
+def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
+    """The end, in ``chunk``, of the last separator in ``edge + chunk``; 0 when there is none."""
+    found = chunk.rfind(separator)
+    if found >= 0:
+        return found + len(separator)
+    seam = edge + chunk[: len(separator) - 1]
+    found = seam.rfind(separator)
+    return found + len(separator) - len(edge) if found >= 0 else 0
+
+
+def _last_of_chain(edge: bytes, chunk: bytes, separator: bytes) -> int:
+    """The same for a separator that overlaps itself: occurrences are counted off from the left, none overlapping."""
+    window = edge + chunk
+    pieces = window.split(separator)
+    return len(window) - len(pieces[-1]) - len(edge) if len(pieces) > 1 else 0
+
+
+def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
+    """The first place at or behind ``offset`` where a document starts: behind a separator, or the end of the file."""
+    begin = max(0, offset - len(separator))
+    with open_stream(piece) as stream:
+        stream.skip(begin)
+        edge = b""
+        while chunk := stream.read(1 << 20):
+            window = edge + chunk
+            found = window.find(separator)
+            if found >= 0:
+                return stream.offset - len(window) + found + len(separator)
+            edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
+        return stream.offset
+
+
+# Whole files
+
+
+def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    if position.offset:
+        return
+    parts: list[bytes] = []
+    damage = None
+    with open_stream(piece) as stream:
+        start = _skip_mark(stream)
+        try:
+            while chunk := stream.read(reading.block):
+                parts.append(chunk)
+        except DamagedError as error:
+            damage = Damage("damaged-file", str(error))
+        end = Position(position.piece + 1)
+        lines = 1 if piece.path == STDIN else None
+        yield Block("whole", b"".join(parts), position.piece, start, end, stream.raw_offset, lines, damage=damage)
+
+
+# JSON: an array of records, one record, or records one after another
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
+
+
+def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    """Files named .json hold JSON lines as often as an array; the first line tells."""
+    if piece.path != STDIN and _holds_lines(piece, reading.block):
+        yield from _separated(replace(piece, kind="jsonl"), position, reading)
+        return
+    with open_stream(piece) as stream:
+        _skip_mark(stream)
+        values: list[object] = []
+        lines_of: list[int] = []
+        count = raw = size = 0
+        for value, line, length in _values(stream, reading.block):
+            if count >= position.offset:
+                values.append(value)
+                lines_of.append(line)
+            count += 1
+            size += length
+            if size >= reading.block and values:
+                end = Position(position.piece, count)
+                yield Block(
+                    "values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines_of
+                )
+                raw, size, values, lines_of = stream.raw_offset, 0, [], []
+        if values:
+            end = Position(position.piece, count)
+            yield Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines_of)
+
+
+def _holds_lines(piece: Piece, size: int) -> bool:
+    """Whether the first line is a JSON object of its own."""
+    with open_stream(piece) as stream:
+        _skip_mark(stream)
+        try:
+            line, newline, _ = stream.read(size).partition(b"\n")
+            return bool(newline) and isinstance(json.loads(line.decode("utf-8")), dict)
+        except (ValueError, RecursionError):
+            return False
+
+
+def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
+    """(value or Damage, its line, its length) of each record, holding no more than one record and one chunk.
+
+    A record that is not complete is tried again only when the text held has doubled, so a long one costs no more than
+    twice its length. Behind a malformed record reading goes on at the next line.
+    """
+    decoder = json.JSONDecoder()
+    text, at, line, want = "", 0, 1, size
+    ended, array, damage = False, False, None
+    started = False
+    partial = b""
+
+    def fill() -> None:
+        """Drop what is done and read until ``want`` characters are held."""
+        nonlocal text, at, ended, partial, damage
+        text, at = text[at:], 0
+        while len(text) < want and not ended:
+            try:
+                chunk = stream.read(size)
+            except DamagedError as error:
+                chunk, damage = b"", error
+            data = partial + chunk
+            ended = not chunk
+            whole = len(data) if ended else _whole_characters(data)
+            partial = data[whole:]
+            # bytes that are not UTF-8 travel as lone surrogates and are found as such in the record they belong to
+            text += data[:whole].decode("utf-8", "surrogateescape")
+
+    def move(to: int) -> None:
+        nonlocal at, line
+        line += text.count("\n", at, to)
+        at = to
+
+    while True:
+        if len(text) - at < size and not ended:
+            fill()
+        move((_COMMA if array and started else _SPACE).match(text, at).end())  # type: ignore[union-attr]
+        if at == len(text):
+            if ended:
+                break
+            continue
+        if not started and text[at] == "[":
+            array, started = True, True
+            move(at + 1)
+            continue
+        started = True
+        if array and text[at] == "]":
+            move(at + 1)
+            array = False
+            continue
+        try:
+            value, end = decoder.raw_decode(text, at)
+            if end == len(text) and not ended:
+                raise json.JSONDecodeError("a number may go on", "", end)
+        except (ValueError, RecursionError) as wrong:
+            if not ended and _may_go_on(wrong, len(text)):
+                want = 2 * max(size, len(text) - at)
+                fill()
+                continue
+            if damage and ended:
+                break
+            value = Damage("malformed-json", str(wrong))
+            end = text.find("\n", at) + 1 or len(text)
+        want = size
+        here, length = line, end - at
+        move(end)
+        yield value, here, length
+    if damage is not None:
+        yield Damage("damaged-file", str(damage)), line, 0
+
+
+def _may_go_on(wrong: Exception, length: int) -> bool:
+    """Whether more text could mend a parser's error: it was met at the end, or inside a string without one."""
+    if not isinstance(wrong, json.JSONDecodeError):
+        return False
+    return wrong.msg.startswith("Unterminated") or wrong.pos > length - 16
+
+
+def _whole_characters(data: bytes) -> int:
+    """The length of ``data`` without the bytes of a character that is cut off at its end."""
+    for back in range(1, min(4, len(data) + 1)):
+        byte = data[-back]
+        if byte >= 0xC0:
+            return len(data) - back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else len(data)
+        if byte < 0x80:
+            break
+    return len(data)
+
+
+# Parquet
+
+
+def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
+    if piece.compression or piece.path == STDIN:
+        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
+    with open_stream(piece):
+        pass  # the check that the file is still the same
+    try:
+        file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False)
+    except pa.ArrowInvalid as wrong:
+        raise ValueError(f"{piece.path}: not a Parquet file: {wrong}") from None
+    with file:
+        schema = file.schema_arrow
+        text_path = _column(schema, reading.text_key, pa)
+        if text_path is None:
+            names = ", ".join(schema.names)
+            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: --text-key")
+        id_path = _column(schema, reading.id_key, pa) if reading.id_key else None
+        columns = [".".join(path) for path in (text_path, id_path) if path]
+        total = max(1, file.metadata.num_rows)
+        row, raw = 0, piece.size * position.offset // total
+        for group in range(file.num_row_groups):
+            about = file.metadata.row_group(group)
+            rows = about.num_rows
+            if row + rows <= position.offset:
+                row += rows
+                continue
+            at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
+            for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
+                skip = max(0, position.offset - row)
+                row += len(batch)
+                if skip >= len(batch):
+                    continue
+                batch = batch.slice(skip)
+                texts = _binary(_dig(batch, text_path, pa), pa, piece.path, reading.text_key)
+                ids = _dig(batch, id_path, pa).to_pylist() if id_path else None
+                done = piece.size * row // total
+                end = Position(position.piece, row)
+                yield Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
+                raw = done
+
+
+def _column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:
+    """The path of a column: its literal name, or names of nested structs joined by dots."""
+    if key in schema.names:
+        return (key,)
+    path = tuple(key.split("."))
+    if path[0] not in schema.names:
+        return None
+    kind = schema.field(path[0]).type
+    for name in path[1:]:
+        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            return None
+        kind = kind.field(name).type
+    return path
+
+
+def _dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
+    column = batch.column(path[0])
+    for name in path[1:]:
+        column = pa.compute.struct_field(column, name)
+    return column
+
+
+def _binary(column: Any, pa: Any, path: str, key: str) -> list[bytes | None]:
+    """A string or binary column as bytes; other types are refused, as no row of them holds text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.dictionary_decode(), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        target = pa.binary()
+    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        target = pa.large_binary()
+    elif pa.types.is_null(kind):
+        return [None] * len(column)
+    else:
+        raise ValueError(f"{path}: column {key!r} holds {kind}, not text")
+    texts: list[bytes | None] = column.cast(target).to_pylist()
+    return texts
+
+
+_READERS = {"text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": _parquet}

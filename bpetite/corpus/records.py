@@ -1,0 +1,294 @@
+"""Blocks to documents: splitting, parsing, and what happens to records that are not as they should be.
+
+This is the first half of what workers do in parallel. A record that holds no text, or text that is not UTF-8, is a
+`Problem`: the policy decides whether the run ends there ("fail"), goes on without the record ("skip"), or takes the
+nearest text ("replace": U+FFFD for what is not text, an empty document where there is none). Either way it is counted,
+and the rest of the file is read.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .readers import Block, Damage, Reading
+
+_fast_loads: Callable[[bytes], Any]
+try:
+    from orjson import loads as _fast_loads
+except ImportError:
+
+    # The results are the same: whatever orjson refuses is looked at again by json, see _slow_line.
+    def _json_loads(line: bytes) -> Any:
+        return json.loads(line.decode("utf-8"))
+
+    _fast_loads = _json_loads
+
+__all__ = ["POLICIES", "Documents", "Problem", "documents_of"]
+
+POLICIES = ("fail", "skip", "replace")
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A record that is not as it should be.
+
+    Attributes:
+        kind: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "special-token" or
+            "unencodable".
+        detail: What was found, for people.
+        piece: Number of the piece.
+        place: Byte offset in the (decompressed) file, or row number for Parquet.
+        line: The line, where it is known already.
+    """
+
+    kind: str
+    detail: str
+    piece: int
+    place: int
+    line: int | None = None
+
+
+@dataclass
+class Documents:
+    """The documents of a block, in order, as UTF-8.
+
+    ``records`` counts records, whether or not they became documents; ``numbers`` are those of the documents in the
+    block. ``final_separator`` says, of text, whether a separator stood behind the last document.
+    """
+
+    texts: list[bytes] = field(default_factory=list)
+    ids: list[str | None] | None = None
+    numbers: list[int] | None = None
+    problems: list[Problem] = field(default_factory=list)
+    records: int = 0
+    final_separator: bool | None = None
+
+
+def documents_of(block: Block, reading: Reading, policy: str, *, with_ids: bool = False) -> Documents:
+    """Parse a block.
+
+    Args:
+        block: From `readers.read_blocks`.
+        reading: The same that the block was read with.
+        policy: "fail", "skip" or "replace". With "fail", parsing stops at the first problem.
+        with_ids: Also collect the id of each record and its number in the block.
+    """
+    documents = Documents(ids=[] if with_ids else None, numbers=[] if with_ids else None)
+    _PARSERS[block.kind](block, reading, policy, documents)
+    if block.damage is not None and not (policy == "fail" and documents.problems):
+        held = block.data if isinstance(block.data, bytes) else b""
+        line = None if block.lines is None else block.lines + held.count(b"\n")
+        documents.problems.append(
+            Problem(block.damage.kind, block.damage.detail, block.piece, block.start + len(held), line)
+        )
+    return documents
+
+
+def offset_of(block: Block, documents: list[bytes], separator: bytes, number: int) -> int:
+    """Where document ``number`` of a text block starts in the file."""
+    return block.start + sum(map(len, documents[:number])) + number * len(separator)
+
+
+def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    texts = block.data.split(reading.separator)
+    terminated = not texts[-1]
+    if terminated:
+        texts.pop()
+    elif block.damage is not None and policy != "replace":
+        texts.pop()  # the document that the damage cut short
+    out.texts = texts
+    out.records = len(texts)
+    out.final_separator = terminated
+    if out.ids is not None and out.numbers is not None:
+        out.ids = [None] * len(texts)
+        out.numbers = list(range(len(texts)))
+
+
+def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    out.records = 1
+    out.final_separator = False
+    if block.damage is None or policy == "replace":
+        out.texts = [block.data]
+        if out.ids is not None:
+            out.ids, out.numbers = [None], [0]
+
+
+def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    lines = block.data.split(b"\n")
+    if block.damage is not None:
+        lines.pop()  # the line that the damage cut short; it is no JSON
+    get = _getter(reading.text_key)
+    append = out.texts.append
+    collect = out.ids is not None
+    get_id = _getter(reading.id_key) if reading.id_key else None
+    for number, line in enumerate(lines):
+        try:
+            record = _fast_loads(line)
+            append(get(record).encode())
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            if not line or line.isspace():
+                continue
+            out.records += 1
+            text, record, problem = _slow_line(line, get, reading.text_key)
+            if problem is not None:
+                kind, detail = problem
+                place = _first_place(out, kind)
+                if place is None:
+                    place = block.start + sum(map(len, lines[:number])) + number
+                out.problems.append(
+                    Problem(kind, detail, block.piece, place, None if block.lines is None else block.lines + number)
+                )
+                if policy == "fail":
+                    return
+                if policy == "skip":
+                    continue
+            append(text)
+        else:
+            out.records += 1
+        if collect:
+            _collect(out, record, get_id)
+
+
+def _first_place(out: Documents, kind: str) -> int | None:
+    """Where the first problem of a kind is; only that is ever shown, and adding up lengths for each would be slow."""
+    return next((problem.place for problem in out.problems if problem.kind == kind), None)
+
+
+def _collect(out: Documents, record: object, get_id: Callable[[Any], Any] | None) -> None:
+    """Note the id and number of the record whose text was appended last."""
+    assert out.ids is not None
+    assert out.numbers is not None
+    try:
+        found = None if get_id is None else get_id(record)
+    except (LookupError, TypeError):
+        found = None
+    out.ids.append(_id(found))
+    out.numbers.append(out.records - 1)
+
+
+def _id(value: object) -> str | None:
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _getter(key: str) -> Callable[[Any], Any]:
+    """A function from a record to the value at "a.b": the literal key if it is there, else b inside a."""
+    path = key.split(".")
+    if len(path) == 1:
+        return lambda record: record[key]
+
+    def dig(record: Any) -> Any:
+        if key in record:
+            return record[key]
+        for name in path:
+            record = record[name]
+        return record
+
+    return dig
+
+
+def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes, object, tuple[str, str] | None]:
+    """(text or its stand-in, record, what is wrong) of a line that the fast way refused."""
+    problem = None
+    try:
+        decoded = line.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        problem = "invalid-utf8", f"byte {line[wrong.start]:#04x} at {wrong.start} of the line"
+        decoded = line.decode("utf-8", "replace")
+    try:
+        record = json.loads(decoded)
+    except (ValueError, RecursionError) as wrong:
+        return b"", None, ("malformed-json", str(wrong))
+    text, found = _text_of(record, get, key)
+    return text, record, problem if problem and not (found and found[0] == "no-text") else found
+
+
+def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
+    """(the text of a parsed record or its stand-in, what is wrong)."""
+    try:
+        value = get(record)
+    except (LookupError, TypeError):
+        what = f"no {key!r} in the record" if isinstance(record, dict) else f"not an object: {_short(record)}"
+        return b"", ("no-text", what)
+    if not isinstance(value, str):
+        return b"", ("no-text", f"{key!r} is {_short(value)}, not a string")
+    return _utf8(value)
+
+
+def _utf8(value: str) -> tuple[bytes, tuple[str, str] | None]:
+    try:
+        return value.encode("utf-8"), None
+    except UnicodeEncodeError as wrong:
+        found = f"\\u{ord(value[wrong.start]):04x} at character {wrong.start}"
+        return _SURROGATES.sub("\ufffd", value).encode("utf-8"), ("lone-surrogate", found)
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    get = _getter(reading.text_key)
+    get_id = _getter(reading.id_key) if reading.id_key else None
+    for value, line in zip(block.data, block.lines, strict=True):
+        out.records += 1
+        text, problem = b"", None
+        if isinstance(value, Damage):
+            problem = value.kind, value.detail
+        else:
+            text, problem = _text_of(value, get, reading.text_key)
+            if problem and problem[0] == "lone-surrogate":
+                text, problem = _mend(get(value))
+        if problem is not None:
+            out.problems.append(Problem(*problem, block.piece, block.start, line))
+            if policy == "fail":
+                return
+            if policy == "skip" or problem[0] == "damaged-file":
+                continue
+        out.texts.append(text)
+        if out.ids is not None:
+            _collect(out, value, get_id)
+
+
+def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
+    """A text of a .json file: bytes that are not UTF-8 were read as U+DC80..U+DCFF, escapes stand for themselves."""
+    try:
+        data = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _utf8(value)
+    return data.decode("utf-8", "replace").encode(), ("invalid-utf8", "bytes that are not UTF-8 in a string")
+
+
+def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    for number, text in enumerate(block.data):
+        out.records += 1
+        if text is None:
+            out.problems.append(
+                Problem("no-text", f"{reading.text_key!r} is null", block.piece, block.start + number)
+            )
+            if policy == "fail":
+                return
+            if policy == "skip":
+                continue
+            text = b""
+        out.texts.append(text)
+        if out.ids is not None and out.numbers is not None:
+            out.ids.append(_id(block.ids[number]) if block.ids is not None else None)
+            out.numbers.append(number)
+
+
+_PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {
+    "text": _text,
+    "whole": _whole,
+    "jsonl": _jsonl,
+    "values": _values,
+    "rows": _rows,
+}

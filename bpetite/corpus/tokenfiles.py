@@ -1,0 +1,373 @@
+"""Token files read back: every layout that `layouts.py` writes, a bounded piece at a time.
+
+A file says by itself what it is where its layout has a header; where it has none (nanoGPT, dolma) the manifest beside
+it or the caller has to.
+"""
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import FormatError, MissingExtraError
+from .layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
+from .manifest import read_manifest
+
+__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file"]
+
+#: Tokens read at a time.
+CHUNK = 1 << 20
+
+
+@dataclass
+class Span:
+    """Consecutive tokens of a file.
+
+    ``lengths`` are those of whole documents that make up the span, or None where the layout does not keep them; then
+    documents go from span to span. ``ids`` are the record ids, and ``places`` (source, number), where kept.
+    """
+
+    tokens: npt.NDArray[Any]
+    lengths: npt.NDArray[np.int64] | None = None
+    ids: list[str | None] | None = None
+    places: list[tuple[str, int]] | None = None
+
+
+class TokenFile:
+    """One file (or pair of files) of tokens.
+
+    Attributes:
+        path, format, dtype: What it is.
+        tokens: How many.
+        documents: How many, or None where the layout does not say.
+    """
+
+    def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
+        self.path, self.format, self.dtype, self.tokens = path, format, dtype, tokens
+        self.documents: int | None = None
+        self._header = header
+
+    def read(self, start: int, count: int) -> npt.NDArray[Any]:
+        """Tokens from ``start`` on, fewer than ``count`` only at the end."""
+        count = max(0, min(count, self.tokens - start))
+        tokens = np.fromfile(self.path, self.dtype, count, offset=self._header + start * self.dtype.itemsize)
+        if len(tokens) != count:
+            raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
+        return tokens
+
+    def spans(self) -> Iterator[Span]:
+        """The whole file: documents up to `CHUNK` tokens together, longer ones alone; or chunks."""
+        if self.documents is None:
+            for start in range(0, self.tokens, CHUNK):
+                yield Span(self.read(start, CHUNK))
+            return
+        start = 0
+        meta = self._meta()
+        for lengths in self._lengths():
+            ends = np.cumsum(lengths)
+            done = before = 0
+            while done < len(lengths):
+                upto = max(done + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+                stop = int(ends[upto - 1])
+                ids = places = None
+                if meta is not None:
+                    rows = [next(meta) for _ in range(upto - done)]
+                    ids, places = [row[0] for row in rows], [(row[1], row[2]) for row in rows]
+                yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, places)
+                done, before = upto, stop
+            start += before
+
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Lengths of the documents, some at a time."""
+        raise NotImplementedError
+
+    def _meta(self) -> Iterator[tuple[str | None, str, int]] | None:
+        return None
+
+    def _ends(self, path: Path, dtype: str, header: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Lengths from a file of cumulative ends."""
+        last = 0
+        with path.open("rb") as file:
+            file.seek(header)
+            while len(ends := np.fromfile(file, dtype, LENGTHS).astype(np.int64)):
+                lengths = np.diff(ends, prepend=last)
+                if int(lengths.min()) < 0:
+                    raise FormatError(f"{path}: an end of a document lies before the one before it")
+                last = int(ends[-1])
+                yield lengths
+        if last != self.tokens:
+            raise FormatError(f"{path}: documents end at token {last}, {self.path.name} has {self.tokens}")
+
+
+class _Npy(TokenFile):
+    def __init__(self, path: Path) -> None:
+        dtype, count, header = _npy_head(path)
+        super().__init__(path, "npy", dtype, header, count)
+        self.offsets = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
+        if self.offsets.exists():
+            self.documents = _npy_head(self.offsets)[1] - 1
+
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        return self._ends(self.offsets, "<i8", Npy.header + 8)
+
+
+class _Megatron(TokenFile):
+    def __init__(self, path: Path) -> None:
+        base = path.name.removesuffix(".bin").removesuffix(".idx")
+        self.index = path.with_name(base + ".idx")
+        path = path.with_name(base + ".bin")
+        size = self.index.stat().st_size
+        with self.index.open("rb") as file:
+            head = file.read(34)
+        if len(head) < 34 or head[:9] != b"MMIDIDX\0\0":
+            raise FormatError(f"{self.index}: not a Megatron index")
+        version, code, self.sequences, self.ends = struct.unpack("<QBQQ", head[9:])
+        kinds = {code: name for name, code in Megatron.codes.items()}
+        if version != 1 or code not in kinds:
+            raise FormatError(f"{self.index}: version {version}, dtype code {code}; expected 1 and one of {[*kinds]}")
+        if size != 34 + 12 * self.sequences + 8 * self.ends:
+            raise FormatError(f"{self.index}: {size} bytes, expected {34 + 12 * self.sequences + 8 * self.ends}")
+        dtype = np.dtype(kinds[code])
+        super().__init__(path, "megatron", dtype, 0, _count(path, 0, dtype))
+        self.documents = self.ends - 1
+
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        # a document is a run of sequences, so both tables are read side by side
+        with self.index.open("rb") as lengths_file, self.index.open("rb") as documents_file:
+            lengths_file.seek(34)
+            documents_file.seek(34 + 12 * self.sequences + 8)
+            first = 0
+            while len(firsts := np.fromfile(documents_file, "<i8", LENGTHS)):
+                sequences = np.fromfile(lengths_file, "<i4", int(firsts[-1]) - first).astype(np.int64)
+                ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sequences)])
+                yield np.diff(ends[firsts - first], prepend=0)
+                first = int(firsts[-1])
+
+
+class _Datatrove(TokenFile):
+    def __init__(self, path: Path, dtype: str | None) -> None:
+        path = path.with_name(path.name.removesuffix(".index"))
+        self.index = path.with_name(path.name + ".index")
+        last = 0
+        size = self.index.stat().st_size
+        if size:
+            last = int(np.fromfile(self.index, "<u8", 1, offset=size - 8)[0])
+        # the type is not written down, but the last end tells how many tokens there are
+        itemsize = path.stat().st_size // last if last else 2
+        found = dtype or {2: "uint16", 4: "uint32"}.get(itemsize)
+        if found is None:
+            raise FormatError(f"{path}: {path.stat().st_size} bytes for {last} tokens are neither uint16 nor uint32")
+        super().__init__(path, "datatrove", np.dtype(found), 0, _count(path, 0, np.dtype(found)))
+        self.documents = size // 8
+
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        return self._ends(self.index, "<u8", 0)
+
+
+class _Dolma(TokenFile):
+    def __init__(self, path: Path, dtype: str) -> None:
+        super().__init__(path, "dolma", np.dtype(dtype), 0, _count(path, 0, np.dtype(dtype)))
+        self.table = path.with_name(path.name.removesuffix(".npy") + ".csv.gz")
+        if self.table.exists():
+            self.documents = sum(1 for _ in self._rows())
+
+    def _rows(self) -> Iterator[list[str]]:
+        with gzip.open(self.table, "rt", encoding="utf-8", newline="") as text:
+            yield from csv.reader(text)
+
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        lengths = []
+        for row in self._rows():
+            lengths.append(int(row[1]) - int(row[0]))
+            if len(lengths) == LENGTHS:
+                yield np.array(lengths, np.int64)
+                lengths = []
+        if lengths:
+            yield np.array(lengths, np.int64)
+
+    def _meta(self) -> Iterator[tuple[str | None, str, int]]:
+        return ((row[2] or None, row[3], int(row[4])) for row in self._rows())
+
+
+class _Parquet(TokenFile):
+    def __init__(self, path: Path) -> None:
+        self._source = path
+        with self._open() as file:
+            documents = file.metadata.num_rows
+            if "input_ids" not in file.schema_arrow.names:
+                raise FormatError(f"{path}: no column input_ids (columns: {', '.join(file.schema_arrow.names)})")
+            groups = range(file.num_row_groups)
+            tokens = sum(
+                len(file.read_row_group(group, ["input_ids"]).column(0).combine_chunks().flatten()) for group in groups
+            )
+        super().__init__(path, "parquet", np.dtype("uint32"), 0, tokens)
+        self.documents = documents
+
+    def _open(self) -> Any:
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
+        return pq.ParquetFile(self._source)
+
+    def read(self, start: int, count: int) -> npt.NDArray[Any]:
+        parts = [np.empty(0, np.uint32)]
+        for span in self.spans():
+            if start < len(span.tokens):
+                parts.append(span.tokens[start : start + count])
+                count -= len(parts[-1])
+            start = max(0, start - len(span.tokens))
+            if count <= 0:
+                break
+        return np.concatenate(parts)
+
+    def spans(self) -> Iterator[Span]:
+        with self._open() as file:
+            columns = [name for name in ("id", "input_ids") if name in file.schema_arrow.names]
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group, columns)
+                rows = table.column("input_ids").combine_chunks()
+                ids = table.column("id").to_pylist() if "id" in columns else [None] * len(table)
+                lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)
+                places = [("", 0)] * len(lengths)
+                yield Span(rows.flatten().to_numpy().astype(np.uint32), lengths, ids, places)
+
+
+def open_token_file(
+    path: str | os.PathLike[str], *, format: str | None = None, dtype: str | None = None
+) -> TokenFile:
+    """A token file of any layout.
+
+    Args:
+        format: The layout, where the file does not say.
+        dtype: Of the tokens, where the file does not say.
+
+    Raises:
+        FormatError: The file is not what it should be, or nothing says what it is.
+        OSError: It cannot be read.
+
+    """
+    path = Path(path)
+    format = format or _sniff(path)
+    layout_of(format)  # a wrong name is told with all the right ones
+    if format == "npy":
+        return _Npy(path)
+    if format == "llmc":
+        return _open_llmc(path)
+    if format == "megatron":
+        return _Megatron(path)
+    if format == "datatrove":
+        return _Datatrove(path, dtype)
+    if format == "parquet":
+        return _Parquet(path)
+    if format == "nanogpt":
+        return TokenFile(path, format, np.dtype("uint16"), 0, _count(path, 0, np.dtype("uint16")))
+    if dtype is None:
+        raise FormatError(f"{path}: a dolma file does not say the type of its tokens; give --dtype uint16 or uint32")
+    return _Dolma(path, dtype)
+
+
+def _sniff(path: Path) -> str:
+    """The layout that a file's first bytes and name say."""
+    with path.open("rb") as file:
+        head = file.read(12)
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"MMIDIDX") or (path.name.endswith(".bin") and path.with_suffix(".idx").exists()):
+        return "megatron"
+    if head[:8] in [struct.pack("<2i", magic, version) for magic, version in LlmC.codes.values()]:
+        return "llmc"
+    if path.name.endswith((".ds", ".ds.index")):
+        return "datatrove"
+    raise FormatError(f"{path}: nothing says what kind of token file this is; give --format (nanogpt, dolma, ...)")
+
+
+def _open_llmc(path: Path) -> TokenFile:
+    with path.open("rb") as file:
+        head = file.read(12)
+    codes = {code: name for name, code in LlmC.codes.items()}
+    magic, version, count = struct.unpack("<3i", head) if len(head) == 12 else (0, 0, 0)
+    if (magic, version) not in codes:
+        raise FormatError(f"{path}: begins with {magic}, {version}; an llm.c file begins with one of {[*codes]}")
+    dtype = np.dtype(codes[magic, version])
+    if _count(path, LlmC.header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} tokens, the size {_count(path, LlmC.header, dtype)}")
+    return TokenFile(path, "llmc", dtype, LlmC.header, count)
+
+
+def _count(path: Path, header: int, dtype: np.dtype[Any]) -> int:
+    """How many tokens a file has by its size."""
+    size = path.stat().st_size - header
+    if size < 0 or size % dtype.itemsize:
+        raise FormatError(f"{path}: {size + header} bytes are no whole number of {dtype.name} tokens")
+    return size // dtype.itemsize
+
+
+def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
+    """(dtype, count, bytes of the header) of a one-dimensional .npy file."""
+    with path.open("rb") as file:
+        head = io.BytesIO(file.read(4096))
+    try:
+        version = np.lib.format.read_magic(head)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(head)
+    except ValueError as wrong:
+        raise FormatError(f"{path}: not a NumPy file: {wrong}") from None
+    if len(shape) != 1 or dtype.kind not in "ui":
+        raise FormatError(f"{path}: an array of {dtype} with shape {shape}, not one row of integers")
+    if _count(path, head.tell(), dtype) != shape[0]:
+        raise FormatError(f"{path}: the header says {shape[0]} elements, the size {_count(path, head.tell(), dtype)}")
+    return dtype, shape[0], head.tell()
+
+
+def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
+    """The manifest that goes with a manifest, an output name, a folder or one of the files of an output.
+
+    Returns:
+        (path of the manifest, its content, names of the token files meant), or None when there is none.
+    """
+    path = Path(path)
+    if path.name.endswith("manifest.json") and path.is_file():
+        manifest = read_manifest(path)
+        return path, manifest, _token_files(manifest)
+    if path.is_dir():
+        return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
+    stem = path.name
+    for suffix in (".offsets.npy", ".npy", ".csv.gz", ".ds.index", ".ds", ".parquet", "_text_document.bin",
+                   "_text_document.idx", ".bin"):
+        stem = stem.removesuffix(suffix)
+    stems = [path.name, stem, re.sub(r"_\d{6,}$", "", stem), re.sub(r"(_(train|val))?(_\d{6,})?$", "", stem)]
+    for candidate in [path.with_name(f"{stem}.manifest.json") for stem in stems] + [path.with_name("manifest.json")]:
+        if not candidate.is_file():
+            continue
+        manifest = read_manifest(candidate)
+        files = {file["name"] for file in manifest["files"]}
+        if path.name in files:
+            first = [name for name in _token_files(manifest) if _base(name) == _base(path.name)]
+            return candidate, manifest, first
+        if not path.exists():
+            return candidate, manifest, _token_files(manifest)
+    return None
+
+
+def _token_files(manifest: dict[str, Any]) -> list[str]:
+    """The files that hold tokens, without indexes."""
+    suffix = layout_of(manifest["format"]).suffix
+    names = [file["name"] for file in manifest["files"]]
+    return [name for name in names if name.endswith(suffix) and not name.endswith(".offsets.npy")]
+
+
+def _base(name: str) -> str:
+    return re.sub(r"(\.offsets\.npy|\.npy|\.csv\.gz|\.ds\.index|\.ds|\.parquet|\.bin|\.idx)$", "", name)
