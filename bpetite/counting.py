@@ -15,9 +15,9 @@ from typing import TypeVar
 from . import patterns
 from ._count import CountTable, TextCounter
 from .counts import PretokenCounts
+from .normalize import FORMS
 from .patterns import Pattern
 from .pretokenize import Pretokenizer, pretokenizer
-from .vocab import NORMALIZATIONS
 
 __all__ = ["Progress", "check_specials", "count_pretokens"]
 
@@ -63,8 +63,8 @@ def count_pretokens(
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
     specials = check_specials(special_tokens)
-    if normalization is not None and normalization not in NORMALIZATIONS:
-        raise ValueError(f"normalization {normalization!r} is not one of {', '.join(NORMALIZATIONS)} or None")
+    if normalization is not None and normalization not in FORMS:
+        raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
     threads = _thread_count(num_threads)
     if isinstance(texts, (str, bytes)):
         texts = [texts]

@@ -14,8 +14,9 @@ from . import patterns
 from ._train import Merger
 from .counting import Progress, check_specials, count_pretokens
 from .counts import PretokenCounts, check_count
+from .normalize import FORMS
 from .patterns import Pattern
-from .vocab import NORMALIZATIONS, Vocab
+from .vocab import Vocab
 
 __all__ = ["PretokenCounts", "count_pretokens", "train", "train_from_counts"]
 
@@ -189,8 +190,8 @@ class _Options:
             raise ValueError(f"special_ids is 'after' or 'before', not {special_ids!r}")
         if tie_break not in ("ids", "bytes"):
             raise ValueError(f"tie_break is 'ids' or 'bytes', not {tie_break!r}")
-        if normalization is not None and normalization not in NORMALIZATIONS:
-            raise ValueError(f"normalization {normalization!r} is not one of {', '.join(NORMALIZATIONS)} or None")
+        if normalization is not None and normalization not in FORMS:
+            raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
         least = _integer("min_frequency", min_frequency)
         if least < 1:
             raise ValueError(f"min_frequency must be at least 1, not {least}")

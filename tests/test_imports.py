@@ -22,6 +22,7 @@ ROWS = [
     ["pretokenize", "counts"],
     ["formats"],
     ["vocab"],
+    ["normalize", "splits", "template"],
     ["tables"],
     ["folding"],
     ["automaton"],
