@@ -13,6 +13,7 @@ The shape, and why.
   never assumed, for any split pattern, and on text of words never happens.
 - str is read where it lies: ASCII is UTF-8 already, other text is written as UTF-8 one range at a time.
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
@@ -83,6 +84,7 @@ cdef int by_bytes(const void* one, const void* other) noexcept nogil:
     return order if order else (n > m) - (n < m)
 
 
+@cython.final
 cdef class CountTable:
     """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
 
@@ -301,6 +303,7 @@ cdef class CountTable:
             yield PyBytes_FromStringAndSize(<const char*> data, length), order.slots[i].count
 
 
+@cython.final
 cdef class Order:
     """The slots of a table sorted by bytes."""
     cdef count_slot** slots
@@ -355,6 +358,7 @@ cdef int open_source(object text, source* opened) except -1:
     return 0
 
 
+@cython.final
 cdef class TextCounter:
     """Counts the pre-tokens of texts into a table of its own. One thread at a time.
 
