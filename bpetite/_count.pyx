@@ -107,7 +107,7 @@ cdef class CountTable:
         cdef uint64_t i, at
         cdef count_slot* slots
         while (self.used + more) * 8 > mask * 5:
-            mask = mask * 2 + 1
+            mask = mask * 4 + 3 if mask < 1 << 16 else mask * 2 + 1
         if mask == self.mask:
             return OK
         slots = <count_slot*> PyMem_RawCalloc(mask + 1, sizeof(count_slot))
@@ -340,6 +340,36 @@ cdef int check(int result) except -1:
     if result == OVERFLOW:
         raise OverflowError("a pre-token's count is past 2^63 - 1")
     return 0
+
+
+def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
+    """Take texts off an iterator until they hold `limit` characters (bytes of bytes) or one longer than that comes.
+
+    Args:
+        texts: An iterator; what it gives that is neither str nor bytes is a TypeError.
+        first: The number of its next text, for that message.
+
+    Returns:
+        (batch, size, long, ended): the texts and their length together; the long one or None; whether there are no
+        more.
+    """
+    cdef list batch = []
+    cdef Py_ssize_t size = 0
+    cdef Py_ssize_t length
+    for text in texts:
+        if isinstance(text, str):
+            length = PyUnicode_GetLength(text)
+        elif isinstance(text, bytes):
+            length = PyBytes_GET_SIZE(text)
+        else:
+            raise TypeError(f"text {first + len(batch)} is {type(text).__name__}, not str or bytes")
+        if length > limit:
+            return batch, size, text, False
+        batch.append(text)
+        size += length
+        if size >= limit:
+            return batch, size, None, False
+    return batch, size, None, True
 
 
 cdef int open_source(object text, source* opened) except -1:

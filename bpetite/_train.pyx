@@ -21,7 +21,7 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport qsort
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from ._count cimport CountTable, slot_bytes
@@ -29,6 +29,7 @@ from ._count cimport CountTable, slot_bytes
 cdef extern from "_train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
+    void* bp_new_table(size_t size, int fill) noexcept
     enum:
         BP_OVERREAD
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
@@ -165,10 +166,9 @@ cdef class Merger:
         self.token_capacity = 512
         self.token_start = <uint64_t*> PyMem_RawMalloc((self.token_capacity + 1) * sizeof(uint64_t))
         self.pair_mask = 4095
-        self.pairs = <pair_entry*> PyMem_RawMalloc((self.pair_mask + 1) * sizeof(pair_entry))
+        self.pairs = <pair_entry*> bp_new_table((self.pair_mask + 1) * sizeof(pair_entry), 0xFF)
         if self.token_slots == NULL or self.token_start == NULL or self.pairs == NULL:
             raise MemoryError
-        memset(self.pairs, 0xFF, (self.pair_mask + 1) * sizeof(pair_entry))
         for byte in range(256):
             self.token_bytes[byte] = <unsigned char> byte
             self.token_start[byte] = byte
@@ -188,7 +188,7 @@ cdef class Merger:
             if self.sides[at].key != EMPTY:
                 drop_items(&self.sides[at])
         PyMem_RawFree(self.sides)
-        PyMem_RawFree(self.pairs)
+        free(self.pairs)
         PyMem_RawFree(self.symbols)
         PyMem_RawFree(self.segments)
         PyMem_RawFree(self.token_bytes)
@@ -372,10 +372,9 @@ cdef class Merger:
                 live += 1
         if live * 3 > old_mask:
             mask = mask * 2 + 1
-        table = <pair_entry*> PyMem_RawMalloc((mask + 1) * sizeof(pair_entry))
+        table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
         if table == NULL:
             return NO_MEMORY
-        memset(table, 0xFF, (mask + 1) * sizeof(pair_entry))
         self.pairs = table
         self.pair_mask = mask
         self.pair_used = live
@@ -386,7 +385,7 @@ cdef class Merger:
                 self.find_pair(old[at].key)[0] = old[at]
             else:
                 drop_items(&old[at])
-        PyMem_RawFree(old)
+        free(old)
         return OK
 
     cdef int count_pairs(self) noexcept nogil:
