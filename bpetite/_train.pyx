@@ -598,15 +598,15 @@ cdef class Merger:
         cdef uint64_t found = bp_find_pairs(symbols + start, symbols + start + left_length, <int32_t> left,
                                             <int32_t> right, slots if slots < SEGMENT else SEGMENT)
         cdef uint64_t at
-        cdef uint64_t free = 0
+        cdef uint64_t open = 0
         cdef int32_t neighbour
         cdef int result
         while found:
             at = start + bp_lowest_bit(found)
             found &= found - 1
-            if at < free:       # the second of three equal tokens
+            if at < open:       # the second of three equal tokens
                 continue
-            free = at + length
+            open = at + length
             neighbour = symbols[at - 1]
             if neighbour != SENTINEL:
                 if neighbour < 0:
