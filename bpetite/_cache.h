@@ -271,7 +271,7 @@ static inline ptrdiff_t bp_emit(const bp_cache *cache, const bp_key *keys, const
                 *starved = 1;
                 break;
             }
-            memcpy(at, ids, count * sizeof(uint32_t));
+            for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
             at += count;
         }
     *used = at - out;
@@ -287,7 +287,7 @@ static inline void bp_cache_forget(bp_cache *cache) {
 
 /* Room for `words` more in the arena; 0 where there is none within the bound. */
 static inline int bp_arena_room(bp_cache *cache, size_t words) {
-    size_t wanted = cache->arena_used + words, capacity = cache->arena_capacity;
+    size_t wanted = cache->arena_used + words + BP_SLACK, capacity = cache->arena_capacity;
     if (wanted <= capacity) return 1;
     if (wanted > cache->arena_bound) return 0;
     capacity = capacity ? 2 * capacity : BP_ARENA_START;
@@ -304,9 +304,9 @@ static inline int bp_arena_room(bp_cache *cache, size_t words) {
 static inline int bp_shorts_room(bp_cache *cache) {
     size_t size = bp_shorts(cache);
     if (2 * (cache->short_used + 1) <= size) return 1;
-    if (4 * size > cache->short_bound && 2 * size > cache->short_bound) return 0;
-    int shift = cache->short_shift - (4 * size <= cache->short_bound ? 2 : 1);
-    size_t larger = (size_t)1 << (64 - shift);
+    size_t larger = 2 * size;
+    int shift = cache->short_shift - 1;
+    if (larger > cache->short_bound) return 0;
     bp_short *grown = (bp_short *)calloc(larger, sizeof(bp_short));
     if (!grown) return 0;
     for (size_t i = 0; i < size; i++) {
