@@ -15,6 +15,7 @@ from ._train import Merger
 from .counting import Progress, check_specials, count_pretokens
 from .counts import PretokenCounts, check_count
 from .patterns import Pattern
+from .splits import is_plain
 from .vocab import NORMALIZATIONS, Vocab
 
 __all__ = ["PretokenCounts", "count_pretokens", "train", "train_from_counts"]
@@ -202,7 +203,8 @@ class _Options:
         if initial is not None:
             _check_initial(initial, size, special_ids, pattern, normalization)
             specials = (*initial.special_tokens, *(one for one in specials if one not in initial.special_tokens))
-            pattern, normalization = initial.pattern, initial.normalization
+            # plain, as checked
+            pattern, normalization = initial.pattern, initial.normalization  # type: ignore[assignment]
         return cls(
             size, specials, special_ids, pattern, min(least, MAX_COUNT), tie_break == "bytes", normalization,
             min(longest, 2**32 - 1), initial,
@@ -301,6 +303,8 @@ def _check_initial(
         raise TypeError(f"initial is a Vocab, not {type(initial).__name__}")
     if initial.merges is None:
         raise ValueError("initial has no merge list (it is of the ranks kind), so there is no order to continue")
+    if not is_plain(initial.pattern) or not isinstance(initial.normalization, str | None):
+        raise ValueError("initial splits or rewrites text in ways that training does not know")
     if special_ids != "after":
         raise ValueError("special_ids='before' needs a new vocabulary: the tokens of initial keep their ids")
     if pattern not in (patterns.GPT2, initial.pattern) or normalization not in (None, initial.normalization):
