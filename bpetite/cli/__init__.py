@@ -21,6 +21,9 @@ COMMANDS = {
     "train": "Learn a tokenizer from text files.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",
+    "count": "Count the tokens of a corpus.",
+    "inspect": "Say what a token file holds.",
+    "merge": "Join the outputs of several ranks.",
 }
 
 #: What a user's mistake looks like when it comes up from the library.

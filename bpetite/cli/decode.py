@@ -31,7 +31,7 @@ class Opened:
         self.eot_id = codec.eot_id
         self.separator: str = stored.get("separator") or codec.eot_text or "\n"
         # Without a manifest every document is taken to have ended with a separator, as its tokens do.
-        self.final_separator: bool = stored.get("final_separator", True)
+        self.final_separator = bool(stored.get("final_separator", True))
 
 
 def open_output(

@@ -11,7 +11,7 @@ from ..corpus import Options, Sources, find_sources, make_task
 from ..corpus.pipeline import Progress
 from .common import PACKAGED, load_tokenizer, progress_bar
 
-__all__ = ["command", "meter", "reading_options", "say", "unescape"]
+__all__ = ["command", "meter", "reading_options", "report_left_out", "report_problems", "say", "unescape"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -89,6 +89,13 @@ def report_left_out(sources: Sources) -> None:
         say(f"{len(sources.left_out)} files with other suffixes are not read, the first: {sources.left_out[0]}")
 
 
+def report_problems(summary: dict[str, Any]) -> None:
+    """Say what was left out or replaced."""
+    what = "left out" if summary["on_error"] == "skip" else "replaced"
+    for kind, problem in summary["problems"].items():
+        say(f"{problem['count']} x {kind} {what}, the first at {problem['first']}")
+
+
 @click.command()
 @reading_options
 @click.option("-o", "--output", required=True, help="A file name with or without suffix, or a folder.")
@@ -141,9 +148,7 @@ def command(
     bar, move = meter(Sources(task.pieces))
     with bar:
         summary = task.run(jobs=jobs, progress=move, log=say)
-    for kind, problem in summary["problems"].items():
-        what = "left out" if settings.on_error == "skip" else "replaced"
-        say(f"{problem['count']} x {kind} {what}, the first at {problem['first']}")
+    report_problems(summary)
     names = summary["files"]
     say(
         f"{summary['documents']:,} documents, {summary['tokens']:,} tokens in {summary['seconds']:.1f} s: "

@@ -1,8 +1,12 @@
 """Corpora to token files: readers, writers, journal, pipeline."""
+from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
-from .pipeline import Options, ShardTask, encode_corpus, make_task
+from .merge import merge_outputs
+from .pipeline import ShardTask
+from .plan import Options
 from .sources import Piece, Sources, find_sources, share
 from .tally import RecordError
+from .tokenfiles import TokenFile, open_token_file
 
 __all__ = [
     "Codec",
@@ -11,9 +15,13 @@ __all__ = [
     "RecordError",
     "ShardTask",
     "Sources",
+    "TokenFile",
     "codec_of",
+    "count_corpus",
     "encode_corpus",
     "find_sources",
     "make_task",
+    "merge_outputs",
+    "open_token_file",
     "share",
 ]

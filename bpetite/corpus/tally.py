@@ -32,7 +32,7 @@ class Tally:
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
         problems: kind -> how many, and where the first one was.
-        final_separator: Whether the last document of text had a separator behind it.
+        final_separator: Whether the last document of text had a separator behind it; None before there was one.
         piece, records: How many records of the piece have been read.
     """
 
@@ -42,7 +42,7 @@ class Tally:
         self._log = log
         self.documents = self.tokens = self.bytes = 0
         self.problems: dict[str, dict[str, Any]] = {}
-        self.final_separator = False
+        self.final_separator: bool | None = None
         self.piece = self.records = 0
 
     def add(self, encoded: Encoded) -> list[int]:

@@ -1,0 +1,173 @@
+"""The outputs of several ranks, joined into what one run would have written.
+
+The ranks' token files are read in order and go through the same writer again, so shards are cut where a single run
+cuts them and every byte is the same. A few megabytes are held, however large the outputs are.
+"""
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FormatError
+from .durable import Journal
+from .layouts import layout_of
+from .manifest import write_manifest
+from .naming import names_of
+from .plan import file_entry
+from .shards import ShardWriter, settle
+from .tokenfiles import find_manifest, open_token_file
+
+__all__ = ["merge_outputs"]
+
+
+def merge_outputs(
+    output: str | os.PathLike[str],
+    parts: Iterable[str | os.PathLike[str]] = (),
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any]:
+    """Join the outputs of all ranks of a run.
+
+    Args:
+        output: Where to; the name that the ranks were given, or another.
+        parts: The ranks' outputs or manifests, in any order; found beside ``output`` when none are given.
+        overwrite: Replace an existing output.
+        progress: Called with the tokens written since the last call.
+
+    Returns:
+        The manifest, equal to that of a single run over the same inputs.
+
+    Raises:
+        FormatError: A rank is missing or of another run; files have been changed.
+        FileExistsError: The output exists already.
+    """
+    found = _manifests(output, parts)
+    manifests = [manifest for _, manifest in found]
+    options = manifests[0]["options"]
+    layout = layout_of(manifests[0]["format"])
+    dtype = np.dtype(manifests[0]["dtype"])
+    names = names_of(output, layout, shard_tokens=options["shard_tokens"])
+    names.folder.mkdir(parents=True, exist_ok=True)
+    if names.manifest.exists() and not overwrite:
+        raise FileExistsError(17, "exists already; --overwrite replaces it", str(names.manifest))
+    journal = Journal(names.journal)
+    try:
+        header = {"merge": manifests[0]["run"]}
+        begun = bool(journal.records)
+        if begun and journal.records[0] != header and not overwrite:
+            raise FormatError(f"{names.journal}: of an unfinished run; finish it, or --overwrite")
+        journal.restart()
+        for path in names.temporary():
+            path.unlink()
+        journal.append(header)
+        splits = ("train", "val") if options["val_fraction"] else ("all",)
+        shards: dict[str, list[dict[str, Any]]] = {}
+        for split in splits:
+            writer = ShardWriter(
+                partial(names.base, split), layout, dtype.name, options["shard_tokens"], overwrite=overwrite or begun
+            )
+            try:
+                for path, manifest in found:
+                    _copy(path, manifest, split, writer, dtype, progress)
+                writer.finish()
+            finally:
+                writer.close()
+            shards[split] = writer.take_finished()
+            settle(names.folder, shards[split])
+        manifest = _joined(manifests)
+        manifest["files"] = [
+            file_entry(split, shard, made)
+            for split in splits
+            for shard in shards[split]
+            for made in shard["outputs"]
+        ]
+        write_manifest(names.manifest, manifest)
+        journal.close(remove=True)
+    finally:
+        journal.close()
+    return manifest
+
+
+def _manifests(
+    output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]]
+) -> list[tuple[Path, dict[str, Any]]]:
+    """The manifests of all ranks in order, after checking that they belong together."""
+    parts = [os.fspath(part) for part in parts]
+    if not parts:
+        name = os.fspath(output)
+        folder, stem = (name, "tokens") if os.path.isdir(name) else os.path.split(name)
+        for suffix in (".npy", ".bin", ".ds", ".parquet"):
+            stem = stem.removesuffix(suffix)
+        parts = glob.glob(os.path.join(glob.escape(folder), glob.escape(stem) + ".rank*of*.manifest.json"))
+        if not parts:
+            raise FileNotFoundError(2, "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it", name)
+    found = []
+    for part in parts:
+        place = find_manifest(part)
+        if place is None:
+            raise FileNotFoundError(2, "no manifest of a finished rank", part)
+        found.append(place[:2])
+    for path, manifest in found:
+        if manifest["rank"] is None:
+            raise FormatError(f"{path}: not the output of one rank of several")
+        if manifest["run"] != found[0][1]["run"]:
+            raise FormatError(f"{path}: of another run than {found[0][0]} (inputs, options or tokenizer differ)")
+    found.sort(key=lambda item: item[1]["rank"])
+    size = found[0][1]["rank"][1]
+    ranks = [manifest["rank"][0] for _, manifest in found]
+    if ranks != list(range(size)):
+        missing = sorted(set(range(size)) - set(ranks))
+        raise FormatError(f"ranks {missing or ranks} of {size} are {'missing' if missing else 'there more than once'}")
+    return found
+
+
+def _copy(
+    path: Path,
+    manifest: dict[str, Any],
+    split: str,
+    writer: ShardWriter,
+    dtype: np.dtype[Any],
+    progress: Callable[[int], object] | None,
+) -> None:
+    """Add the documents of one rank."""
+    place = find_manifest(path)
+    assert place is not None
+    names = {file["name"]: file for file in manifest["files"] if file["split"] == split}
+    for name in place[2]:
+        if name not in names:
+            continue
+        file = path.parent / name
+        if file.stat().st_size != names[name]["bytes"]:
+            raise FormatError(f"{file}: {file.stat().st_size} bytes, its manifest says {names[name]['bytes']}")
+        for span in open_token_file(file, format=manifest["format"], dtype=manifest["dtype"]).spans():
+            meta = None
+            if span.ids is not None and span.places is not None:
+                rows = zip(span.ids, span.places, strict=True)
+                meta = [json.dumps([found, *source]).encode() + b"\n" for found, source in rows]
+            writer.add(span.tokens.astype(dtype, copy=False), span.lengths, meta)
+            if progress is not None:
+                progress(len(span.tokens))
+
+
+def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of all ranks together, its files apart."""
+    joined = dict(manifests[0], rank=None)
+    for name in ("documents", "tokens", "bytes"):
+        joined[name] = sum(manifest[name] for manifest in manifests)
+    joined["problems"] = {}
+    joined["final_separator"] = None
+    for manifest in manifests:
+        if manifest["final_separator"] is not None:
+            joined["final_separator"] = manifest["final_separator"]
+        for kind, problem in manifest["problems"].items():
+            known = joined["problems"].setdefault(kind, {**problem, "count": 0})
+            known["count"] += problem["count"]
+    return joined

@@ -1,0 +1,208 @@
+"""What a run is to do: inputs, tokenizer, options, and everything that follows from them before a file is touched."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .codec import Codec, codec_of
+from .layouts import Layout, layout_of
+from .manifest import VERSION, digest, libraries, list_inputs
+from .naming import Names, names_of
+from .readers import BLOCK, Reading
+from .records import POLICIES
+from .sources import Piece
+from .tally import Tally
+from .work import EOT, Encoding
+
+__all__ = ["Options", "Plan", "file_entry"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that decides what is written, besides inputs and tokenizer.
+
+    Attributes:
+        format: npy, nanogpt, llmc, megatron, datatrove, dolma or parquet.
+        dtype: uint16, uint32, int32 or "auto", the rule of the target.
+        eot: "append", "prepend" or "none"; None is the default of the target.
+        special: Special tokens in documents: "text", "allow" or "error".
+        separator: Between the documents of text files; None is the tokenizer's end-of-text literal.
+        text_key, id_key: Where records have text and id; "a.b" is b inside a.
+        on_error: "fail", "skip" or "replace".
+        shard_tokens: Tokens of a shard; None for one.
+        val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
+        seed: See ``val_fraction``.
+        input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.
+        whole_files: One document a text file.
+    """
+
+    format: str = "npy"
+    dtype: str = "auto"
+    eot: str | None = None
+    special: str = "text"
+    separator: str | None = None
+    text_key: str = "text"
+    id_key: str | None = "id"
+    on_error: str = "fail"
+    shard_tokens: int | None = None
+    val_fraction: float = 0.0
+    seed: int = 0
+    input_kind: str | None = None
+    whole_files: bool = False
+
+    def check(self) -> None:
+        """Raises ValueError for a value out of range, naming it."""
+        for name, allowed in (("eot", (None, *EOT)), ("on_error", POLICIES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
+        if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
+            raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
+        if not 0 <= self.val_fraction < 1:
+            raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
+        if self.separator == "":
+            raise ValueError("the separator must not be empty; --whole-files reads a file as one document")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Pieces of input and the token files that are to be made of them.
+
+    Attributes:
+        pieces: What to read, in order; of one rank, its share.
+        inputs: The whole files that all ranks read together.
+        tokenizer: A bpetite.Tokenizer or a `Codec`.
+        output: Path of the output: a name with or without suffix, or a folder.
+        options: What to write.
+        tokenizer_name: For the manifest.
+        rank, world_size: Which part of the inputs this is.
+        overwrite: Replace an existing output instead of refusing, and do not go on from a journal.
+        checkpoint_seconds: How often progress is made durable; a crash costs at most this much work.
+        block: Bytes read at a time; never changes the output.
+    """
+
+    pieces: tuple[Piece, ...]
+    inputs: tuple[Piece, ...]
+    tokenizer: Any
+    output: str
+    options: Options = field(default_factory=Options)
+    tokenizer_name: str | None = None
+    rank: int = 0
+    world_size: int = 1
+    overwrite: bool = False
+    checkpoint_seconds: float = 10.0
+    block: int = BLOCK
+
+    @cached_property
+    def codec(self) -> Codec:
+        return codec_of(self.tokenizer, special=self.options.special, name=self.tokenizer_name)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of(self.options.format)
+
+    @cached_property
+    def names(self) -> Names:
+        return names_of(
+            self.output,
+            self.layout,
+            shard_tokens=self.options.shard_tokens,
+            rank=self.rank,
+            world_size=self.world_size,
+        )
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How documents become tokens, every default filled in.
+
+        Raises:
+            ValueError: An option that the tokenizer or the format cannot follow.
+        """
+        self.options.check()
+        eot = self.options.eot or self.layout.eot
+        if eot != "none" and self.codec.eot_id is None:
+            raise ValueError("the tokenizer has no end-of-text token; --eot none writes none")
+        separator = self.options.separator or self.codec.eot_text
+        if separator is None:
+            if any(piece.kind == "text" for piece in self.pieces):
+                raise ValueError("the tokenizer has no end-of-text token: give --separator or --whole-files")
+            separator = "\0"
+        return Encoding(
+            reading=Reading(separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block),
+            on_error=self.options.on_error,
+            eot=eot,
+            dtype=self.layout.dtype(self.codec.vocab_size, self.options.dtype),
+            val_fraction=self.options.val_fraction,
+            seed=self.options.seed,
+            with_ids=self.layout.meta,
+        )
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What the output depends on, besides the inputs, as JSON."""
+        settings = asdict(self.options)
+        settings["eot"], settings["dtype"] = self.encoding.eot, self.encoding.dtype
+        settings["separator"] = self.encoding.reading.separator.decode("utf-8")
+        return {
+            **settings,
+            "tokenizer": self.codec.fingerprint,
+            "vocab_size": self.codec.vocab_size,
+            "eot_id": self.codec.eot_id,
+            "libraries": libraries(),
+        }
+
+    @cached_property
+    def run_digest(self) -> str:
+        """Identifies inputs and settings of the whole run, all ranks of it."""
+        return digest([self.settings, [piece.describe() for piece in self.inputs]])
+
+    @property
+    def rank_of(self) -> list[int] | None:
+        """[rank, world size] of one rank of several."""
+        return [self.rank, self.world_size] if self.world_size > 1 else None
+
+    def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+        """The manifest of a run that is done: what was counted, and the finished shards of each split."""
+        return {
+            "manifest": VERSION,
+            "run": self.run_digest,
+            "rank": self.rank_of,
+            "format": self.options.format,
+            "dtype": self.encoding.dtype,
+            "tokenizer": {
+                "name": self.codec.name,
+                "fingerprint": self.codec.fingerprint,
+                "vocab_size": self.codec.vocab_size,
+                "eot_id": self.codec.eot_id,
+                "eot_text": self.codec.eot_text,
+            },
+            "libraries": self.settings["libraries"],
+            "eot": self.encoding.eot,
+            "separator": self.settings["separator"],
+            "final_separator": tally.final_separator,
+            "documents": tally.documents,
+            "tokens": tally.tokens,
+            "bytes": tally.bytes,
+            "on_error": self.options.on_error,
+            "problems": tally.problems,
+            "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
+            "files": [
+                file_entry(split, shard, output)
+                for split, finished in shards.items()
+                for shard in finished
+                for output in shard["outputs"]
+            ],
+            "inputs": list_inputs(self.inputs),
+        }
+
+
+def file_entry(split: str, shard: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    """A file of a finished shard, as manifests list it."""
+    return {
+        "name": output["name"],
+        "split": split,
+        "bytes": output["bytes"],
+        "sha256": output["sha256"],
+        "tokens": shard["tokens"],
+        "documents": shard["documents"],
+    }
