@@ -8,7 +8,8 @@ token found unreachable comes with the reason:
 ``normalization``  the tokenizer normalizes, and no text in that form holds these characters
 ``merges``         the merges make other tokens of these bytes, whatever stands around them
 ``neighbours``     the token is part of a character, and every way to complete the character merges into its bytes
-``pattern``        the merges would make it, but the split pattern cut it in every text tried
+``pattern``        the merges would make it, but the split pattern (or a normalization other than Unicode's forms) kept it
+                   apart in every text tried
 
 The first four are proofs, ``pattern`` is the outcome of a search over :data:`BUDGET` texts at most.
 
@@ -34,6 +35,7 @@ import numpy as np
 
 from ..reference import merge_pretoken
 from ..tokenizer import Tokenizer
+from ..normalize import FORMS
 
 __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 
@@ -95,16 +97,18 @@ def reach(tokenizer: Tokenizer) -> Reach:
 class _Search:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.tokens = tokenizer.vocab
-        self.specials = set(tokenizer.special_tokens.values())
-        merges = tokenizer.merges
+        vocab = tokenizer.to_vocab()
+        self.tokens = vocab.tokens
+        self.specials = set(vocab.special_tokens.values())
         self.ranks: Mapping[tuple[bytes, bytes], int] | Mapping[bytes, int]
-        if tokenizer.kind == "ranks":
+        if vocab.merges is None:
             self.ranks = {token: token_id for token_id, token in self.tokens.items() if token_id not in self.specials}
         else:
-            self.ranks = {pair: rank for rank, pair in enumerate(merges)}
+            self.ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
+        #: Normal forms are closed under taking parts; of other steps nothing can be said.
+        self.form = vocab.normalization if vocab.normalization in FORMS else None
         #: A pre-token that is a token is taken whole, so a token needs no merges to be reached.
-        self.takes_whole = tokenizer.kind == "ranks" or tokenizer.ignore_merges
+        self.takes_whole = vocab.merges is None or vocab.ignore_merges
         self.joins: dict[tuple[bytes, bytes], bool] = {}
         # Tokens that may stand beside a part of a character, the shortest first: they are the likeliest to fit.
         by_length = sorted(self.tokens.values(), key=len)
@@ -167,7 +171,7 @@ class _Search:
         if not texts:
             return set()
         try:
-            ids, _ = self.tokenizer.encode_batch_to_numpy(texts)
+            ids, _ = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         except ValueError:  # a byte without a token, in one text or more
             found: set[int] = set()
             for text in texts:
@@ -194,13 +198,15 @@ class _Search:
         except ValueError:
             return ()
 
+    def in_form(self, text: str) -> bool:
+        return self.form is None or unicodedata.normalize(self.form, text) == text
+
     # Tokens of whole characters
 
     def judge_text(self, token_id: int, text: str) -> Unreachable | None:
         """The proof that no text gives this token, or None: then it is for the search."""
         token = self.tokens[token_id]
-        form = self.tokenizer.normalization
-        if form is not None and unicodedata.normalize(form, text) != text:  # type: ignore[arg-type]
+        if not self.in_form(text):
             return Unreachable(token_id, token, "normalization", self.instead(text))
         merged = tuple(merge_pretoken(token, self.ranks))
         if merged != (token,) and not self.takes_whole:
@@ -231,8 +237,7 @@ class _Search:
         if split is None:
             return Unreachable(token_id, token, "utf-8")
         _, body, _ = split
-        form = self.tokenizer.normalization
-        if form is not None and unicodedata.normalize(form, body) != body:  # type: ignore[arg-type]
+        if not self.in_form(body):
             return Unreachable(token_id, token, "normalization")
         merged = tuple(merge_pretoken(token, self.ranks))
         if merged != (token,):
