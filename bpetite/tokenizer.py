@@ -98,6 +98,10 @@ class Tokenizer(BatchEncoder):
         tokenizer._set(vocab)
         return tokenizer
 
+    def to_vocab(self) -> Vocab:
+        """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
+        return self._vocab
+
     # Making one: training and files
 
     @classmethod
