@@ -102,7 +102,7 @@ def test_no_file_is_too_long() -> None:
     long = {
         str(path.relative_to(root)): lines
         for path in sources
-        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 790
+        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 850
     }
     assert long == {}
 
