@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     SCAN_BLOCK = 64,  /* codes whose outputs fill a mask */
     SCAN_LANES = 4,   /* places of the text read side by side */
@@ -56,6 +60,15 @@ typedef struct {
 static inline int scan_lowest(uint64_t mask) { return __builtin_ctzll(mask); }
 static inline int scan_highest(uint64_t mask) { return 63 - __builtin_clzll(mask); }
 
+/* How many bits are set; written out, because without -mpopcnt the builtin is a call. */
+static inline int scan_population(uint64_t mask)
+{
+    mask -= mask >> 1 & UINT64_C(0x5555555555555555);
+    mask = (mask & UINT64_C(0x3333333333333333)) + (mask >> 2 & UINT64_C(0x3333333333333333));
+    mask = (mask + (mask >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (int)(mask * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline uint64_t scan_word(const uint8_t *bytes)
 {
     uint64_t word;
@@ -78,8 +91,16 @@ static inline uint64_t scan_gather(uint64_t word)
 static inline uint64_t scan_mask(const uint8_t *out, int kind)
 {
     uint64_t mask = 0;
+#ifdef __SSE2__
+    const __m128i shift = _mm_cvtsi32_si128(7 - kind);
+    for (int i = 0; i < SCAN_BLOCK; i += 16) {
+        const __m128i bytes = _mm_sll_epi16(_mm_loadu_si128((const __m128i *)(out + i)), shift);
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
+    }
+#else
     for (int i = 0; i < SCAN_BLOCK; i += 8)
         mask |= scan_gather(scan_word(out + i) >> kind) << i;
+#endif
     return mask;
 }
 
@@ -237,7 +258,7 @@ static inline Py_ssize_t scan_put(uint64_t *mask, Py_ssize_t base, Py_ssize_t *e
     uint64_t bits = *mask;
     if (capacity - count >= SCAN_BLOCK) { /* room for all: four at a time, the last few perhaps in vain */
         Py_ssize_t *to = ends + count;
-        const int found = __builtin_popcountll(bits);
+        const int found = scan_population(bits);
         for (int i = 0; i < found; i += 4)
             for (int j = 0; j < 4; j++) {
                 to[i + j] = base + scan_lowest(bits | UINT64_C(1) << 63);
