@@ -3,7 +3,9 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, combinations_with_replacement
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from splits import texts
 
 from bpetite import Tokenizer, patterns
+from bpetite.normalize import Prepend
+from bpetite.splits import Split
 from bpetite.streaming import starts_afresh
 
 END = "<|endoftext|>"
@@ -185,6 +189,22 @@ def test_a_byte_without_a_token() -> None:
     assert [next(stream) for _ in range(3)] == [0, 1, 0]
     with pytest.raises(ValueError, match="0x62"):
         list(stream)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalization": (Prepend("_"), "NFC")},
+        {"pattern": (Split(" ", "merged_with_next"),)},
+        {"token_flags": {END: ("lstrip", "rstrip")}},
+    ],
+)
+def test_rare_steps_hold_the_whole_text(changes: dict[str, Any]) -> None:
+    tok = Tokenizer.from_vocab(replace(TOKENIZERS["gpt2"]._vocab, **changes))
+    text = f"the cat  {END}\n ne\u0301e  x"
+    ids = tok.encode(text)
+    for cut in range(len(text) + 1):
+        assert list(tok.encode_iterable([text[:cut], text[cut:].encode()])) == ids
 
 
 MEASURE = """
