@@ -1,4 +1,5 @@
 """encode_iterable: the ids of the whole text, wherever it is cut, with no more held than must be."""
+import os
 import subprocess
 import sys
 import unicodedata
@@ -222,6 +223,7 @@ print(count)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and limits the address space")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs address space of its own")
 def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
     path = tmp_path / "lines.txt"  # type: ignore[operator]
     line = "the cat sat on the mat, said the cat. " * 3 + "\n"
