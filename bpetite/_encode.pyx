@@ -208,6 +208,28 @@ cdef class Encoder(Decoder):
         self._give(worker)
         return ids
 
+    def encode_pieces(self, bytes data not None, const long long[::1] ends not None):
+        """Token ids of ordinary text that is cut already.
+
+        Args:
+            data: Valid UTF-8.
+            ends: Where its pre-tokens end, in bytes, ascending; the last is its length.
+
+        Raises:
+            ValueError: A byte has no token.
+        """
+        cdef Worker worker
+        cdef Py_ssize_t i, start = 0
+        for i in range(ends.shape[0]):
+            if not start < ends[i] <= PyBytes_GET_SIZE(data):
+                raise ValueError(f"ends must ascend up to {len(data)}, but {ends[i]} follows {start}")
+            start = ends[i]
+        worker = self._take()
+        self._encode_pieces(worker, data, ends)
+        ids = self._to_list(worker.out, worker.used)
+        self._give(worker)
+        return ids
+
     def count(self, text, *, allowed_special="all", disallowed_special=()):
         """How many tokens a text has; see :meth:`encode`."""
         cdef Specials specials = self._specials

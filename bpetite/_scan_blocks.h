@@ -21,6 +21,7 @@ enum {
     SCAN_BLOCKS = SCAN_SPAN / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
+    SCAN_PAGES = 0x110000 / 64, /* entries of `stage` */
     SCAN_SEARCH = 32 /* how far before a lane to look for a place where its state is known */
 };
 
@@ -112,19 +113,20 @@ static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
     return (any & SCAN_EACH(0x80)) == 0;
 }
 
-/* Rewrite 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where a character
+/* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where one
    may reach past 64: its group is known from its first byte on, and the next block begins with codes that stay. */
 static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
 {
     uint8_t padded[SCAN_BLOCK];
     const uint8_t *block = text;
+    const int count = size < SCAN_BLOCK ? (int)size : SCAN_BLOCK;
     uint64_t leads = 0, others = 0;
-    if (size < SCAN_BLOCK) {
-        memset(padded, tables->stay, SCAN_BLOCK); /* looks like bytes of a character that began before */
-        memcpy(padded, text, (size_t)size);
+    if (count < SCAN_BLOCK) {
+        memset(padded + (count & ~7), 0, 8);
+        memcpy(padded, text, (size_t)count);
         block = padded;
     }
-    for (int i = 0; i < SCAN_BLOCK; i += 8) {
+    for (int i = 0; i < count; i += 8) {
         const uint64_t word = scan_word(block + i);
         const uint64_t high = word >> 7 & SCAN_EACH(1), later = high & ~(word >> 6);
         const uint64_t fill = high * 0xFF;
@@ -136,26 +138,26 @@ static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *tex
         leads |= scan_gather(~later) << i;
         others |= scan_gather(high & ~later) << i;
     }
-    if (size < SCAN_BLOCK) { /* the padding is no character, whatever `stay` looks like */
-        const uint64_t beyond = ~UINT64_C(0) << size;
-        others &= ~beyond;
-        leads |= beyond;
-        memset(codes + size, tables->stay, (size_t)(SCAN_BLOCK - size));
-    }
+    if (count < SCAN_BLOCK)
+        leads |= ~UINT64_C(0) << count;
     while (others) {
         const int i = scan_lowest(others);
         const uint8_t *at = text + i;
         uint32_t page, last;
         others &= others - 1;
-        if (at[0] < 0xE0) {
+        if (at[0] < 0xE0 && i + 2 <= size) {
             page = at[0] & 0x1F;
             last = at[1];
-        } else if (at[0] < 0xF0) {
+        } else if (at[0] < 0xF0 && i + 3 <= size) {
             page = (uint32_t)(at[0] & 0x0F) << 6 | (at[1] & 0x3F);
             last = at[2];
-        } else {
+        } else if (at[0] < 0xF5 && i + 4 <= size) {
             page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
             last = at[3];
+            if (page >= SCAN_PAGES)
+                continue;
+        } else {
+            continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
         }
         codes[i] = tables->pages[(uint32_t)tables->stage[page] << 6 | (last & 0x3F)];
     }

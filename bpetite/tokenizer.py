@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from . import formats, offsets, patterns, special, train
+from . import formats, offsets, patterns, special, streaming, train
 from ._batch import BatchEncoder
 from .formats import hub
 from .formats.tiktoken import BY_NAME
@@ -349,6 +349,27 @@ class Tokenizer(BatchEncoder):
             return ids, self._char_spans(ids, given.encode("utf-8"))
         spans = self._char_spans(ids, origin.text.encode("utf-8"))
         return ids, [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
+
+    def encode_iterable(
+        self,
+        chunks: Iterable[Text],
+        *,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> Iterator[int]:
+        """Token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined, wherever
+        they are cut, each as soon as it is certain. Only the open pre-token is held, see :mod:`bpetite.streaming`.
+
+        Args:
+            chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and what is raised.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
+        [256, 258, 257]
+        """
+        cut = pretokenizer(self._vocab.pattern) if self._around is None else None  # type: ignore[arg-type]
+        return streaming.encode_iterable(self, self._vocab, cut, chunks, allowed_special, disallowed_special)
 
     def encode_padded(
         self,

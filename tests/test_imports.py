@@ -17,6 +17,7 @@ ROWS = [
     ["analysis"],
     ["__init__"],
     ["tokenizer", "views"],
+    ["streaming"],
     ["train", "pipeline"],
     ["counting"],
     ["pretokenize", "counts"],

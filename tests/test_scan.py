@@ -168,6 +168,17 @@ def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
                 assert list(cut.ends(memoryview(buffer).cast("B"))) == expected_ends(text, COMPILED[name])
 
 
+@given(st.binary(max_size=200))
+def test_what_is_not_utf8_is_read_without_harm(data: bytes) -> None:
+    """The ends mean nothing then, but they stay inside the text, and so does what is read (under AddressSanitizer)."""
+    for text in (data, data * 8, b"a \xe7", b"\xf4\xbf\xbf\xbf", b"\xff" * 70, b"\xc3"):
+        buffer = (ctypes.c_ubyte * len(text)).from_buffer_copy(text)
+        for kind in KINDS:
+            ends = list(scanner(patterns.CL100K, kind).ends(memoryview(buffer).cast("B")))
+            assert ends == sorted(set(ends))
+            assert not text or (0 < ends[0] and ends[-1] == len(text))
+
+
 def test_a_scanner_is_of_a_known_kind() -> None:
     with pytest.raises(ValueError, match="not 'regex'"):
         Scanner("regex", compile_pattern(("a",)))
