@@ -88,4 +88,27 @@ static inline void *bp_new_table(size_t size, int fill) {
     return table;
 }
 
+/* Make room in an array from malloc for `needed` items of `item` bytes, half as much again as before; 0, or -1 without
+   memory, and then the array is as it was. */
+static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, size_t item) {
+    uint64_t wanted = *capacity + *capacity / 2 + 64;
+    void *larger;
+    if (needed <= *capacity) return 0;
+    if (wanted < needed) wanted = needed;
+    if (wanted > SIZE_MAX / item) return -1;
+    larger = realloc(*array, (size_t)wanted * item);
+    if (!larger) return -1;
+    *array = larger;
+    *capacity = wanted;
+    return 0;
+}
+
+/* Spread the bits of x over the whole word. */
+static inline uint64_t bp_train_mix(uint64_t x) {
+    x *= 0x9E3779B97F4A7C15u;
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    return x ^ x >> 32;
+}
+
 #endif
