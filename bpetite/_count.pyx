@@ -281,12 +281,11 @@ cdef class CountTable:
         cdef uint64_t low = 0
         cdef uint64_t high = 0
         cdef Py_ssize_t length
-        cdef const uint8_t* data
         with nogil:
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
                     different += 1
-                    data = slot_bytes(&self.slots[i], &length)
+                    slot_bytes(&self.slots[i], &length)
                     size += length
                     low += <uint64_t> self.slots[i].count & 0xFFFFFFFFU
                     high += <uint64_t> self.slots[i].count >> 32

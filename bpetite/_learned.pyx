@@ -58,8 +58,7 @@ cdef class LearnedTokens:
         cdef uint64_t right_length = token_length(self, right)
         if left_length + right_length > UINT32_MAX:
             return TOO_LARGE
-        if bp_grow(<void**> &self.data, &self.capacity,
-                self.used + left_length + right_length, 1) < 0:
+        if bp_grow(<void**> &self.data, &self.capacity, self.used + left_length + right_length, 1) < 0:
             return NO_MEMORY
         memcpy(self.data + self.used, self.data + self.start[left], left_length)
         memcpy(self.data + self.used + left_length, self.data + self.start[right],

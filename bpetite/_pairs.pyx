@@ -152,10 +152,11 @@ cdef class PairTable:
     cdef int push(self, uint64_t key, int64_t count) noexcept nogil:
         cdef heap_entry entry
         cdef uint64_t at = self.heap_length
-        cdef uint64_t parent
+        cdef uint64_t parent, length
         if count < self.min_frequency:
             return OK
-        if token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key) > self.max_token_bytes:
+        length = token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key)
+        if length > self.max_token_bytes:
             return OK
         if bp_grow(<void**> &self.heap, &self.heap_capacity, at + 1, sizeof(heap_entry)) < 0:
             return NO_MEMORY
@@ -186,7 +187,7 @@ cdef class PairTable:
         self.heap[at] = entry
 
     cdef int best(self, uint64_t* key) noexcept nogil:
-        """The pair to merge next, or DONE. It stays at the root; when its count is 0, that entry goes like any other."""
+        """The pair to merge next, or DONE. It stays at the root, and goes when it surfaces with the count 0."""
         cdef heap_entry top
         cdef pair_entry* entry
         cdef int64_t count

@@ -125,13 +125,15 @@ cdef class Merger:
 
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:
         """Make room for so many more symbols (bytes and one for each word) and segments."""
+        cdef uint64_t slots
         if self.segment_count + segments + 1 > UINT32_MAX:
             return TOO_LARGE
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, self.symbol_count + symbols + SEGMENT + BP_OVERREAD,
-                sizeof(int32_t)) < 0:
+        slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
+        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
             return NO_MEMORY
         # One more: where the last segment ends is where the next one would begin.
-        return bp_grow(<void**> &self.segments, &self.segment_capacity, self.segment_count + segments + 1, sizeof(segment))
+        slots = self.segment_count + segments + 1
+        return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
 
     cdef int push_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
         """Room has been made. A word of less than two bytes holds no pair and is left out."""
