@@ -66,7 +66,8 @@ cdef class PairTable:
     cdef heap_entry* heap
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
-    cdef int64_t min_frequency
+    cdef int64_t min_frequency     # at least 1
+    cdef int64_t floor             # every pair that occurs so often, and is short enough, is in the heap
     cdef uint64_t max_token_bytes
     cdef bint ties_by_bytes
 
@@ -81,3 +82,5 @@ cdef class PairTable:
     cdef int push(self, uint64_t key, int64_t count) noexcept nogil
     cdef void sift_down(self, heap_entry entry) noexcept nogil
     cdef int best(self, uint64_t* key) noexcept nogil
+    cdef int refill(self) noexcept nogil
+    cdef bint fits(self, uint64_t key) noexcept nogil

@@ -4,9 +4,11 @@
   Pairs that are gone stay as marks with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is queued again. What surfaces with an old count is sifted down.
+- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry: a
+  dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
 """
 cimport cython
-from libc.stdint cimport UINT32_MAX, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from ._learned cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, bp_grow, bp_train_mix, token_length
@@ -15,6 +17,7 @@ cdef extern from "_train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
     void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
@@ -27,6 +30,7 @@ cdef class PairTable:
                   uint64_t max_token_bytes):
         self.tokens = tokens
         self.min_frequency = min_frequency
+        self.floor = INT64_MAX
         self.ties_by_bytes = ties_by_bytes
         self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
         self.mask = 4095
@@ -40,7 +44,7 @@ cdef class PairTable:
             for at in range(self.mask + 1):
                 if self.entries[at].key != EMPTY:
                     drop_items(&self.entries[at])
-        free(self.entries)
+            bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
         free(self.heap)
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil:
@@ -57,7 +61,7 @@ cdef class PairTable:
         """The pair's entry, made if there was none. Entries move when the table grows."""
         cdef pair_entry* entry = self.find(key)
         if entry.key == EMPTY:
-            if (self.used + 1) * 3 > self.mask * 2:
+            if (self.used + 1) * 4 > self.mask * 3:
                 if self.grow() < 0:
                     return NO_MEMORY
                 entry = self.find(key)
@@ -71,7 +75,7 @@ cdef class PairTable:
         return OK
 
     cdef int grow(self) noexcept nogil:
-        """Leave out pairs that are gone; double the table if it is still more than a third full."""
+        """Leave out pairs that are gone; double the table if it is still half full."""
         cdef pair_entry* old = self.entries
         cdef uint64_t old_mask = self.mask
         cdef uint64_t live = 0
@@ -81,7 +85,7 @@ cdef class PairTable:
         for at in range(old_mask + 1):
             if old[at].key != EMPTY and old[at].count:
                 live += 1
-        if live * 3 > old_mask:
+        if live * 2 > old_mask:
             mask = mask * 2 + 1
         table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
         if table == NULL:
@@ -96,7 +100,7 @@ cdef class PairTable:
                 self.find(old[at].key)[0] = old[at]
             else:
                 drop_items(&old[at])
-        free(old)
+        bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
         return OK
 
     cdef int put(self, pair_entry* side) noexcept nogil:
@@ -152,11 +156,8 @@ cdef class PairTable:
     cdef int push(self, uint64_t key, int64_t count) noexcept nogil:
         cdef heap_entry entry
         cdef uint64_t at = self.heap_length
-        cdef uint64_t parent, length
-        if count < self.min_frequency:
-            return OK
-        length = token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key)
-        if length > self.max_token_bytes:
+        cdef uint64_t parent
+        if count < self.floor or not self.fits(key):
             return OK
         if bp_grow(<void**> &self.heap, &self.heap_capacity, at + 1, sizeof(heap_entry)) < 0:
             return NO_MEMORY
@@ -191,18 +192,47 @@ cdef class PairTable:
         cdef heap_entry top
         cdef pair_entry* entry
         cdef int64_t count
-        while self.heap_length:
-            top = self.heap[0]
-            entry = self.find(top.key)
-            count = entry.count if entry.key == top.key else 0
-            if count == top.count:
-                key[0] = top.key
-                return OK
-            if count < self.min_frequency:
-                self.heap_length -= 1
-                if self.heap_length:
-                    self.sift_down(self.heap[self.heap_length])
-            else:
-                top.count = count
-                self.sift_down(top)
-        return DONE
+        cdef int result
+        while True:
+            while self.heap_length:
+                top = self.heap[0]
+                entry = self.find(top.key)
+                count = entry.count if entry.key == top.key else 0
+                if count == top.count:
+                    key[0] = top.key
+                    return OK
+                if count < self.floor:
+                    self.heap_length -= 1
+                    if self.heap_length:
+                        self.sift_down(self.heap[self.heap_length])
+                else:
+                    top.count = count
+                    self.sift_down(top)
+            result = self.refill()
+            if result != OK:
+                return result
+
+    cdef int refill(self) noexcept nogil:
+        """Lower the floor and queue all pairs from there up; DONE when none is frequent enough to be learned."""
+        cdef uint64_t at
+        cdef int64_t most = 0
+        cdef pair_entry* entry
+        for at in range(self.mask + 1):
+            entry = &self.entries[at]
+            if entry.key != EMPTY and entry.count > most and self.fits(entry.key):
+                most = entry.count
+        if most < self.min_frequency:
+            return DONE
+        self.floor = most // 4 if most >= 64 else (most + 1) // 2
+        if self.floor < self.min_frequency:
+            self.floor = self.min_frequency
+        for at in range(self.mask + 1):
+            entry = &self.entries[at]
+            if entry.key != EMPTY and self.push(entry.key, entry.count) < 0:
+                return NO_MEMORY
+        return OK
+
+    cdef bint fits(self, uint64_t key) noexcept nogil:
+        """Whether the token that the pair would give is short enough."""
+        return (token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key)
+                <= self.max_token_bytes)

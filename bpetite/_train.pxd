@@ -28,7 +28,7 @@ cdef class Merger:
     cdef uint64_t* touched             # which of them are used
     cdef uint64_t touched_length
     cdef uint64_t touched_capacity
-    # What was learned: left, right, result.
+    # What was learned: left, right, left, right, ...
     cdef uint32_t* learned
     cdef uint64_t learned_count
     cdef uint64_t learned_capacity
@@ -36,6 +36,7 @@ cdef class Merger:
     cdef uint64_t work
     cdef object error
 
+    cdef void drop_words(self) noexcept nogil
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil
     cdef int push_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int count_pairs(self) noexcept nogil
@@ -48,7 +49,7 @@ cdef class Merger:
     cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil
     cdef bint interrupted(self) noexcept nogil
-    cdef int record(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil
+    cdef int record(self, uint32_t left, uint32_t right) noexcept nogil
     cdef int run(self, uint32_t token_limit, uint64_t work_limit) noexcept nogil
     cdef int begin(self) except -1
     cdef int check(self, int result) except -1

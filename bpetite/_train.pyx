@@ -75,6 +75,10 @@ cdef class Merger:
         self.symbol_count = 1
 
     def __dealloc__(self):
+        self.drop_words()
+        free(self.learned)
+
+    cdef void drop_words(self) noexcept nogil:
         cdef uint64_t at
         for at in range(self.side_capacity):
             if self.sides[at].key != EMPTY:
@@ -83,7 +87,12 @@ cdef class Merger:
         free(self.symbols)
         free(self.segments)
         free(self.touched)
-        free(self.learned)
+        self.sides = NULL
+        self.symbols = NULL
+        self.segments = NULL
+        self.touched = NULL
+        self.side_capacity = self.symbol_capacity = self.segment_capacity = self.touched_capacity = 0
+        self.segment_count = 0
 
     # ---- words in -------------------------------------------------------------------------------------------------
 
@@ -214,8 +223,6 @@ cdef class Merger:
                 entry.capacity = lengths[pair] + 1
                 lists[pair][0] = UINT32_MAX
                 last[pair] = 0
-                if self.pairs.push(entry.key, entry.count) < 0:
-                    return NO_MEMORY
         for pair in range(65536):
             if counts[pair]:
                 entry = self.pairs.find(<uint64_t> (pair >> 8) << 32 | pair & 0xFF)
@@ -377,13 +384,12 @@ cdef class Merger:
                 return True
         return False
 
-    cdef int record(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        if bp_grow(<void**> &self.learned, &self.learned_capacity, self.learned_count + 3, sizeof(uint32_t)) < 0:
+    cdef int record(self, uint32_t left, uint32_t right) noexcept nogil:
+        if bp_grow(<void**> &self.learned, &self.learned_capacity, self.learned_count + 2, sizeof(uint32_t)) < 0:
             return NO_MEMORY
         self.learned[self.learned_count] = left
         self.learned[self.learned_count + 1] = right
-        self.learned[self.learned_count + 2] = merged
-        self.learned_count += 3
+        self.learned_count += 2
         return OK
 
     cdef int run(self, uint32_t token_limit, uint64_t work_limit) noexcept nogil:
@@ -395,12 +401,13 @@ cdef class Merger:
         while self.known.count < token_limit:
             if self.work >= stop:
                 return MORE
-            if self.pairs.best(&key) == DONE:
-                return DONE
+            result = self.pairs.best(&key)
+            if result != OK:
+                return result
             result = self.known.join(<uint32_t> (key >> 32), <uint32_t> key, &merged)
             if result < 0:
                 return result
-            result = self.record(<uint32_t> (key >> 32), <uint32_t> key, merged)
+            result = self.record(<uint32_t> (key >> 32), <uint32_t> key)
             if result == OK:
                 result = self.apply(<uint32_t> (key >> 32), <uint32_t> key, merged)
             if result < 0:
@@ -463,11 +470,17 @@ cdef class Merger:
             raise IndexError(f"no token has the internal id {token}")
         return (<char*> self.known.data)[self.known.start[token]:self.known.start[token + 1]]
 
+    def finish(self):
+        """Give back the memory of words and pairs; only tokens and merges can be asked for from here on."""
+        self.pairs = PairTable(self.known, 1, False, 0)
+        self.drop_words()
+        self.counted = True
+
     def merges(self):
-        """What was learned, in order: (left, right, result), all internal ids."""
+        """Iterate over what was learned, in order: (left, right), internal ids."""
         cdef uint64_t at
-        return [(self.learned[at], self.learned[at + 1], self.learned[at + 2])
-                for at in range(0, self.learned_count, 3)]
+        for at in range(0, self.learned_count, 2):
+            yield self.learned[at], self.learned[at + 1]
 
     cdef int begin(self) except -1:
         cdef int result
