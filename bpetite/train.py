@@ -118,7 +118,8 @@ def train_from_counts(
     Args:
         counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter.
         pattern, normalization, special_tokens: What the text was split with; they become part of the vocabulary.
-            With a :class:`PretokenCounts`, whose own must be the same, the first two may be left out.
+            With a :class:`PretokenCounts`, whose own must be the same, the first two may be left out. Special tokens
+            that were not cut out when counting are in the counts as text.
         num_threads: Accepted so that both functions take the same options; merging runs on one thread.
 
     Raises:
