@@ -27,7 +27,8 @@ cdef class CountTable:
     cdef int reserve(self, uint64_t more) noexcept nogil
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil
     cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil
-    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key, uint64_t* hash) noexcept nogil
+    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
+                                uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
                          Py_ssize_t readable, int64_t weight) noexcept nogil
     cdef int absorb(self, CountTable other) noexcept nogil

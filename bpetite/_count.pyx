@@ -15,7 +15,7 @@ The shape, and why.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
@@ -29,6 +29,8 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef extern from "_train.h" nogil:
+    void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
 
 cdef extern from "_count.h" nogil:
@@ -90,7 +92,7 @@ cdef class CountTable:
 
     def __cinit__(self):
         self.mask = 4095
-        self.slots = <count_slot*> PyMem_RawCalloc(self.mask + 1, sizeof(count_slot))
+        self.slots = <count_slot*> bp_new_table((self.mask + 1) * sizeof(count_slot), 0)
         if self.slots == NULL:
             raise MemoryError
 
@@ -99,7 +101,7 @@ cdef class CountTable:
         for i in range(self.chunk_count):
             PyMem_RawFree(self.chunks[i])
         PyMem_RawFree(self.chunks)
-        PyMem_RawFree(self.slots)
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
 
     cdef int reserve(self, uint64_t more) noexcept nogil:
         """Room for so many new pre-tokens: at most 5 of 8 slots are taken."""
@@ -110,7 +112,7 @@ cdef class CountTable:
             mask = mask * 4 + 3 if mask < 1 << 16 else mask * 2 + 1
         if mask == self.mask:
             return OK
-        slots = <count_slot*> PyMem_RawCalloc(mask + 1, sizeof(count_slot))
+        slots = <count_slot*> bp_new_table((mask + 1) * sizeof(count_slot), 0)
         if slots == NULL:
             return NO_MEMORY
         for i in range(self.mask + 1):
@@ -119,7 +121,7 @@ cdef class CountTable:
                 while slots[at].key.high:
                     at = (at + 1) & mask
                 slots[at] = self.slots[i]
-        PyMem_RawFree(self.slots)
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
         self.slots = slots
         self.mask = mask
         return OK
@@ -281,12 +283,11 @@ cdef class CountTable:
         cdef uint64_t low = 0
         cdef uint64_t high = 0
         cdef Py_ssize_t length
-        cdef const uint8_t* data
         with nogil:
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
                     different += 1
-                    data = slot_bytes(&self.slots[i], &length)
+                    slot_bytes(&self.slots[i], &length)
                     size += length
                     low += <uint64_t> self.slots[i].count & 0xFFFFFFFFU
                     high += <uint64_t> self.slots[i].count >> 32
