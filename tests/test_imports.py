@@ -33,6 +33,7 @@ ROWS = [
     ["reference", "errors"],
     ["special"],
     ["_batch"],
+    ["_long"],
     ["_encode", "_train"],
     ["_count"],
     ["_decode", "_worker"],
