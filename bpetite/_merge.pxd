@@ -5,7 +5,8 @@ from ._tokens cimport TokenTable
 from ._types cimport token_t
 
 cdef enum:
-    SCAN_LIMIT = 96    # pre-tokens of at most so many tokens are merged by scanning for the lowest rank
+    SCAN_LIMIT = 96    # so many tokens or fewer are merged by scanning for the lowest rank
+    PASS_SHARE = 16    # more are merged by passes, while one of so many tokens goes with each pass
 
 
 cdef struct merge_entry:
@@ -44,4 +45,5 @@ cdef class MergeTable:
     # Merge room.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory.
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil
     cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil

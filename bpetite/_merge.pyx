@@ -1,9 +1,12 @@
 """The merge table of a vocabulary, and merging of token ids by it.
 
 The rule: of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
-until none has a rank. Two ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
-the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: a linked list and a heap of (rank,
-place), whose entries are checked when they surface, n log n whatever the text is.
+until none has a rank. Three ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
+the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: passes over the array, each joining
+all pairs of the lowest rank from left to right; a pass is worth it only while it makes the array shorter by a fixed
+share, which long runs of few letters do, so all passes together are linear. It stops where a joined pair has a lower
+rank than the pass, as merge lists not made by training allow. What is left then goes to a linked list and a heap of
+(rank, place), whose entries are checked when they surface: n log n whatever the text is.
 
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
@@ -305,15 +308,67 @@ cdef class MergeTable:
             at += 1
 
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef bint go_on = n > SCAN_LIMIT
+        for i in range(n - 1):
+            room.results[i] = self.find(room.ids[i], room.ids[i + 1])
+        while go_on:
+            n = self._merge_by_passes(room.ids, room.results, n, &go_on)
         if n <= SCAN_LIMIT:
             return self._merge_by_scan(room.ids, room.results, n)
         return self._merge_by_heap(room, n)
 
+    # All three take ids and the results of their n - 1 pairs.
+
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil:
+        """One pass, if it is worth it; *go_on says whether another may be."""
+        cdef Py_ssize_t i, kept = 0, found = 0
+        cdef uint64_t lowest = NO_MERGE, left_pair = 0, right_pair = 0, left_result = 0, right_result = 0, pair
+        cdef token_t joined
+        go_on[0] = False
+        for i in range(n - 1):
+            if results[i] <= lowest:
+                found = found + 1 if results[i] == lowest else 1
+                lowest = results[i]
+        # Of pairs that overlap (x x x) only half are joined.
+        if lowest == NO_MERGE or found * PASS_SHARE < n:
+            return n
+        go_on[0] = True
+        joined = <token_t> lowest
+        results[n - 1] = NO_MERGE
+        i = 0
+        while i < n:
+            if results[i] != lowest or not go_on[0]:
+                ids[kept] = ids[i]
+                results[kept] = results[i]
+                kept += 1
+                i += 1
+                continue
+            ids[kept] = joined
+            if kept > 0:
+                pair = <uint64_t> ids[kept - 1] << 32 | joined
+                if pair != left_pair or left_result == 0:
+                    left_pair = pair
+                    left_result = self.find(ids[kept - 1], joined)
+                results[kept - 1] = left_result
+                if left_result < lowest:
+                    go_on[0] = False
+            results[kept] = NO_MERGE
+            if i + 2 < n:
+                pair = <uint64_t> joined << 32 | ids[i + 2]
+                if pair != right_pair or right_result == 0:
+                    right_pair = pair
+                    right_result = self.find(joined, ids[i + 2])
+                results[kept] = right_result
+                if right_result < lowest:
+                    go_on[0] = False
+            kept += 1
+            i += 2
+        return kept
+
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef uint64_t lowest
-        for i in range(n - 1):
-            results[i] = self.find(ids[i], ids[i + 1])
         while n > 1:
             lowest = NO_MERGE
             best = 0
@@ -351,7 +406,8 @@ cdef class MergeTable:
         for i in range(n):
             before[i] = <uint32_t> (i - 1) if i else NOWHERE
             behind[i] = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
-            results[i] = self.find(ids[i], ids[i + 1]) if i + 1 < n else NO_MERGE
+            if i + 1 == n:
+                results[i] = NO_MERGE
             if results[i] != NO_MERGE:
                 heap[size] = (results[i] >> 32) << 32 | <uint64_t> i
                 size += 1
