@@ -14,15 +14,21 @@ cdef struct merge_entry:
     uint64_t result        # rank << 32 | id of the token that the pair becomes; NO_MERGE in an empty place
 
 
+cdef struct merge_node:
+    # A token in the linked list, all that a step touches side by side.
+    uint64_t result        # merge_entry.result with its right neighbour
+    token_t id
+    uint32_t before, behind
+
+
 cdef struct merge_room:
     # Working memory of merge(); all zero at first, owned by one thread, freed by room_free.
     token_t* ids           # IN and OUT
     uint64_t* results      # merge_entry.result of each token with its right neighbour
-    uint32_t* before
-    uint32_t* behind
+    merge_node* nodes
     uint64_t* heap
     Py_ssize_t capacity    # of ids and results
-    Py_ssize_t linked      # of before and behind
+    Py_ssize_t linked      # of nodes
     Py_ssize_t heap_capacity
 
 
