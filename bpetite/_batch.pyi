@@ -4,9 +4,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._encode import Encoder, Specials, Text
+from ._encode import Specials, Text
+from ._long import LongEncoder
 
-class BatchEncoder(Encoder):
+class BatchEncoder(LongEncoder):
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -32,5 +33,3 @@ class BatchEncoder(Encoder):
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
     ) -> Any: ...
-
-def thread_count(num_threads: int | None) -> int: ...

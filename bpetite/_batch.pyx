@@ -9,16 +9,17 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from ._encode cimport Encoder, own_ids, run_view, text_view
+from ._encode cimport own_ids, run_view, text_view
+from ._long cimport LongEncoder
 from ._special cimport Specials
 from ._types cimport token_t
 from ._worker cimport DONE, Worker
 
-import os
 import threading
 
 import numpy
 
+from ._encode import thread_count
 from .errors import MissingExtraError
 
 cdef enum:
@@ -52,7 +53,7 @@ cdef class _Batch:
         free(self.runs)
 
 
-cdef class BatchEncoder(Encoder):
+cdef class BatchEncoder(LongEncoder):
     """An Encoder for many texts at once; the arguments are those of Encoder."""
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
@@ -246,20 +247,3 @@ cdef class BatchEncoder(Encoder):
             memcpy(piece, worker.out, worker.used * sizeof(token_t))
         batch.pieces[run] = piece
         return 0
-
-
-def thread_count(num_threads):
-    """How many threads to use: as asked for, or as many as the process may run on.
-
-    >>> thread_count(3)
-    3
-    """
-    if num_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not isinstance(num_threads, int) or isinstance(num_threads, bool):
-        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
-    if num_threads < 1:
-        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
-    return num_threads

@@ -34,6 +34,7 @@ ROWS = [
     ["reference", "errors"],
     ["special"],
     ["_batch"],
+    ["_long"],
     ["_encode", "_train"],
     ["_count", "_pairs"],
     ["_learned"],
