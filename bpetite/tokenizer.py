@@ -16,6 +16,7 @@ from .pipeline import Pipeline, pipeline
 from .pretokenize import pretokenizer
 from .splits import SplitPattern
 from .template import Template
+from .views.tiktoken import Encoding
 from .vocab import Vocab
 
 __all__ = ["Tokenizer"]
@@ -315,6 +316,15 @@ class Tokenizer(BatchEncoder):
             ValueError: There is none; the message names what stands in the way.
         """
         return self.from_vocab(formats.ranks.to_merges(self._vocab))
+
+    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
+        """This tokenizer in the shape of ``tiktoken.Encoding``, for code that is written against that: its methods,
+        its defaults (special tokens in a text raise unless allowed), its errors. See docs/tiktoken.md.
+
+        >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
+        [258]
+        """
+        return Encoding(self, name)
 
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
     # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
