@@ -8,7 +8,7 @@ Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -69,7 +69,7 @@ class Encoding:
             ValueError: A disallowed literal is in the text.
         """
         allowed = self._checked(text, allowed_special, disallowed_special)
-        return self._repaired(lambda one: self.tokenizer.encode(one, allowed_special=allowed), text)
+        return self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), text)
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
@@ -222,9 +222,14 @@ class Encoding:
         else:
             refused = disallowed
         if refused:
-            found = [literal for literal in refused if literal in text]
+            try:
+                # all at once, as in encoding
+                spans = self.tokenizer._special_spans(text, refused, ())
+                found = [text[start:end] for start, end in spans[:1]]
+            except (ValueError, UnicodeEncodeError):  # literals that are no special tokens; surrogates
+                found = sorted((literal for literal in refused if literal in text), key=text.index)
             if found:
-                self._refuse(min(found, key=text.index))
+                self._refuse(found[0])
         return recognised
 
     def _refuse(self, literal: str) -> NoReturn:
@@ -239,7 +244,7 @@ class Encoding:
         try:
             return self.tokenizer.encode_batch(text, num_threads=num_threads, allowed_special=allowed)
         except UnicodeEncodeError:
-            return [self._repaired(lambda one: self.tokenizer.encode(one, allowed_special=allowed), one) for one in text]
+            return [self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), one) for one in text]
 
     @staticmethod
     def _repaired(encode: Callable[[str], list[int]], text: str) -> list[int]:
