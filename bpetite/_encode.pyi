@@ -20,11 +20,17 @@ class Encoder(Decoder):
         ignore_merges: bool = ...,
         normalize: Callable[[str], str] | None = ...,
         pipeline: Any = ...,
+        template: Any = ...,
         errors: str = ...,
         cache_bytes: int = ...,
     ) -> None: ...
     def encode(
-        self, text: Text, *, allowed_special: Specials = ..., disallowed_special: Specials = ...
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+        add_special_tokens: bool = ...,
     ) -> list[int]: ...
     def encode_ordinary(self, text: Text) -> list[int]: ...
     def encode_to_numpy(

@@ -139,12 +139,13 @@ cdef class Encoder(Decoder):
         pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are not
             plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to cut, and
             pairs of bytes and the ends of the pre-tokens in them.
+        template: `one(ids)` gives the ids with the special tokens that belong around a text.
         errors: What decoding makes of bytes that are not UTF-8.
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
     def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
-                 bint ignore_merges=False, normalize=None, pipeline=None, str errors not None="strict",
+                 bint ignore_merges=False, normalize=None, pipeline=None, template=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
@@ -154,6 +155,7 @@ cdef class Encoder(Decoder):
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline
+        self._template = template
         self._cache_bytes = cache_bytes
         self._compiled = pretokenizer.scanner is not None and normalize is None and pipeline is None
         self._pool = []
@@ -163,7 +165,7 @@ cdef class Encoder(Decoder):
     def __dealloc__(self):
         free(self._objects)
 
-    def encode(self, text, *, allowed_special="all", disallowed_special=()):
+    def encode(self, text, *, allowed_special="all", disallowed_special=(), bint add_special_tokens=False):
         """Token ids of a text.
 
         Args:
@@ -172,6 +174,7 @@ cdef class Encoder(Decoder):
                 is ordinary text.
             disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
                 those that are not allowed.
+            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
 
         Raises:
             ValueError: A disallowed special token is in the text, or a byte of it has no token.
@@ -186,7 +189,7 @@ cdef class Encoder(Decoder):
         self._encode(worker, text, specials)
         ids = self._to_list(worker.out, worker.used)
         self._give(worker)
-        return ids
+        return self._template.one(ids) if add_special_tokens and self._template is not None else ids
 
     def encode_ordinary(self, text):
         """Token ids of a text in which special tokens are ordinary text; see :meth:`encode`."""

@@ -10,7 +10,7 @@ from ._batch import BatchEncoder
 from .formats import hub
 from .formats.tiktoken import BY_NAME
 from .normalize import Normalization, normalizer
-from .padding import PaddedBatch, Padding, Side, pad, pad_by_length
+from .padding import PaddedBatch, Padding, Side, pad, pad_by_length, surround
 from .patterns import Pattern
 from .pipeline import Pipeline, pipeline
 from .pretokenize import pretokenizer
@@ -87,6 +87,7 @@ class Tokenizer(BatchEncoder):
             ignore_merges=vocab.ignore_merges,
             normalize=normalizer(vocab.normalization) if self._around is None else None,
             pipeline=self._around,
+            template=vocab.template,
             errors=vocab.errors,
         )
 
@@ -374,6 +375,7 @@ class Tokenizer(BatchEncoder):
         num_threads: int | None = None,
         allowed_special: Specials = "all",
         disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
     ) -> PaddedBatch:
         """Token ids of many texts as a rectangle with its attention mask.
 
@@ -388,6 +390,8 @@ class Tokenizer(BatchEncoder):
                 which begins with the last ``stride`` tokens of the row before.
             multiple_of: The width is rounded up to a multiple of this.
             num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+            add_special_tokens: Put special tokens around each row as :attr:`template` says; they count in
+                ``max_length`` and are never cut off.
 
         Returns:
             ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
@@ -404,7 +408,14 @@ class Tokenizer(BatchEncoder):
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        return pad(
+        rows = None
+        if add_special_tokens and self.template is not None:
+            before, behind = self.template.around()
+            ids, starts, rows = surround(
+                ids, starts, before, behind, max_length=max_length, truncation_side=truncation_side, stride=stride
+            )
+            stride = None
+        batch = pad(
             ids,
             starts,
             pad_id=self._pad_id(pad_token),
@@ -415,6 +426,7 @@ class Tokenizer(BatchEncoder):
             stride=stride,
             multiple_of=multiple_of,
         )
+        return batch if rows is None else PaddedBatch(batch.input_ids, batch.attention_mask, rows)
 
     def padded_batches(
         self,

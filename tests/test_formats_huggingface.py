@@ -260,6 +260,37 @@ def test_the_file_of_gpt2_is_gpt2(shared: Callable[[str], Path]) -> None:
     assert ours.scanner in ("vector", "tables")
 
 
+@pytest.mark.parametrize("name", ["roberta", "bert ends", "template", "template in a sequence", "gpt2"])
+def test_special_tokens_around_a_text(name: str) -> None:
+    ours, theirs = _ours(name), build(name)
+    for text in HARD:
+        assert ours.encode(text, add_special_tokens=True) == theirs.encode(text).ids
+    expected = [encoding.ids for encoding in theirs.encode_batch(HARD)]
+    assert ours.encode_batch(HARD, add_special_tokens=True) == expected
+    assert ours.encode_batch(iter(HARD)) == [ours.encode(text) for text in HARD]
+
+
+@pytest.mark.parametrize("stride", [None, 0, 2])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_rows_with_special_tokens_are_cut_and_padded_as_there(stride: int | None, side: str) -> None:
+    ours, theirs = _ours("template"), tokenizers.Tokenizer.from_str(build("template").to_str())
+    theirs.enable_truncation(8, stride=stride or 0)
+    theirs.enable_padding(direction=side, pad_id=420, pad_token="<s>")
+    rows = [
+        (number, row.ids, row.attention_mask)
+        for number, encoding in enumerate(theirs.encode_batch(HARD))
+        for row in [encoding, *(encoding.overflowing if stride is not None else [])]
+    ]
+    batch = ours.encode_padded(
+        HARD, max_length=8, pad_token="<s>", side=side, stride=stride, add_special_tokens=True  # type: ignore[arg-type]
+    )
+    assert batch.rows.tolist() == [number for number, _, _ in rows]
+    assert batch.input_ids.tolist() == [ids for _, ids, _ in rows]
+    assert batch.attention_mask.tolist() == [mask for _, _, mask in rows]
+    with pytest.raises(ValueError, match="leaves no room"):
+        ours.encode_padded(HARD, max_length=2, pad_token="<s>", add_special_tokens=True)
+
+
 # Refused by name
 
 
@@ -269,6 +300,15 @@ def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
 
 def split(pattern: Any, behavior: str = "Isolated") -> dict[str, Any]:
     return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
+
+
+SPECIAL_X = {"SpecialToken": {"id": "x", "type_id": 0}}
+TEXT_A = {"Sequence": {"id": "A", "type_id": 0}}
+
+
+def template(single: list[Any], special: dict[str, Any]) -> dict[str, Any]:
+    made = {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": special}
+    return {"post_processor": made}
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -314,16 +354,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "huge id": ({"model": {"vocab": {"a": 2**32}, "merges": []}}, "4294967296 is outside"),
     "negative id": ({"model": {"vocab": {"a": -1}, "merges": []}}, "-1 is outside"),
     "vocab a list": ({"model": {"vocab": [["a", 1]]}}, "must be a JSON object"),
-    "template id": (
-        {"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
-                            "pair": [], "special_tokens": {"x": {"id": "x", "ids": [999], "tokens": ["x"]}}}},
-        "the template puts in id 999",
-    ),
-    "template name": (
-        {"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
-                            "pair": [], "special_tokens": {}}},
-        r"post_processor.single\[0\] is no part of a template",
-    ),
+    "template id": (template([SPECIAL_X, TEXT_A], {"x": {"id": "x", "ids": [999], "tokens": ["x"]}}), "puts in id 999"),
+    "template name": (template([SPECIAL_X], {}), r"post_processor.single\[0\] is no part of a template"),
+    "template without text": (template([], {}) | template([SPECIAL_X], {"x": {"ids": [1]}}), "must have A once each"),
+    "template with two texts": (template([TEXT_A, TEXT_A], {}), "must have A once each, not"),
 }
 
 
