@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from . import formats, offsets, patterns, special, train
 from ._batch import BatchEncoder
+from .errors import MissingExtraError
 from .formats import hub
 from .formats.tiktoken import BY_NAME
 from .normalize import Normalization, normalizer
@@ -326,6 +327,26 @@ class Tokenizer(BatchEncoder):
         [258]
         """
         return Encoding(self, name)
+
+    def as_transformers(self, **options: Any) -> Any:
+        """This tokenizer in the shape of a fast tokenizer of ``transformers``: call it, pad, truncate, decode, hand it
+        to collators and ``datasets.map``.
+
+        Args:
+            options: Those of ``transformers.PreTrainedTokenizerBase``, such as ``pad_token="<|pad|>"``,
+                ``model_max_length=1024``, ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
+
+        Returns:
+            A ``transformers.PreTrainedTokenizerBase``.
+
+        Raises:
+            MissingExtraError: ``transformers`` is not installed.
+        """
+        try:
+            from .views.transformers import TransformersTokenizer
+        except ImportError:
+            raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
+        return TransformersTokenizer(self, **options)
 
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
     # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
