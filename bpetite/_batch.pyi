@@ -15,6 +15,7 @@ class BatchEncoder(LongEncoder):
         num_threads: int | None = ...,
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
+        add_special_tokens: bool = ...,
     ) -> list[list[int]]: ...
     def encode_batch_to_numpy(
         self,

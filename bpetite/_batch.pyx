@@ -56,13 +56,14 @@ cdef class _Batch:
 cdef class BatchEncoder(LongEncoder):
     """An Encoder for many texts at once; the arguments are those of Encoder."""
 
-    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
+                     bint add_special_tokens=False):
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
             texts: An iterable of str or UTF-8 bytes.
             num_threads: Threads to use; all that the process may run on when None. The ids never depend on it.
-            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
         Raises:
             ValueError: As for :meth:`encode`; of several texts with an error the first one counts.
@@ -70,6 +71,8 @@ cdef class BatchEncoder(LongEncoder):
         cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
         batch.lists = [None] * batch.n
         self._run_all(batch, num_threads)
+        if add_special_tokens and self._template is not None:
+            return [self._template.one(ids) for ids in batch.lists]
         return batch.lists
 
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):

@@ -22,6 +22,7 @@ cdef class Encoder(Decoder):
     cdef dict _special_ids         # literal -> id
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
+    cdef object _template          # or None
     cdef Py_ssize_t _cache_bytes
     cdef bint _compiled            # text goes through the scanner alone
     cdef Worker _spare             # the worker given back last, or None

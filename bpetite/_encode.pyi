@@ -21,6 +21,7 @@ class Encoder(Decoder):
         ignore_merges: bool = ...,
         normalize: Callable[[str], str] | None = ...,
         pipeline: Any = ...,
+        template: Any = ...,
         errors: str = ...,
         cache_bytes: int = ...,
     ) -> None: ...
@@ -31,6 +32,7 @@ class Encoder(Decoder):
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
         num_threads: int | None = ...,
+        add_special_tokens: bool = ...,
     ) -> list[int]: ...
     def encode_ordinary(self, text: Text, *, num_threads: int | None = ...) -> list[int]: ...
     def encode_to_numpy(

@@ -141,12 +141,13 @@ cdef class Encoder(Decoder):
         pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are not
             plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to cut, and
             pairs of bytes and the ends of the pre-tokens in them.
+        template: `one(ids)` gives the ids with the special tokens that belong around a text.
         errors: What decoding makes of bytes that are not UTF-8.
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
     def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
-                 bint ignore_merges=False, normalize=None, pipeline=None, str errors not None="strict",
+                 bint ignore_merges=False, normalize=None, pipeline=None, template=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
@@ -156,6 +157,7 @@ cdef class Encoder(Decoder):
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline
+        self._template = template
         self._cache_bytes = cache_bytes
         self._compiled = pretokenizer.scanner is not None and normalize is None and pipeline is None
         self._pool = []
@@ -165,7 +167,8 @@ cdef class Encoder(Decoder):
     def __dealloc__(self):
         free(self._objects)
 
-    def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1):
+    def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+               bint add_special_tokens=False):
         """Token ids of a text, with special tokens recognised.
 
         Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
@@ -179,6 +182,7 @@ cdef class Encoder(Decoder):
                 those that are not allowed.
             num_threads: Threads that share a long text; all that the process may run on when None. The ids never
                 depend on it.
+            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
 
         Raises:
             ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
@@ -197,7 +201,7 @@ cdef class Encoder(Decoder):
         self._start(worker, text, specials, num_threads)
         ids = self._to_list(worker.out, worker.used)
         self._give(worker)
-        return ids
+        return self._template.one(ids) if add_special_tokens and self._template is not None else ids
 
     def encode_ordinary(self, text, *, num_threads=1):
         """Token ids of a text in which no special token is recognised; see :meth:`encode`.

@@ -7,15 +7,17 @@ from typing import Any, Literal
 
 from . import formats, offsets, patterns, special, streaming, train
 from ._batch import BatchEncoder
+from .errors import MissingExtraError
 from .formats import hub
 from .formats.tiktoken import BY_NAME
 from .normalize import Normalization, normalizer
-from .padding import PaddedBatch, Padding, Side, pad, pad_by_length
+from .padding import PaddedBatch, Padding, Side, pad, pad_by_length, surround
 from .patterns import Pattern
 from .pipeline import Pipeline, pipeline
 from .pretokenize import pretokenizer
 from .splits import SplitPattern
 from .template import Template
+from .views.tiktoken import Encoding
 from .vocab import Vocab
 
 __all__ = ["Tokenizer"]
@@ -86,6 +88,7 @@ class Tokenizer(BatchEncoder):
             ignore_merges=vocab.ignore_merges,
             normalize=normalizer(vocab.normalization) if self._around is None else None,
             pipeline=self._around,
+            template=vocab.template,
             errors=vocab.errors,
         )
 
@@ -316,6 +319,35 @@ class Tokenizer(BatchEncoder):
         """
         return self.from_vocab(formats.ranks.to_merges(self._vocab))
 
+    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
+        """This tokenizer in the shape of ``tiktoken.Encoding``, for code that is written against that: its methods,
+        its defaults (special tokens in a text raise unless allowed), its errors. See docs/tiktoken.md.
+
+        >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
+        [258]
+        """
+        return Encoding(self, name)
+
+    def as_transformers(self, **options: Any) -> Any:
+        """This tokenizer in the shape of a fast tokenizer of ``transformers``: call it, pad, truncate, decode, hand it
+        to collators and ``datasets.map``.
+
+        Args:
+            options: Those of ``transformers.PreTrainedTokenizerBase``, such as ``pad_token="<|pad|>"``,
+                ``model_max_length=1024``, ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
+
+        Returns:
+            A ``transformers.PreTrainedTokenizerBase``.
+
+        Raises:
+            MissingExtraError: ``transformers`` is not installed.
+        """
+        try:
+            from .views.transformers import TransformersTokenizer
+        except ImportError:
+            raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
+        return TransformersTokenizer(self, **options)
+
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
     # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
     # method in Python around each would cost more than a short text takes.
@@ -385,6 +417,7 @@ class Tokenizer(BatchEncoder):
         num_threads: int | None = None,
         allowed_special: Specials = "all",
         disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
     ) -> PaddedBatch:
         """Token ids of many texts as a rectangle with its attention mask.
 
@@ -399,6 +432,8 @@ class Tokenizer(BatchEncoder):
                 which begins with the last ``stride`` tokens of the row before.
             multiple_of: The width is rounded up to a multiple of this.
             num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+            add_special_tokens: Put special tokens around each row as :attr:`template` says; they count in
+                ``max_length`` and are never cut off.
 
         Returns:
             ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
@@ -415,7 +450,14 @@ class Tokenizer(BatchEncoder):
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        return pad(
+        rows = None
+        if add_special_tokens and self.template is not None:
+            before, behind = self.template.around()
+            ids, starts, rows = surround(
+                ids, starts, before, behind, max_length=max_length, truncation_side=truncation_side, stride=stride
+            )
+            stride = None
+        batch = pad(
             ids,
             starts,
             pad_id=self._pad_id(pad_token),
@@ -426,6 +468,7 @@ class Tokenizer(BatchEncoder):
             stride=stride,
             multiple_of=multiple_of,
         )
+        return batch if rows is None else PaddedBatch(batch.input_ids, batch.attention_mask, rows)
 
     def padded_batches(
         self,

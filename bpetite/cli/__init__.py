@@ -19,6 +19,7 @@ __all__ = ["cli", "main"]
 #: command -> the line that ``--help`` shows, in the order that ``--help`` shows them.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
+    "convert": "Write a tokenizer in another file format.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",
     "count": "Count the tokens of a corpus.",

@@ -155,10 +155,12 @@ def read_post_processor(found: Any, name: str) -> Template | None:
             template = _roberta_or_bert(read, part, place)
         elif part["type"] == "TemplateProcessing":
             ids = _template_ids(read, part, place)
-            template = Template(
-                _template(read, part.get("single"), ids, f"{place}.single"),
-                _template(read, part.get("pair"), ids, f"{place}.pair"),
-            )
+            single = _template(read, part.get("single"), ids, f"{place}.single")
+            pair = _template(read, part.get("pair"), ids, f"{place}.pair")
+            try:
+                template = Template(single, pair)
+            except ValueError as bad:
+                raise read.fail(f"{place}: {bad}") from None
         else:
             raise read.fail(f"{place}: the post-processor {part['type']} does not occur with byte-level BPE")
     return template
