@@ -44,7 +44,9 @@ Bpe = Callable[..., tuple[int, bytes, str]]
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("text", [TEXT, TEXT + "<|endoftext|>", "", "<|endoftext|>", "x", "a<|endoftext|><|endoftext|>"])
+@pytest.mark.parametrize(
+    "text", [TEXT, TEXT + "<|endoftext|>", "", "<|endoftext|>", "x", "a<|endoftext|><|endoftext|>"]
+)
 def test_text_comes_back_byte_for_byte(tmp_path: Path, tok: str, bpe: Bpe, format: str, text: str) -> None:
     source = tmp_path / "in ü.txt"
     source.write_bytes(text.encode())
@@ -52,7 +54,8 @@ def test_text_comes_back_byte_for_byte(tmp_path: Path, tok: str, bpe: Bpe, forma
         out = tmp_path / f"o{n}"
         code, summary, _ = bpe("encode", source, "-t", tok, "-o", out, "-f", format, *extra)
         assert code == 0
-        assert json.loads(summary)["documents"] == len([*text.split("<|endoftext|>")]) - text.endswith("|>") - (not text)
+        documents = len(text.split("<|endoftext|>")) - text.endswith("|>") - (not text)
+        assert json.loads(summary)["documents"] == documents
         assert bpe("decode", out)[:2] == (0, text.encode())
 
 
@@ -97,7 +100,7 @@ def test_json_lines_come_back(tmp_path: Path, tok: str, bpe: Bpe) -> None:
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
     for format in ("npy", "megatron", "parquet"):
         bpe("encode", source, "-t", tok, "-o", tmp_path / format, "-f", format)
-        code, out, _ = bpe("decode", tmp_path / format, "--jsonl")
+        _code, out, _ = bpe("decode", tmp_path / format, "--jsonl")
         assert [json.loads(line)["text"] for line in out.splitlines()] == documents
 
 

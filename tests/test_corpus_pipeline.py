@@ -198,7 +198,7 @@ def test_a_journal_of_other_options_or_inputs_is_refused(tmp_path: Path, monkeyp
     inputs = write_inputs(tmp_path / "in", some_documents(60))
     interrupted(tmp_path, monkeypatch, inputs, shard_tokens=700)
     before = outputs(tmp_path)
-    with pytest.raises(ValueError, match="begun with shard_tokens 700, now 800.*--overwrite"):
+    with pytest.raises(ValueError, match=r"begun with shard_tokens 700, now 800.*--overwrite"):
         task_of(inputs, tmp_path, shard_tokens=800).run()
     with pytest.raises(ValueError, match="begun with 3 inputs, now 2"):
         task_of(inputs[:2], tmp_path, shard_tokens=700).run()

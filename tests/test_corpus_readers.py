@@ -196,7 +196,7 @@ def test_standard_input_names_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     data = b'{"text": "a"}\n' * 50 + b"\n{}\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     task = make_task(["-"], tmp_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
-    with pytest.raises(ValueError, match="^<stdin>:52: no text"):
+    with pytest.raises(ValueError, match=r"^<stdin>:52: no text"):
         replace(task, block=40).run()
 
 

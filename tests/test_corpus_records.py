@@ -81,7 +81,8 @@ def test_json_lines_without_orjson_are_the_same(tmp_path: Path, monkeypatch: pyt
 
 def test_counts_and_the_first_place_of_each_kind(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
-    source.write_bytes(b'{"text": "a"}\n{}\n{}\nx\n{"text": null}\n{"text": "\\ud800"}\n{"text": "\xff"}\n{"text": "z"}')
+    bad = [b"{}", b"{}", b"x", b'{"text": null}', b'{"text": "\\ud800"}', b'{"text": "\xff"}']
+    source.write_bytes(b"\n".join([b'{"text": "a"}', *bad, b'{"text": "z"}']))
     made = run(source, tmp_path / "o", on_error="skip")
     assert {kind: (found["count"], found["first"]) for kind, found in made["problems"].items()} == {
         "no-text": (3, f"{source}:2"),

@@ -1,4 +1,5 @@
 """Cutting into shards: where, however the documents come in."""
+import itertools
 import json
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def test_shards_do_not_depend_on_how_documents_come_in(
         folder = tmp_path_factory.mktemp("shards")
         writer = ShardWriter(lambda n, folder=folder: folder / f"o_{n:06d}", layout, tokens.dtype.name, limit)
         at = 0
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in itertools.pairwise(bounds):
             size = sum(lengths[start:stop])
             rows = [json.dumps([None, "f", n]).encode() + b"\n" for n in range(start, stop)]
             writer.add(tokens[at : at + size], np.array(lengths[start:stop], np.int64), rows)
@@ -81,7 +82,7 @@ def test_val_fraction_splits_by_content(tmp_path: Path) -> None:
         for split in ("train", "val"):
             ends = np.load(tmp_path / f"{name}_{split}.offsets.npy")
             tokens = np.load(tmp_path / f"{name}_{split}.npy")
-            parts.append([bytes(tokens[i : j - 1].astype(np.uint8)).decode() for i, j in zip(ends[:-1], ends[1:], strict=True)])
+            parts.append([bytes(tokens[i : j - 1].astype(np.uint8)).decode() for i, j in itertools.pairwise(ends)])
         assert sorted(parts[0] + parts[1]) == sorted(documents)
         assert 30 < len(parts[1]) < 90
         made.append(parts)

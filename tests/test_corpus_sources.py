@@ -23,7 +23,8 @@ def found(*arguments: object, **options: object) -> list[str]:
 
 
 def test_folders_globs_and_names_with_anything_in_them(tmp_path: Path) -> None:
-    make(tmp_path, "b.txt", "a b.jsonl", "sub/ü.json.gz", "sub/漢.txt.zst", "B.TXT", ".hidden.txt", ".git/x.txt", "n.md")
+    make(tmp_path, "b.txt", "a b.jsonl", "sub/ü.json.gz", "sub/漢.txt.zst", "B.TXT", "n.md")
+    make(tmp_path, ".hidden.txt", ".git/x.txt")
     sources = find_sources([tmp_path])
     assert [os.path.relpath(piece.path, tmp_path) for piece in sources.pieces] == [
         "B.TXT", "a b.jsonl", "b.txt", "sub/ü.json.gz", "sub/漢.txt.zst",
@@ -112,7 +113,7 @@ def test_ranks_read_every_document_once(tmp_path: Path, separator: str) -> None:
     text.write_text(separator.join(some_documents(40, 3)), encoding="utf-8")
     run(text, tmp_path / "whole", separator=separator)
     expected = texts_in(tmp_path / "whole.npy")
-    for world in (2, 3, 7, 60):
+    for world in (2, 7, 23):
         documents = []
         for rank in range(world):
             task = make_task(

@@ -29,11 +29,12 @@ def test_kinds_are_found_by_content(made: Path) -> None:
         assert place is not None
         assert len(place[2]) == 2
         first = made / place[2][0]
-        try:
-            file = open_token_file(first)
-        except FormatError as error:
-            assert "give --format" in str(error)
+        if format in ("nanogpt", "dolma"):
+            with pytest.raises(FormatError, match="give --format"):
+                open_token_file(first)
             file = open_token_file(first, format=format, dtype="uint16")
+        else:
+            file = open_token_file(first)
         found[format] = (file.format, file.documents, file.tokens)
     assert {format: found[format][0] for format in FORMATS} == {format: format for format in FORMATS}
     assert found["npy"] == ("npy", 2, 4)
@@ -109,7 +110,7 @@ def test_damaged_files(made: Path) -> None:
         with pytest.raises(FormatError, match=message):
             open_token_file(damage(*arguments), format=format)
     path = damage("datatrove_000000.ds.index", struct.pack("<2Q", 4, 3))
-    with pytest.raises(FormatError, match="lies before the one before it|no whole|neither"):
+    with pytest.raises(FormatError, match=r"lies before the one before it|no whole|neither"):
         list(open_token_file(path).spans())
     (made / "two.npy").write_bytes(b"")
     np.save(made / "two.npy", np.zeros((2, 2), np.uint16))
