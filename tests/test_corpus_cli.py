@@ -19,8 +19,8 @@ TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext
 
 
 @pytest.fixture
-def tok(tmp_path: Path) -> str:
-    path = tmp_path / "tok.json"
+def tok(ram_path: Path) -> str:
+    path = ram_path / "tok.json"
     Tokenizer.train(TEXT, 280).save(path)
     return str(path)
 
@@ -47,11 +47,11 @@ Bpe = Callable[..., tuple[int, bytes, str]]
 @pytest.mark.parametrize(
     "text", [TEXT, TEXT + "<|endoftext|>", "", "<|endoftext|>", "x", "a<|endoftext|><|endoftext|>"]
 )
-def test_text_comes_back_byte_for_byte(tmp_path: Path, tok: str, bpe: Bpe, format: str, text: str) -> None:
-    source = tmp_path / "in ü.txt"
+def test_text_comes_back_byte_for_byte(ram_path: Path, tok: str, bpe: Bpe, format: str, text: str) -> None:
+    source = ram_path / "in ü.txt"
     source.write_bytes(text.encode())
     for n, extra in enumerate(([], ["--eot", "prepend"], ["--eot", "append", "--shard-tokens", "7"])):
-        out = tmp_path / f"o{n}"
+        out = ram_path / f"o{n}"
         code, summary, _ = bpe("encode", source, "-t", tok, "-o", out, "-f", format, *extra)
         assert code == 0
         documents = len(text.split("<|endoftext|>")) - text.endswith("|>") - (not text)
@@ -59,18 +59,18 @@ def test_text_comes_back_byte_for_byte(tmp_path: Path, tok: str, bpe: Bpe, forma
         assert bpe("decode", out)[:2] == (0, text.encode())
 
 
-def test_shared_text_comes_back(tmp_path: Path, bpe: Bpe, shared: Callable[[str], Path]) -> None:
+def test_shared_text_comes_back(ram_path: Path, bpe: Bpe, shared: Callable[[str], Path]) -> None:
     source = shared("text/english.txt")
-    assert bpe("encode", source, "-o", tmp_path / "o.npy", "--jobs", 2)[0] == 0
-    assert bpe("decode", tmp_path / "o.npy", "--to", tmp_path / "back.txt")[0] == 0
-    assert (tmp_path / "back.txt").read_bytes() == source.read_bytes()
+    assert bpe("encode", source, "-o", ram_path / "o.npy", "--jobs", 2)[0] == 0
+    assert bpe("decode", ram_path / "o.npy", "--to", ram_path / "back.txt")[0] == 0
+    assert (ram_path / "back.txt").read_bytes() == source.read_bytes()
 
 
-def test_streams(tmp_path: Path, tok: str) -> None:
+def test_streams(ram_path: Path, tok: str) -> None:
     """A real process: the summary alone on standard output, people's lines on standard error, no bar in a pipe."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "bpetite", "encode", "-", "--input-format", "text", "-t", tok, "-o", "o"],
-        input=TEXT.encode(), capture_output=True, cwd=tmp_path,
+        input=TEXT.encode(), capture_output=True, cwd=ram_path,
         env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -81,89 +81,89 @@ def test_streams(tmp_path: Path, tok: str) -> None:
     assert b"it/s" not in done.stderr
 
 
-def test_separators(tmp_path: Path, tok: str, bpe: Bpe) -> None:
+def test_separators(ram_path: Path, tok: str, bpe: Bpe) -> None:
     assert [unescape(text) for text in (None, "a", r"\n\n", r"\\n", r"\t\0\r")] == [None, "a", "\n\n", r"\n", "\t\0\r"]
-    source = tmp_path / "in.txt"
+    source = ram_path / "in.txt"
     source.write_bytes(b"one\n\ntwo\n\n\nthree\n\n")
-    code, out, _ = bpe("encode", source, "-t", tok, "-o", tmp_path / "o", "--separator", r"\n\n")
+    code, out, _ = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--separator", r"\n\n")
     assert json.loads(out)["documents"] == 3
-    assert bpe("decode", tmp_path / "o")[:2] == (0, source.read_bytes())
-    assert bpe("decode", tmp_path / "o", "--separator", "|")[:2] == (0, b"one|two|\nthree|")
-    code, _, err = bpe("encode", source, "-t", tok, "-o", tmp_path / "p", "--separator", r"\x")
+    assert bpe("decode", ram_path / "o")[:2] == (0, source.read_bytes())
+    assert bpe("decode", ram_path / "o", "--separator", "|")[:2] == (0, b"one|two|\nthree|")
+    code, _, err = bpe("encode", source, "-t", tok, "-o", ram_path / "p", "--separator", r"\x")
     assert code == 1
     assert "\\x is not one of" in err
 
 
-def test_json_lines_come_back(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    source = tmp_path / "in.jsonl"
+def test_json_lines_come_back(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.jsonl"
     documents = ["a\nb", "", "漢<|endoftext|>", "z"]
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
     for format in ("npy", "megatron", "parquet"):
-        bpe("encode", source, "-t", tok, "-o", tmp_path / format, "-f", format)
-        _code, out, _ = bpe("decode", tmp_path / format, "--jsonl")
+        bpe("encode", source, "-t", tok, "-o", ram_path / format, "-f", format)
+        _code, out, _ = bpe("decode", ram_path / format, "--jsonl")
         assert [json.loads(line)["text"] for line in out.splitlines()] == documents
 
 
-def test_splits(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    source = tmp_path / "in.txt"
+def test_splits(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.txt"
     source.write_text("".join(f"document {n}<|endoftext|>" for n in range(50)))
-    bpe("encode", source, "-t", tok, "-o", tmp_path / "o", "--val-fraction", "0.3", "-f", "nanogpt")
-    train, val = (bpe("decode", tmp_path / "o", "--split", split)[1].decode() for split in ("train", "val"))
-    assert bpe("decode", tmp_path / "o_val.bin")[1].decode() == val
+    bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--val-fraction", "0.3", "-f", "nanogpt")
+    train, val = (bpe("decode", ram_path / "o", "--split", split)[1].decode() for split in ("train", "val"))
+    assert bpe("decode", ram_path / "o_val.bin")[1].decode() == val
     assert sorted((train + val).split("<|endoftext|>")[:-1]) == sorted(f"document {n}" for n in range(50))
     assert val.endswith("<|endoftext|>")
 
 
-def test_decode_without_manifest(tmp_path: Path, tok: str, bpe: Bpe) -> None:
+def test_decode_without_manifest(ram_path: Path, tok: str, bpe: Bpe) -> None:
     ids = Tokenizer.load(tok).encode("ab<|endoftext|>c<|endoftext|>")
-    np.array(ids, np.uint16).tofile(tmp_path / "x.bin")
-    assert bpe("decode", tmp_path / "x.bin", "-t", tok, "-f", "nanogpt")[:2] == (0, b"ab<|endoftext|>c<|endoftext|>")
-    code, out, err = bpe("decode", tmp_path / "x.bin", "-t", tok)
+    np.array(ids, np.uint16).tofile(ram_path / "x.bin")
+    assert bpe("decode", ram_path / "x.bin", "-t", tok, "-f", "nanogpt")[:2] == (0, b"ab<|endoftext|>c<|endoftext|>")
+    code, out, err = bpe("decode", ram_path / "x.bin", "-t", tok)
     assert (code, out) == (1, b"")
     assert "give --format" in err
 
 
-def test_decode_mistakes(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    source = tmp_path / "in.txt"
+def test_decode_mistakes(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.txt"
     source.write_text("text")
-    bpe("encode", source, "-t", tok, "-o", tmp_path / "o")
-    other = tmp_path / "other.json"
+    bpe("encode", source, "-t", tok, "-o", ram_path / "o")
+    other = ram_path / "other.json"
     Tokenizer.train("xyz xyz", 257).save(other)
     for arguments, message in (
-        ((tmp_path / "nothing",), "no token file"),
-        ((tmp_path / "o", "-t", other), "not with this one"),
-        ((tmp_path / "o", "--split", "val"), "no files of split val"),
-        ((tmp_path / "o", "--to", source), "--overwrite"),
-        ((tmp_path,), "without a manifest.json"),
+        ((ram_path / "nothing",), "no token file"),
+        ((ram_path / "o", "-t", other), "not with this one"),
+        ((ram_path / "o", "--split", "val"), "no files of split val"),
+        ((ram_path / "o", "--to", source), "--overwrite"),
+        ((ram_path,), "without a manifest.json"),
     ):
         code, out, err = bpe("decode", *arguments)
         assert (code, out) == (1, b"")
         assert message in err
         assert len(err.splitlines()) == 1
     os.remove(tok)
-    code, _, err = bpe("decode", tmp_path / "o")
+    code, _, err = bpe("decode", ram_path / "o")
     assert code == 1
     assert "give --tokenizer" in err
 
 
-def test_count(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.txt").write_text(TEXT)
-    (tmp_path / "in" / "b.md").write_text("not read")
-    code, out, err = bpe("count", tmp_path / "in", "-t", tok)
+def test_count(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in").mkdir()
+    (ram_path / "in" / "a.txt").write_text(TEXT)
+    (ram_path / "in" / "b.md").write_text("not read")
+    code, out, err = bpe("count", ram_path / "in", "-t", tok)
     expected = sum(len(Tokenizer.load(tok).encode_ordinary(text)) for text in TEXT.split("<|endoftext|>"))
     assert (code, int(out)) == (0, expected)
     assert "1 files with other suffixes are not read" in err
-    code, out, _ = bpe("count", tmp_path / "in", "-t", tok, "--json", "-j", 2)
+    code, out, _ = bpe("count", ram_path / "in", "-t", tok, "--json", "-j", 2)
     assert json.loads(out)["documents"] == 4
-    assert [path.name for path in tmp_path.iterdir()] != []
-    assert not list(tmp_path.glob("count*"))
+    assert [path.name for path in ram_path.iterdir()] != []
+    assert not list(ram_path.glob("count*"))
 
 
-def test_inspect(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    (tmp_path / "in.txt").write_text(TEXT)
-    bpe("encode", tmp_path / "in.txt", "-t", tok, "-o", tmp_path / "o.npy")
-    code, out, _ = bpe("inspect", tmp_path / "o.npy", "--verify", "--tokens", 4)
+def test_inspect(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in.txt").write_text(TEXT)
+    bpe("encode", ram_path / "in.txt", "-t", tok, "-o", ram_path / "o.npy")
+    code, out, _ = bpe("inspect", ram_path / "o.npy", "--verify", "--tokens", 4)
     lines = dict(line.split(": ", 1) for line in out.decode().splitlines())
     tokens = Tokenizer.load(tok).encode(TEXT)
     assert code == 0
@@ -174,52 +174,52 @@ def test_inspect(tmp_path: Path, tok: str, bpe: Bpe) -> None:
     assert lines["first"] == " ".join(map(str, tokens[:4]))
     assert json.loads(lines["text"]) == Tokenizer.load(tok).decode(tokens[:4])
     assert lines["verified"] == "sha256 as in the manifest"
-    code, out, _ = bpe("inspect", tmp_path / "o.npy", "--json")
+    code, out, _ = bpe("inspect", ram_path / "o.npy", "--json")
     assert json.loads(out)["first"] == [*tokens, tokens[tokens.index(Tokenizer.load(tok).eot_token)]][:32]  # type: ignore[arg-type]
-    data = bytearray((tmp_path / "o.npy").read_bytes())
+    data = bytearray((ram_path / "o.npy").read_bytes())
     data[-1] ^= 1
-    (tmp_path / "o.npy").write_bytes(data)
-    code, _, err = bpe("inspect", tmp_path / "o.npy", "--verify")
+    (ram_path / "o.npy").write_bytes(data)
+    code, _, err = bpe("inspect", ram_path / "o.npy", "--verify")
     assert code == 1
     assert "differs from the checksum" in err
 
 
-def test_inspect_a_foreign_file(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    np.save(tmp_path / "x.npy", np.array([97, 98], np.uint16))
-    code, out, _ = bpe("inspect", tmp_path / "x.npy")
+def test_inspect_a_foreign_file(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    np.save(ram_path / "x.npy", np.array([97, 98], np.uint16))
+    code, out, _ = bpe("inspect", ram_path / "x.npy")
     assert code == 0
     assert "documents: not in this format" in out.decode()
-    code, out, _ = bpe("inspect", tmp_path / "x.npy", "-t", tok)
+    code, out, _ = bpe("inspect", ram_path / "x.npy", "-t", tok)
     assert 'text: "ab"' in out.decode()
-    np.save(tmp_path / "x.npy", np.array([9999], np.uint16))
-    code, _, err = bpe("inspect", tmp_path / "x.npy", "-t", tok)
+    np.save(ram_path / "x.npy", np.array([9999], np.uint16))
+    code, _, err = bpe("inspect", ram_path / "x.npy", "-t", tok)
     assert code == 1
     assert "9999 is not in the tokenizer" in err
-    assert bpe("inspect", tmp_path / "x.npy", "--verify")[0] == 1
+    assert bpe("inspect", ram_path / "x.npy", "--verify")[0] == 1
 
 
-def test_merge(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    (tmp_path / "in.txt").write_text(TEXT * 30)
+def test_merge(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in.txt").write_text(TEXT * 30)
     for rank in (1, 0):
         code, _, _ = bpe(
-            "encode", tmp_path / "in.txt", "-t", tok, "-o", tmp_path / "o", "-f", "megatron", "--rank", rank,
+            "encode", ram_path / "in.txt", "-t", tok, "-o", ram_path / "o", "-f", "megatron", "--rank", rank,
             "--world-size", 2,
         )  # fmt: skip
         assert code == 0
-    code, out, err = bpe("merge", "-o", tmp_path / "o")
+    code, out, err = bpe("merge", "-o", ram_path / "o")
     assert code == 0, err
     assert json.loads(out)["documents"] == 91
-    assert bpe("decode", tmp_path / "o")[:2] == (0, (TEXT * 30).encode())
+    assert bpe("decode", ram_path / "o")[:2] == (0, (TEXT * 30).encode())
 
 
-def test_problems_are_reported(tmp_path: Path, tok: str, bpe: Bpe) -> None:
-    source = tmp_path / "in.jsonl"
+def test_problems_are_reported(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.jsonl"
     source.write_text('{"text": "a"}\n{}\nx\n{}\n')
-    code, out, err = bpe("encode", source, "-t", tok, "-o", tmp_path / "o")
+    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o")
     assert (code, out) == (1, b"")
     assert err.startswith("Error: ")
     assert f"{source}:2: no text" in err
-    code, out, err = bpe("encode", source, "-t", tok, "-o", tmp_path / "o", "--on-error", "skip")
+    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--on-error", "skip")
     assert code == 0
     assert json.loads(out)["problems"]["no-text"]["count"] == 2
     assert f"2 x no-text left out, the first at {source}:2" in err
@@ -237,8 +237,8 @@ def test_problems_are_reported(tmp_path: Path, tok: str, bpe: Bpe) -> None:
         (["{source}", "-o", "o", "-t", "{source}"], "in.txt"),
     ],
 )
-def test_mistakes_are_one_line(tmp_path: Path, tok: str, bpe: Bpe, arguments: list[str], message: str) -> None:
-    source = tmp_path / "in.txt"
+def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: list[str], message: str) -> None:
+    source = ram_path / "in.txt"
     source.write_text("text")
     if "-t" not in arguments:
         arguments = [*arguments, "-t", "{tok}"]

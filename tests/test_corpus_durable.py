@@ -9,25 +9,25 @@ from hypothesis import strategies as st
 from bpetite.corpus.durable import Journal, sha256_of, write_file
 
 
-def test_records_come_back(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
+def test_records_come_back(ram_path: Path) -> None:
+    journal = Journal(ram_path / "j")
     assert journal.records == []
     journal.append({"a": 1})
     journal.append({"b": "ü\n"})
     journal.close()
-    journal = Journal(tmp_path / "j")
+    journal = Journal(ram_path / "j")
     assert journal.records == [{"a": 1}, {"b": "ü\n"}]
     journal.append({"c": None})
     journal.close()
-    journal = Journal(tmp_path / "j")
+    journal = Journal(ram_path / "j")
     assert len(journal.records) == 3
     journal.restart()
     journal.append({"d": 4})
     journal.close()
-    journal = Journal(tmp_path / "j")
+    journal = Journal(ram_path / "j")
     assert journal.records == [{"d": 4}]
     journal.close(remove=True)
-    assert not (tmp_path / "j").exists()
+    assert not (ram_path / "j").exists()
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,12 +57,12 @@ def test_damage_costs_only_what_comes_behind_it(tmp_path_factory: pytest.TempPat
     journal.close()
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
+def test_one_at_a_time(ram_path: Path) -> None:
+    journal = Journal(ram_path / "j")
     with pytest.raises(BlockingIOError, match="another run is writing this output"):
-        Journal(tmp_path / "j")
+        Journal(ram_path / "j")
     journal.close()
-    Journal(tmp_path / "j").close()
+    Journal(ram_path / "j").close()
 
 
 def _hold(path: Path, ready: object) -> None:
@@ -73,24 +73,24 @@ def _hold(path: Path, ready: object) -> None:
     multiprocessing.Event().wait(60)
 
 
-def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_no_lock(ram_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
-    process = context.Process(target=_hold, args=(tmp_path / "j", ready))
+    process = context.Process(target=_hold, args=(ram_path / "j", ready))
     process.start()
     assert ready.wait(60)
     with pytest.raises(BlockingIOError):
-        Journal(tmp_path / "j")
+        Journal(ram_path / "j")
     process.kill()
     process.join()
-    journal = Journal(tmp_path / "j")
+    journal = Journal(ram_path / "j")
     assert journal.records == [{"held": 1}]
     journal.close()
 
 
-def test_write_file_and_checksum(tmp_path: Path) -> None:
-    write_file(tmp_path / "f", b"abc")
-    assert sha256_of(tmp_path / "f") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    write_file(tmp_path / "f", b"abcdef")
-    assert sha256_of(tmp_path / "f", 3) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+def test_write_file_and_checksum(ram_path: Path) -> None:
+    write_file(ram_path / "f", b"abc")
+    assert sha256_of(ram_path / "f") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    write_file(ram_path / "f", b"abcdef")
+    assert sha256_of(ram_path / "f", 3) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert [path.name for path in ram_path.iterdir()] == ["f"]

@@ -25,15 +25,15 @@ def kill(folder: Path, seed: int, kills: int) -> tuple[int, int, int]:
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 
 
-def test_some_kills(tmp_path: Path) -> None:
-    kills, _, resumed = kill(tmp_path, 1, 40)
+def test_some_kills(ram_path: Path) -> None:
+    kills, _, resumed = kill(ram_path, 1, 40)
     assert kills >= 40
     assert resumed > 10
 
 
 @pytest.mark.slow
-def test_many_kills(tmp_path: Path) -> None:
-    kills, runs, resumed = kill(tmp_path, 2, 600)
+def test_many_kills(ram_path: Path) -> None:
+    kills, runs, resumed = kill(ram_path, 2, 600)
     assert kills >= 600
     assert runs >= 21  # every format, three times
     assert resumed > 200

@@ -22,9 +22,9 @@ def ranks(inputs: list[Path], sink: Path, world: int, **options: Any) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("world", [2, 5])
-def test_merged_ranks_are_a_single_run(tmp_path: Path, format: str, world: int) -> None:
-    inputs = write_inputs(tmp_path / "in", some_documents(240))
-    plain = tmp_path / "in" / "z.jsonl"
+def test_merged_ranks_are_a_single_run(ram_path: Path, format: str, world: int) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(240))
+    plain = ram_path / "in" / "z.jsonl"
     rows = [json.dumps({"text": text, "id": n}) for n, text in enumerate(some_documents(60, 9))]
     rows[7:7] = ["{}", "x"]
     rows[40:40] = ["{}", '{"text": "\\ud800"}']
@@ -33,34 +33,34 @@ def test_merged_ranks_are_a_single_run(tmp_path: Path, format: str, world: int) 
     if format == "npy":
         options |= {"val_fraction": 0.3, "seed": 5}
     for name in ("single", "merged"):
-        (tmp_path / name).mkdir()
-    run([*inputs, plain], tmp_path / "single" / "o", **options)
-    ranks([*inputs, plain], tmp_path / "ranks", world, **options)
-    parts = sorted(tmp_path.glob("ranks.rank*.manifest.json"))
+        (ram_path / name).mkdir()
+    run([*inputs, plain], ram_path / "single" / "o", **options)
+    ranks([*inputs, plain], ram_path / "ranks", world, **options)
+    parts = sorted(ram_path.glob("ranks.rank*.manifest.json"))
     assert len(parts) == world
-    merge_outputs(tmp_path / "merged" / "o", reversed(parts))
-    assert outputs(tmp_path / "merged") == outputs(tmp_path / "single")
-    ranks([*inputs, plain], tmp_path / "merged" / "o", world, **options)
-    merge_outputs(tmp_path / "merged" / "o", overwrite=True)
-    left = {name: data for name, data in outputs(tmp_path / "merged").items() if ".rank" not in name}
-    assert left == outputs(tmp_path / "single")
+    merge_outputs(ram_path / "merged" / "o", reversed(parts))
+    assert outputs(ram_path / "merged") == outputs(ram_path / "single")
+    ranks([*inputs, plain], ram_path / "merged" / "o", world, **options)
+    merge_outputs(ram_path / "merged" / "o", overwrite=True)
+    left = {name: data for name, data in outputs(ram_path / "merged").items() if ".rank" not in name}
+    assert left == outputs(ram_path / "single")
 
 
-def test_more_ranks_than_documents(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text("a<|endoftext|>b<|endoftext|>")
-    ranks([tmp_path / "in.txt"], tmp_path / "o", 9, format="llmc")
-    merge_outputs(tmp_path / "o")
-    (tmp_path / "single").mkdir()
-    run(tmp_path / "in.txt", tmp_path / "single" / "o", format="llmc")
-    for name, data in outputs(tmp_path / "single").items():
-        assert (tmp_path / name).read_bytes() == data
+def test_more_ranks_than_documents(ram_path: Path) -> None:
+    (ram_path / "in.txt").write_text("a<|endoftext|>b<|endoftext|>")
+    ranks([ram_path / "in.txt"], ram_path / "o", 9, format="llmc")
+    merge_outputs(ram_path / "o")
+    (ram_path / "single").mkdir()
+    run(ram_path / "in.txt", ram_path / "single" / "o", format="llmc")
+    for name, data in outputs(ram_path / "single").items():
+        assert (ram_path / name).read_bytes() == data
 
 
-def test_a_merge_that_was_killed_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpetite.corpus.merge as module
 
-    inputs = write_inputs(tmp_path / "in", some_documents(90))
-    ranks(inputs, tmp_path / "o", 2, shard_tokens=300)
+    inputs = write_inputs(ram_path / "in", some_documents(90))
+    ranks(inputs, ram_path / "o", 2, shard_tokens=300)
 
     def killed(*arguments: Any) -> None:
         raise KeyboardInterrupt
@@ -68,37 +68,37 @@ def test_a_merge_that_was_killed_is_begun_again(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_manifest", killed)
         with pytest.raises(KeyboardInterrupt):
-            merge_outputs(tmp_path / "o")
-    merge_outputs(tmp_path / "o")
-    (tmp_path / "single").mkdir()
-    run(inputs, tmp_path / "single" / "o", shard_tokens=300)
-    for name, data in outputs(tmp_path / "single").items():
-        assert (tmp_path / name).read_bytes() == data
-    assert not (tmp_path / "o.journal").exists()
+            merge_outputs(ram_path / "o")
+    merge_outputs(ram_path / "o")
+    (ram_path / "single").mkdir()
+    run(inputs, ram_path / "single" / "o", shard_tokens=300)
+    for name, data in outputs(ram_path / "single").items():
+        assert (ram_path / name).read_bytes() == data
+    assert not (ram_path / "o.journal").exists()
     with pytest.raises(FileExistsError, match="--overwrite"):
-        merge_outputs(tmp_path / "o")
+        merge_outputs(ram_path / "o")
 
 
-def test_refusals(tmp_path: Path) -> None:
-    inputs = write_inputs(tmp_path / "in", some_documents(30))
+def test_refusals(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
     with pytest.raises(FileNotFoundError, match="no outputs of ranks"):
-        merge_outputs(tmp_path / "o")
-    ranks(inputs, tmp_path / "o", 3)
-    parts = sorted(tmp_path.glob("o.rank*.manifest.json"))
+        merge_outputs(ram_path / "o")
+    ranks(inputs, ram_path / "o", 3)
+    parts = sorted(ram_path.glob("o.rank*.manifest.json"))
     with pytest.raises(FormatError, match=r"ranks \[1\] of 3 are missing"):
-        merge_outputs(tmp_path / "m", [parts[0], parts[2]])
+        merge_outputs(ram_path / "m", [parts[0], parts[2]])
     with pytest.raises(FormatError, match="more than once"):
-        merge_outputs(tmp_path / "m", [*parts, parts[1]])
-    ranks(inputs, tmp_path / "other", 3, eot="none")
+        merge_outputs(ram_path / "m", [*parts, parts[1]])
+    ranks(inputs, ram_path / "other", 3, eot="none")
     with pytest.raises(FormatError, match="of another run"):
-        merge_outputs(tmp_path / "m", [*parts[:2], tmp_path / "other.rank00002of00003"])
-    run(inputs, tmp_path / "single")
+        merge_outputs(ram_path / "m", [*parts[:2], ram_path / "other.rank00002of00003"])
+    run(inputs, ram_path / "single")
     with pytest.raises(FormatError, match="not the output of one rank"):
-        merge_outputs(tmp_path / "m", [tmp_path / "single"])
+        merge_outputs(ram_path / "m", [ram_path / "single"])
     with pytest.raises(FileNotFoundError, match="no manifest of a finished rank"):
-        merge_outputs(tmp_path / "m", [tmp_path / "nothing"])
-    with (tmp_path / "o.rank00001of00003.npy").open("ab") as file:
+        merge_outputs(ram_path / "m", [ram_path / "nothing"])
+    with (ram_path / "o.rank00001of00003.npy").open("ab") as file:
         file.write(b"xx")
     with pytest.raises(FormatError, match="bytes, its manifest says"):
-        merge_outputs(tmp_path / "m", parts)
-    assert not (tmp_path / "m.manifest.json").exists()
+        merge_outputs(ram_path / "m", parts)
+    assert not (ram_path / "m.manifest.json").exists()

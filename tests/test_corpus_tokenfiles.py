@@ -15,11 +15,11 @@ FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
-    (tmp_path / "in.txt").write_text("ab<|endoftext|><|endoftext|>cde<|endoftext|>f")
+def made(ram_path: Path) -> Path:
+    (ram_path / "in.txt").write_text("ab<|endoftext|><|endoftext|>cde<|endoftext|>f")
     for format in FORMATS:
-        run(tmp_path / "in.txt", tmp_path / format, format=format, eot="append", shard_tokens=6)
-    return tmp_path
+        run(ram_path / "in.txt", ram_path / format, format=format, eot="append", shard_tokens=6)
+    return ram_path
 
 
 def test_kinds_are_found_by_content(made: Path) -> None:
