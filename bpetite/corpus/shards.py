@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .durable import sha256_of, sync_folder, write_all
+from .durable import begin_writeback, seal, sync_folder, write_all
 from .layouts import Layout, OpenShard
 
 __all__ = ["PARTIAL", "ShardWriter", "settle"]
@@ -59,6 +59,7 @@ class ShardWriter:
         self._overwrite = overwrite
         self._files: dict[Path, BinaryIO] = {}
         self._sizes: dict[Path, int] = {}
+        self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
         self._index = 0
         self._shard: OpenShard | None = None
         if state is not None:
@@ -142,6 +143,7 @@ class ShardWriter:
     def _write(self, path: Path, data: Any) -> None:
         try:
             self._sizes[path] += write_all(self._files[path], data)
+            self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
                           "from here once there is room", str(path)) from None
@@ -186,16 +188,13 @@ class ShardWriter:
             file.seek(0)
             write_all(file, self.layout.head(shard))
             size = self.layout.header + shard.tokens * self._dtype.itemsize
-            os.fsync(file.fileno())
-            outputs.append(_output(shard.tokens_path, tokens, size))
+            outputs.append(_output(shard.tokens_path, tokens, size, file))
         for path in others:
             temporary = path.with_name(path.name + PARTIAL)
             with temporary.open("w+b") as file:
                 self.layout.index(shard, path, file)
                 file.flush()
-                os.fsync(file.fileno())
-                size = os.fstat(file.fileno()).st_size
-            outputs.append(_output(temporary, path, size))
+                outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file))
         self.finished.append(
             {
                 "tokens": shard.tokens,
@@ -218,7 +217,7 @@ class ShardWriter:
     def _close_files(self) -> None:
         for file in self._files.values():
             file.close()
-        self._files, self._sizes = {}, {}
+        self._files, self._sizes, self._begun = {}, {}, {}
 
     def close(self) -> None:
         """Close open files; they stay where they are, to be gone on with."""
@@ -266,8 +265,8 @@ class ShardWriter:
         self._shard = shard
 
 
-def _output(temporary: Path, path: Path, size: int) -> dict[str, Any]:
-    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": sha256_of(temporary, size)}
+def _output(temporary: Path, path: Path, size: int, file: BinaryIO) -> dict[str, Any]:
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": seal(temporary, file, size)}
 
 
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:

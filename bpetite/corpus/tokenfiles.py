@@ -23,7 +23,7 @@ from ..errors import FormatError, MissingExtraError
 from .layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
 from .manifest import read_manifest
 
-__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file"]
+__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file", "token_files"]
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
@@ -341,7 +341,7 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
     path = Path(path)
     if path.name.endswith("manifest.json") and path.is_file():
         manifest = read_manifest(path)
-        return path, manifest, _token_files(manifest)
+        return path, manifest, token_files(manifest)
     if path.is_dir():
         return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
     stem = path.name
@@ -355,14 +355,14 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
         manifest = read_manifest(candidate)
         files = {file["name"] for file in manifest["files"]}
         if path.name in files:
-            first = [name for name in _token_files(manifest) if _base(name) == _base(path.name)]
+            first = [name for name in token_files(manifest) if _base(name) == _base(path.name)]
             return candidate, manifest, first
         if not path.exists():
-            return candidate, manifest, _token_files(manifest)
+            return candidate, manifest, token_files(manifest)
     return None
 
 
-def _token_files(manifest: dict[str, Any]) -> list[str]:
+def token_files(manifest: dict[str, Any]) -> list[str]:
     """The files that hold tokens, without indexes."""
     suffix = layout_of(manifest["format"]).suffix
     names = [file["name"] for file in manifest["files"]]

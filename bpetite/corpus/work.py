@@ -148,7 +148,7 @@ def _problem(
     if block.kind == "text":
         before = offset_of(block, documents.texts, reading.separator, number) - block.start + inside
         place = block.start + before
-        line = None if block.lines is None else block.lines + block.data.count(b"\n", 0, before)
+        line = None if block.lines is None else block.lines + block.data.join().count(b"\n", 0, before)
     elif block.kind == "whole":
         place = block.start + inside
         line = None if block.lines is None else block.lines + block.data.count(b"\n", 0, inside)
