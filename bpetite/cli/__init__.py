@@ -25,6 +25,10 @@ COMMANDS = {
     "count": "Count the tokens of a corpus.",
     "inspect": "Say what a token file holds.",
     "merge": "Join the outputs of several ranks.",
+    "tokens": "Show the tokens of a text.",
+    "view": "Write a page that shows a text cut into tokens.",
+    "audit": "Look through a tokenizer for what is wrong with it.",
+    "diff": "Show what differs between two tokenizers.",
 }
 
 #: What a user's mistake looks like when it comes up from the library.
