@@ -14,7 +14,7 @@ from bpetite.cluster.parcel import Parcel
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "said", "'we'll", "go'", "12", "x\n\n", "", "!"]
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "said", "'we'll", "go'", "1", "x\n\n", "", "!"]
 
 
 def text_of(seed: int, words: int) -> str:
