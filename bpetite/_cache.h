@@ -14,7 +14,7 @@
 #ifndef BPETITE_CACHE_H
 #define BPETITE_CACHE_H
 
-#include <stdlib.h>
+#include "_memory.h"
 
 #include "_bytes.h"
 
@@ -122,7 +122,7 @@ BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - ca
 BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
 BP_INLINE uint64_t bp_hash_short(uint64_t low, uint64_t high) {
-    return (low + (high ^ (high >> 29)) * 0x9FB21C651E98DF25u) * 0x9E3779B97F4A7C15u;
+    return low * 0x9E3779B97F4A7C15u ^ high * 0x9FB21C651E98DF25u;
 }
 
 /* 16 to BP_LONGEST bytes; the last step overlaps the one before it. */
@@ -271,7 +271,7 @@ static inline ptrdiff_t bp_emit(const bp_cache *cache, const bp_key *keys, const
                 *starved = 1;
                 break;
             }
-            memcpy(at, ids, count * sizeof(uint32_t));
+            for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
             at += count;
         }
     *used = at - out;
@@ -287,7 +287,7 @@ static inline void bp_cache_forget(bp_cache *cache) {
 
 /* Room for `words` more in the arena; 0 where there is none within the bound. */
 static inline int bp_arena_room(bp_cache *cache, size_t words) {
-    size_t wanted = cache->arena_used + words, capacity = cache->arena_capacity;
+    size_t wanted = cache->arena_used + words + BP_SLACK, capacity = cache->arena_capacity;
     if (wanted <= capacity) return 1;
     if (wanted > cache->arena_bound) return 0;
     capacity = capacity ? 2 * capacity : BP_ARENA_START;
@@ -304,10 +304,10 @@ static inline int bp_arena_room(bp_cache *cache, size_t words) {
 static inline int bp_shorts_room(bp_cache *cache) {
     size_t size = bp_shorts(cache);
     if (2 * (cache->short_used + 1) <= size) return 1;
-    if (4 * size > cache->short_bound && 2 * size > cache->short_bound) return 0;
-    int shift = cache->short_shift - (4 * size <= cache->short_bound ? 2 : 1);
-    size_t larger = (size_t)1 << (64 - shift);
-    bp_short *grown = (bp_short *)calloc(larger, sizeof(bp_short));
+    size_t larger = 2 * size;
+    int shift = cache->short_shift - 1;
+    if (larger > cache->short_bound) return 0;
+    bp_short *grown = (bp_short *)bp_allocate_zeros(larger, sizeof(bp_short));
     if (!grown) return 0;
     for (size_t i = 0; i < size; i++) {
         const bp_short *entry = &cache->shorts[i];
@@ -324,7 +324,7 @@ static inline int bp_longs_room(bp_cache *cache) {
     size_t size = bp_longs(cache), larger = 2 * size;
     if (2 * (cache->long_used + 1) <= size) return 1;
     if (larger > cache->long_bound) return 0;
-    bp_long *grown = (bp_long *)calloc(larger, sizeof(bp_long));
+    bp_long *grown = (bp_long *)bp_allocate_zeros(larger, sizeof(bp_long));
     if (!grown) return 0;
     for (size_t i = 0; i < size; i++) {
         const bp_long *entry = &cache->longs[i];

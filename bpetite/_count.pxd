@@ -1,4 +1,5 @@
 """The table of different pre-tokens, as the merger reads it."""
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from "_count.h" nogil:
@@ -13,6 +14,7 @@ cdef struct count_slot:    # 32 bytes, two to a cache line
     int64_t count
 
 
+@cython.final
 cdef class CountTable:
     cdef count_slot* slots
     cdef uint64_t mask

@@ -13,6 +13,7 @@ The shape, and why.
   never assumed, for any split pattern, and on text of words never happens.
 - str is read where it lies: ASCII is UTF-8 already, other text is written as UTF-8 one range at a time.
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
@@ -83,6 +84,7 @@ cdef int by_bytes(const void* one, const void* other) noexcept nogil:
     return order if order else (n > m) - (n < m)
 
 
+@cython.final
 cdef class CountTable:
     """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
 
@@ -105,7 +107,7 @@ cdef class CountTable:
         cdef uint64_t i, at
         cdef count_slot* slots
         while (self.used + more) * 8 > mask * 5:
-            mask = mask * 2 + 1
+            mask = mask * 4 + 3 if mask < 1 << 16 else mask * 2 + 1
         if mask == self.mask:
             return OK
         slots = <count_slot*> PyMem_RawCalloc(mask + 1, sizeof(count_slot))
@@ -301,6 +303,7 @@ cdef class CountTable:
             yield PyBytes_FromStringAndSize(<const char*> data, length), order.slots[i].count
 
 
+@cython.final
 cdef class Order:
     """The slots of a table sorted by bytes."""
     cdef count_slot** slots
@@ -339,6 +342,36 @@ cdef int check(int result) except -1:
     return 0
 
 
+def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
+    """Take texts off an iterator until they hold `limit` characters (bytes of bytes) or one longer than that comes.
+
+    Args:
+        texts: An iterator; what it gives that is neither str nor bytes is a TypeError.
+        first: The number of its next text, for that message.
+
+    Returns:
+        (batch, size, long, ended): the texts and their length together; the long one or None; whether there are no
+        more.
+    """
+    cdef list batch = []
+    cdef Py_ssize_t size = 0
+    cdef Py_ssize_t length
+    for text in texts:
+        if isinstance(text, str):
+            length = PyUnicode_GetLength(text)
+        elif isinstance(text, bytes):
+            length = PyBytes_GET_SIZE(text)
+        else:
+            raise TypeError(f"text {first + len(batch)} is {type(text).__name__}, not str or bytes")
+        if length > limit:
+            return batch, size, text, False
+        batch.append(text)
+        size += length
+        if size >= limit:
+            return batch, size, None, False
+    return batch, size, None, True
+
+
 cdef int open_source(object text, source* opened) except -1:
     if isinstance(text, str):
         opened.length = PyUnicode_GetLength(text)
@@ -355,6 +388,7 @@ cdef int open_source(object text, source* opened) except -1:
     return 0
 
 
+@cython.final
 cdef class TextCounter:
     """Counts the pre-tokens of texts into a table of its own. One thread at a time.
 

@@ -21,6 +21,7 @@ cdef class Encoder(Decoder):
     cdef object _pretokenizer
     cdef dict _special_ids         # literal -> id
     cdef object _normalize         # or None
+    cdef object _pipeline          # or None
     cdef Py_ssize_t _cache_bytes
     cdef bint _compiled            # text goes through the scanner alone
     cdef list _pool
@@ -35,6 +36,7 @@ cdef class Encoder(Decoder):
     cdef int _encode(self, Worker worker, object text, Specials specials) except -1
     cdef int _encode_slowly(self, Worker worker, object text, Specials specials) except -1
     cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1
+    cdef int _encode_pieces(self, Worker worker, bytes stretch, const long long[::1] ends) except -1
     cdef int _check(self, int status, Worker worker, object text) except -1
     cdef object _to_list(self, const token_t* ids, Py_ssize_t n)
     cdef object _to_numpy(self, Worker worker)

@@ -19,6 +19,7 @@ class Encoder(Decoder):
         *,
         ignore_merges: bool = ...,
         normalize: Callable[[str], str] | None = ...,
+        pipeline: Any = ...,
         errors: str = ...,
         cache_bytes: int = ...,
     ) -> None: ...

@@ -136,12 +136,15 @@ cdef class Encoder(Decoder):
         pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole.
         normalize: Applied to the text between special tokens; must leave ASCII as it is.
+        pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are not
+            plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to cut, and
+            pairs of bytes and the ends of the pre-tokens in them.
         errors: What decoding makes of bytes that are not UTF-8.
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
     def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
-                 bint ignore_merges=False, normalize=None, str errors not None="strict",
+                 bint ignore_merges=False, normalize=None, pipeline=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
@@ -150,8 +153,9 @@ cdef class Encoder(Decoder):
         self._special_ids = special_tokens
         self._pretokenizer = pretokenizer
         self._normalize = normalize
+        self._pipeline = pipeline
         self._cache_bytes = cache_bytes
-        self._compiled = pretokenizer.scanner is not None and normalize is None
+        self._compiled = pretokenizer.scanner is not None and normalize is None and pipeline is None
         self._pool = []
         self._subsets = {}
         self._core = Core(self._tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, ignore_merges)
@@ -332,6 +336,15 @@ cdef class Encoder(Decoder):
         # By a pre-tokenizer that is not compiled, or with normalization: stretch by stretch, through Python.
         cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
         cdef Py_ssize_t at = 0
+        if self._pipeline is not None:
+            for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):
+                if isinstance(item, bytes):
+                    self._encode_stretch(worker, item)
+                elif isinstance(item, tuple):
+                    self._encode_pieces(worker, item[0], item[1])
+                else:
+                    self._check(worker.put(item), worker, text)
+            return 0
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 self._encode_stretch(worker, data[at:start])
@@ -340,9 +353,7 @@ cdef class Encoder(Decoder):
         return self._encode_stretch(worker, data[at:] if at else data)
 
     cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1:
-        cdef const long long[::1] ends
-        cdef Py_ssize_t block[128]
-        cdef Py_ssize_t n, i, at = 0, start = 0, done = 0, length
+        cdef Py_ssize_t done = 0, length
         cdef const uint8_t* raw
         cdef int status = DONE
         if self._normalize is not None and not stretch.isascii():
@@ -355,8 +366,13 @@ cdef class Encoder(Decoder):
             with nogil:
                 status = worker.encode(raw, length, length, True, &done)
             return self._check(status, worker, stretch)
-        ends = self._pretokenizer.ends(stretch)
-        n = ends.shape[0]
+        return self._encode_pieces(worker, stretch, self._pretokenizer.ends(stretch))
+
+    cdef int _encode_pieces(self, Worker worker, bytes stretch, const long long[::1] ends) except -1:
+        cdef Py_ssize_t block[128]
+        cdef Py_ssize_t n = ends.shape[0], i, at = 0, start = 0, length = PyBytes_GET_SIZE(stretch)
+        cdef const uint8_t* raw = <const uint8_t*> PyBytes_AS_STRING(stretch)
+        cdef int status = DONE
         with nogil:
             while at < n and status == DONE:
                 for i in range(min(<Py_ssize_t> 128, n - at)):

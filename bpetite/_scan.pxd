@@ -44,7 +44,8 @@ cdef class Scanner:
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil
 
     # Go on after a buffer that was not final: text[0:length] now holds what was text[dropped:] before, and more behind
-    # it. Only bytes before `done` may be dropped; offsets count from the new start of the buffer from here on.
+    # it. Only bytes before `done` may be dropped; offsets count from the new start of the buffer from here on. (To begin
+    # anew at an end is right for one pattern, not for a sequence of splits: a piece of the first may go on there.)
     cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
                      bint final) noexcept nogil
 
@@ -59,3 +60,9 @@ cdef class Scanner:
     cdef void commit(self, scan_cursor* cursor) noexcept nogil
     cdef void set_mark(self, scan_cursor* cursor, int block, uint64_t at, uint64_t leads_before,
                        uint64_t leads) noexcept nogil
+
+
+cdef class Scan:
+    cdef Scanner scanner
+    cdef scan_cursor cursor
+    cdef bytearray text                    # from the start of the open pre-token

@@ -22,6 +22,7 @@ shuffles that 32 states need; four look-ups side by side run 3.2 GB/s with any n
 without a second code path to choose at run time. A branch at every cut: 0.24 GB/s.
 """
 from cpython.array cimport array, clone, resize_smart
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from array import array as new_array
@@ -44,6 +45,9 @@ cdef extern from "_scan_blocks.h" nogil:
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
 cdef uint64_t ALL = ~<uint64_t>0
+
+cdef enum:
+    ROOM = 512  # ends found at a time: few enough to stay in the first-level cache
 
 
 cdef class Scanner:
@@ -70,36 +74,28 @@ cdef class Scanner:
         self.tables.kinds, self.tables.mark_back = kinds, mark_back
         self.tables.stay, self.tables.end = stay, end
 
-    def ends(self, const uint8_t[::1] data not None):
-        """The ends of the pre-tokens of `data`, which must be valid UTF-8, in bytes, as an ``array('q')``."""
+    def ends(self, const uint8_t[::1] data not None, *, Py_ssize_t capacity=ROOM):
+        """The ends of the pre-tokens of `data`, which must be valid UTF-8, in bytes, as an ``array('q')``.
+
+        They are found `capacity` (1 to 512) at a time; the result does not depend on it.
+        """
         cdef array result = clone(new_array("q"), 0, False)
         cdef scan_cursor cursor
-        cdef Py_ssize_t ends[512]
-        cdef Py_ssize_t count, filled = 0, i
-        cdef Py_ssize_t length = data.shape[0]
-        cdef long long* target
-        self.begin(&cursor, &data[0] if length else NULL, length, True)
-        while True:
-            with nogil:
-                count = self.next_ends(&cursor, ends, 512)
-            if count == 0:
-                return result
-            resize_smart(result, filled + count)
-            target = result.data.as_longlongs
-            for i in range(count):
-                target[filled + i] = ends[i]
-            filled += count
+        if not 1 <= capacity <= ROOM:
+            raise ValueError(f"capacity must be 1 to {ROOM}, not {capacity}")
+        self.begin(&cursor, &data[0] if data.shape[0] else NULL, data.shape[0], True)
+        append_ends(self, &cursor, result, capacity)
+        return result
 
     def count(self, const uint8_t[::1] data not None):
         """How many pre-tokens `data` (valid UTF-8) has: a scan that keeps nothing of what it finds."""
         cdef scan_cursor cursor
-        cdef Py_ssize_t ends[512]
+        cdef Py_ssize_t ends[ROOM]
         cdef Py_ssize_t count = 1, total = 0
-        cdef Py_ssize_t length = data.shape[0]
-        self.begin(&cursor, &data[0] if length else NULL, length, True)
+        self.begin(&cursor, &data[0] if data.shape[0] else NULL, data.shape[0], True)
         with nogil:
             while count:
-                count = self.next_ends(&cursor, ends, 512)
+                count = self.next_ends(&cursor, ends, ROOM)
                 total += count
         return total
 
@@ -129,8 +125,8 @@ cdef class Scanner:
         if cursor.early >= 0:
             cursor.early -= dropped
         cursor.base -= dropped
-        # A text that turns out to be empty has no end to give out.
-        cursor.ended = final and length == 0 and dropped == 0
+        # A text that turns out to be empty has no end to give out, nor has one whose last pre-token is closed.
+        cursor.ended = final and length == 0
 
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil:
         cdef Py_ssize_t count = 0
@@ -251,3 +247,57 @@ cdef class Scanner:
         cdef Py_ssize_t base = cursor.base + block * SCAN_BLOCK
         at = scan_back(at, <int>self.tables.mark_back, leads_before, leads, &before)
         cursor.mark = base + scan_lowest(at) if at else base - SCAN_BLOCK + scan_lowest(before)
+
+
+cdef int append_ends(Scanner scanner, scan_cursor* cursor, array result, Py_ssize_t capacity) except -1:
+    """Find all ends that there are and append them to an ``array('q')``."""
+    cdef Py_ssize_t ends[ROOM]
+    cdef Py_ssize_t count, filled = len(result), i
+    while True:
+        with nogil:
+            count = scanner.next_ends(cursor, ends, capacity)
+        if count == 0:
+            return 0
+        resize_smart(result, filled + count)
+        for i in range(count):
+            result.data.as_longlongs[filled + i] = ends[i]
+        filled += count
+
+
+cdef class Scan:
+    """A scan over a text that arrives in pieces; holds the text whose last pre-token is open, and no more.
+
+    >>> from bpetite.pretokenize import pretokenizer
+    >>> scan = Scan(pretokenizer().scanner)
+    >>> scan.feed(b"one tw")
+    (b'one', array('q', [3]))
+    >>> scan.feed(b"o", final=True)
+    (b' two', array('q', [4]))
+    """
+
+    def __cinit__(self, Scanner scanner not None):
+        self.scanner = scanner
+        self.text = bytearray()
+        self.scanner.begin(&self.cursor, NULL, 0, False)
+
+    def feed(self, const uint8_t[::1] data not None, *, bint final=False):
+        """Go on with `data`, valid UTF-8 that ends between characters.
+
+        Returns (text, ends): the pre-tokens that nothing behind `data` can change any more, joined, and where they end
+        in it. `final` says that nothing follows; the scan is then at an end and cannot go on.
+        """
+        cdef array ends = clone(new_array("q"), 0, False)
+        if self.cursor.final:
+            raise ValueError("the scan has ended")
+        self.text += data
+        self.scanner.extend(&self.cursor, <const uint8_t*> PyByteArray_AS_STRING(self.text),
+                            PyByteArray_GET_SIZE(self.text), self.cursor.done, final)
+        append_ends(self.scanner, &self.cursor, ends, ROOM)
+        closed = bytes(self.text[:self.cursor.done])
+        del self.text[:self.cursor.done]
+        return closed, ends
+
+    @property
+    def held(self):
+        """Bytes whose pre-token is still open."""
+        return len(self.text)

@@ -1,4 +1,5 @@
 """The merging half of training: what `train.py` drives, and the layout others may rely on (nothing yet)."""
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
@@ -12,7 +13,7 @@ cdef struct pair_entry:    # 32 bytes, two to a cache line
     int64_t count
     uint64_t items         # where it occurs: up to two segment numbers inline, else a pointer to an array of them
     uint32_t length
-    uint32_t capacity      # 0: inline; the top bit: this pair waits in `touched`
+    uint32_t capacity      # 0: inline
 
 
 cdef struct heap_entry:
@@ -20,6 +21,7 @@ cdef struct heap_entry:
     uint64_t key
 
 
+@cython.final
 cdef class Merger:
     # The pre-tokens, one slot a byte (see the notes in the .pyx).
     cdef int32_t* symbols
@@ -44,7 +46,10 @@ cdef class Merger:
     cdef heap_entry* heap
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
-    cdef uint64_t* touched
+    # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
+    cdef pair_entry* sides
+    cdef uint64_t side_capacity
+    cdef uint64_t* touched             # which of them are used
     cdef uint64_t touched_length
     cdef uint64_t touched_capacity
     # What was learned: left, right, result.
@@ -67,8 +72,6 @@ cdef class Merger:
     cdef pair_entry* find_pair(self, uint64_t key) noexcept nogil
     cdef int new_pair(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow_pairs(self) noexcept nogil
-    cdef int add(self, uint64_t key, int64_t weight, uint32_t where) noexcept nogil
-    cdef void subtract(self, uint64_t key, int64_t weight) noexcept nogil
     cdef int count_pairs(self) noexcept nogil
     cdef int count_byte_pairs(self, int64_t* counts, uint32_t* lengths, uint32_t* last,
                               uint32_t** lists) noexcept nogil
@@ -77,9 +80,12 @@ cdef class Merger:
     cdef int push_heap(self, uint64_t key, int64_t count) noexcept nogil
     cdef void sift_down(self, heap_entry entry) noexcept nogil
     cdef int best(self, uint64_t* key) noexcept nogil
-    cdef int push_touched(self) noexcept nogil
     cdef int apply(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil
     cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil
+    cdef int make_sides(self) noexcept nogil
+    cdef int note(self, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil
+    cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil
+    cdef int put(self, pair_entry* side) noexcept nogil
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil
     cdef bint interrupted(self) noexcept nogil
     cdef int record(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil

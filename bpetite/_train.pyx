@@ -9,18 +9,19 @@ The shape, and why.
   is what a corpus without a split pattern is.)
 - A pre-token is cut into segments of at most SEGMENT slots, and a pair remembers the segments it begins in, each once
   and in rising order: four bytes an occurrence, dropped when the pair is gone. A segment is searched for the pair by
-  plain comparison, which for a handful of slots costs less than one missed cache line; long pre-tokens stay linear
-  because their segments are short too.
+  comparing all its slots at once, which costs less than one missed cache line; long pre-tokens stay linear because
+  their segments are short too.
 - Pairs live in one open-addressing table, 32 bytes each, the first two segments inline (most pairs never have more).
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is pushed. What surfaces with an old count is sifted down again.
 - Ids here are internal: byte b is b, learned tokens follow from 256 in the order they were learned. `train.py` turns
   them into the ids of the vocabulary, so where special tokens go cannot change what is learned.
 """
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport qsort
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from ._count cimport CountTable, slot_bytes
@@ -28,7 +29,12 @@ from ._count cimport CountTable, slot_bytes
 cdef extern from "_train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
-    int bp_multiply_add_overflows(int64_t* total, int64_t x, int64_t y) noexcept
+    void* bp_new_table(size_t size, int fill) noexcept
+    enum:
+        BP_OVERREAD
+    uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
+                           uint64_t n) noexcept
+    int bp_lowest_bit(uint64_t x) noexcept
 
 cdef enum:
     SEGMENT = 64
@@ -48,7 +54,6 @@ cdef enum status:
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef int32_t SENTINEL = INT32_MIN
-cdef uint32_t WAITING = 0x80000000U
 
 
 cdef inline uint64_t mix(uint64_t key) noexcept nogil:
@@ -61,19 +66,41 @@ cdef inline uint64_t pair_hash(uint64_t key) noexcept nogil:
     return mix(key) >> 20
 
 
-cdef inline uint32_t pair_room(pair_entry* entry) noexcept nogil:
-    return entry.capacity & ~WAITING
-
-
 cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
-    return <uint32_t*> &entry.items if pair_room(entry) == 0 else <uint32_t*> entry.items
+    return <uint32_t*> &entry.items if entry.capacity == 0 else <uint32_t*> entry.items
 
 
 cdef inline void drop_items(pair_entry* entry) noexcept nogil:
-    if pair_room(entry):
+    if entry.capacity:
         PyMem_RawFree(<void*> entry.items)
-    entry.capacity &= WAITING
+    entry.capacity = 0
     entry.length = 0
+
+
+cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
+    """Note that a pair begins in a segment, once if the same segment comes several times in a row."""
+    cdef uint32_t* items = pair_items(entry)
+    cdef uint32_t length = entry.length
+    if length and items[length - 1] == where:
+        return OK
+    if entry.capacity == 0 and length == 2:
+        items = <uint32_t*> PyMem_RawMalloc(8 * sizeof(uint32_t))
+        if items == NULL:
+            return NO_MEMORY
+        memcpy(items, &entry.items, 8)
+        entry.items = <uint64_t> items
+        entry.capacity = 8
+    elif entry.capacity and length == entry.capacity:
+        if length > 0x7FFFFFFF:
+            return TOO_LARGE
+        items = <uint32_t*> PyMem_RawRealloc(items, <uint64_t> length * 2 * sizeof(uint32_t))
+        if items == NULL:
+            return NO_MEMORY
+        entry.items = <uint64_t> items
+        entry.capacity = length * 2
+    items[length] = where
+    entry.length = length + 1
+    return OK
 
 
 cdef inline uint64_t bytes_hash(const unsigned char* data, uint64_t length) noexcept nogil:
@@ -112,6 +139,7 @@ cdef int grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) no
     return OK
 
 
+@cython.final
 cdef class Merger:
     """Learns merges from pre-tokens and their counts.
 
@@ -138,10 +166,9 @@ cdef class Merger:
         self.token_capacity = 512
         self.token_start = <uint64_t*> PyMem_RawMalloc((self.token_capacity + 1) * sizeof(uint64_t))
         self.pair_mask = 4095
-        self.pairs = <pair_entry*> PyMem_RawMalloc((self.pair_mask + 1) * sizeof(pair_entry))
+        self.pairs = <pair_entry*> bp_new_table((self.pair_mask + 1) * sizeof(pair_entry), 0xFF)
         if self.token_slots == NULL or self.token_start == NULL or self.pairs == NULL:
             raise MemoryError
-        memset(self.pairs, 0xFF, (self.pair_mask + 1) * sizeof(pair_entry))
         for byte in range(256):
             self.token_bytes[byte] = <unsigned char> byte
             self.token_start[byte] = byte
@@ -157,7 +184,11 @@ cdef class Merger:
             for at in range(self.pair_mask + 1):
                 if self.pairs[at].key != EMPTY:
                     drop_items(&self.pairs[at])
-        PyMem_RawFree(self.pairs)
+        for at in range(self.side_capacity):
+            if self.sides[at].key != EMPTY:
+                drop_items(&self.sides[at])
+        PyMem_RawFree(self.sides)
+        free(self.pairs)
         PyMem_RawFree(self.symbols)
         PyMem_RawFree(self.segments)
         PyMem_RawFree(self.token_bytes)
@@ -209,7 +240,8 @@ cdef class Merger:
         """Make room for so many more symbols (bytes and one for each word) and segments."""
         if self.segment_count + segments + 1 > UINT32_MAX:
             return TOO_LARGE
-        if grow(<void**> &self.symbols, &self.symbol_capacity, self.symbol_count + symbols, sizeof(int32_t)) < 0:
+        if grow(<void**> &self.symbols, &self.symbol_capacity, self.symbol_count + symbols + SEGMENT + BP_OVERREAD,
+                sizeof(int32_t)) < 0:
             return NO_MEMORY
         # One more: where the last segment ends is where the next one would begin.
         return grow(<void**> &self.segments, &self.segment_capacity, self.segment_count + segments + 1, sizeof(segment))
@@ -336,72 +368,25 @@ cdef class Merger:
         cdef uint64_t mask = old_mask
         cdef pair_entry* table
         for at in range(old_mask + 1):
-            if old[at].key != EMPTY and (old[at].count or old[at].capacity & WAITING):
+            if old[at].key != EMPTY and old[at].count:
                 live += 1
         if live * 3 > old_mask:
             mask = mask * 2 + 1
-        table = <pair_entry*> PyMem_RawMalloc((mask + 1) * sizeof(pair_entry))
+        table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
         if table == NULL:
             return NO_MEMORY
-        memset(table, 0xFF, (mask + 1) * sizeof(pair_entry))
         self.pairs = table
         self.pair_mask = mask
         self.pair_used = live
         for at in range(old_mask + 1):
             if old[at].key == EMPTY:
                 continue
-            if old[at].count or old[at].capacity & WAITING:
+            if old[at].count:
                 self.find_pair(old[at].key)[0] = old[at]
             else:
                 drop_items(&old[at])
-        PyMem_RawFree(old)
+        free(old)
         return OK
-
-    cdef int add(self, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
-        """A pair has come up in a segment that weighs so much."""
-        cdef pair_entry* entry
-        cdef uint32_t* items
-        cdef uint32_t room
-        if self.new_pair(key, &entry) < 0:
-            return NO_MEMORY
-        if bp_add_overflows(&entry.count, weight):
-            return OVERFLOW
-        if not entry.capacity & WAITING:
-            if grow(<void**> &self.touched, &self.touched_capacity, self.touched_length + 1, sizeof(uint64_t)) < 0:
-                return NO_MEMORY
-            self.touched[self.touched_length] = key
-            self.touched_length += 1
-            entry.capacity |= WAITING
-        room = pair_room(entry)
-        items = pair_items(entry)
-        if entry.length:
-            if items[entry.length - 1] == where:
-                return OK
-            if room == 0 and entry.length == 2:
-                items = <uint32_t*> PyMem_RawMalloc(8 * sizeof(uint32_t))
-                if items == NULL:
-                    return NO_MEMORY
-                memcpy(items, &entry.items, 8)
-                entry.items = <uint64_t> items
-                entry.capacity = WAITING | 8
-            elif room and entry.length == room:
-                if room > 0x3FFFFFFF:
-                    return TOO_LARGE
-                items = <uint32_t*> PyMem_RawRealloc(items, <uint64_t> room * 2 * sizeof(uint32_t))
-                if items == NULL:
-                    return NO_MEMORY
-                entry.items = <uint64_t> items
-                entry.capacity = WAITING | room * 2
-        items[entry.length] = where
-        entry.length += 1
-        return OK
-
-    cdef void subtract(self, uint64_t key, int64_t weight) noexcept nogil:
-        """A pair is gone from one place; at zero nothing holds it any more and its segments are forgotten."""
-        cdef pair_entry* entry = self.find_pair(key)
-        entry.count -= weight
-        if entry.count == 0:
-            drop_items(entry)
 
     cdef int count_pairs(self) noexcept nogil:
         """Count every pair of bytes and note its segments, in two passes so that each list has its size."""
@@ -554,18 +539,6 @@ cdef class Merger:
                 self.sift_down(top)
         return DONE
 
-    cdef int push_touched(self) noexcept nogil:
-        """Put the pairs whose counts have risen into the heap."""
-        cdef uint64_t at
-        cdef pair_entry* entry
-        for at in range(self.touched_length):
-            entry = self.find_pair(self.touched[at])
-            entry.capacity &= ~WAITING
-            if entry.count and self.push_heap(entry.key, entry.count) < 0:
-                return NO_MEMORY
-        self.touched_length = 0
-        return OK
-
     # ---- merging --------------------------------------------------------------------------------------------------
 
     cdef int apply(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
@@ -579,8 +552,10 @@ cdef class Merger:
         cdef int result = OK
         if entry.key != key or entry.count == 0:
             return OK
+        if self.make_sides() < 0:
+            return NO_MEMORY
         # The entry moves when the table grows, so its list is taken out first.
-        owned = pair_room(entry) != 0
+        owned = entry.capacity != 0
         length = entry.length
         if owned:
             items = <uint32_t*> entry.items
@@ -589,7 +564,7 @@ cdef class Merger:
             items = inline_items
         entry.count = 0
         entry.length = 0
-        entry.capacity &= WAITING
+        entry.capacity = 0
         # A pair of two equal tokens must be joined from the left also where segments of one word meet.
         if left == right:
             for i in range(1, length):
@@ -610,44 +585,131 @@ cdef class Merger:
                 break
         if owned:
             PyMem_RawFree(items)
-        return self.push_touched() if result == OK else result
+        return self.settle(left, right, merged) if result == OK else result
 
     cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Join the pair wherever it begins in one segment."""
+        """Join the pair wherever it begins in one segment and note the neighbours."""
         cdef int32_t* symbols = self.symbols
-        cdef uint64_t end = self.segments[number + 1].start
-        cdef uint64_t at = self.segments[number].start
+        cdef uint64_t start = self.segments[number].start
+        cdef uint64_t slots = self.segments[number + 1].start - start
         cdef int64_t weight = self.segments[number].weight
         cdef uint64_t left_length = self.token_length(left)
         cdef uint64_t length = left_length + self.token_length(right)
-        cdef uint64_t key = <uint64_t> left << 32 | right
-        cdef uint64_t high_left = <uint64_t> left
-        cdef uint64_t pair
+        cdef uint64_t found = bp_find_pairs(symbols + start, symbols + start + left_length, <int32_t> left,
+                                            <int32_t> right, slots if slots < SEGMENT else SEGMENT)
+        cdef uint64_t at
+        cdef uint64_t open = 0
         cdef int32_t neighbour
-        while at < end:
-            if symbols[at] != <int32_t> left or symbols[at + left_length] != <int32_t> right:
-                at += 1
+        cdef int result
+        while found:
+            at = start + bp_lowest_bit(found)
+            found &= found - 1
+            if at < open:       # the second of three equal tokens
                 continue
+            open = at + length
             neighbour = symbols[at - 1]
             if neighbour != SENTINEL:
                 if neighbour < 0:
                     neighbour = ~neighbour
-                pair = <uint64_t> neighbour << 32
-                if pair | high_left != key:
-                    self.subtract(pair | high_left, weight)
-                if self.add(pair | merged, weight, self.segment_before(number, at, neighbour)) < 0:
-                    return NO_MEMORY
+                result = self.note(<uint64_t> neighbour * 2, <uint64_t> neighbour << 32 | merged, weight,
+                                   self.segment_before(number, at, neighbour))
+                if result < 0:
+                    return result
             neighbour = symbols[at + length]
             if neighbour != SENTINEL:
-                pair = <uint64_t> <uint32_t> neighbour
-                if <uint64_t> right << 32 | pair != key:
-                    self.subtract(<uint64_t> right << 32 | pair, weight)
-                if self.add(<uint64_t> merged << 32 | pair, weight, number) < 0:
-                    return NO_MEMORY
+                result = self.note(<uint64_t> neighbour * 2 + 1, <uint64_t> merged << 32 | <uint64_t> neighbour, weight,
+                                   number)
+                if result < 0:
+                    return result
             symbols[at + left_length] = ~(<int32_t> merged)
             symbols[at + length - 1] = ~(<int32_t> merged)
             symbols[at] = <int32_t> merged
-            at += length
+        return OK
+
+    cdef int make_sides(self) noexcept nogil:
+        """Two entries for each token there is: the pair it forms before and behind the token just made."""
+        cdef uint64_t known = self.side_capacity
+        if grow(<void**> &self.sides, &self.side_capacity, <uint64_t> self.token_count * 2, sizeof(pair_entry)) < 0:
+            return NO_MEMORY
+        memset(self.sides + known, 0xFF, (self.side_capacity - known) * sizeof(pair_entry))
+        return OK
+
+    cdef int note(self, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
+        """A pair with the new token has come up in a segment that weighs so much."""
+        cdef pair_entry* side = &self.sides[number]
+        if side.key != key:
+            if grow(<void**> &self.touched, &self.touched_capacity, self.touched_length + 1, sizeof(uint64_t)) < 0:
+                return NO_MEMORY
+            self.touched[self.touched_length] = number
+            self.touched_length += 1
+            side.key = key
+            side.count = 0
+            side.length = 0
+            side.capacity = 0
+        if bp_add_overflows(&side.count, weight):
+            return OVERFLOW
+        return append_item(side, where)
+
+    cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
+        """Put the noted pairs into the table, take what they replace out of it, and queue them.
+
+        As often as x now stands before the new token, x stood before `left`; a pair that came up and went again within
+        the merge (x being the new token) is added before it is taken away.
+        """
+        cdef uint64_t key = <uint64_t> left << 32 | right
+        cdef uint64_t i, neighbour, old
+        cdef pair_entry* side
+        cdef pair_entry* entry
+        cdef int result
+        for i in range(self.touched_length):
+            if i + LOOK_AHEAD < self.touched_length:
+                side = &self.sides[self.touched[i + LOOK_AHEAD]]
+                BP_TRAIN_PREFETCH(&self.pairs[pair_hash(side.key) & self.pair_mask])
+            result = self.put(&self.sides[self.touched[i]])
+            if result < 0:
+                return result
+        for i in range(self.touched_length):
+            neighbour = self.touched[i] >> 1
+            old = <uint64_t> right << 32 | neighbour if self.touched[i] & 1 else neighbour << 32 | left
+            if old == key:
+                continue
+            entry = self.find_pair(old)
+            entry.count -= self.sides[self.touched[i]].count
+            if entry.count == 0:
+                drop_items(entry)
+        for i in range(self.touched_length):
+            side = &self.sides[self.touched[i]]
+            entry = self.find_pair(side.key)
+            side.key = EMPTY
+            if entry.count and self.push_heap(entry.key, entry.count) < 0:
+                return NO_MEMORY
+        self.touched_length = 0
+        return OK
+
+    cdef int put(self, pair_entry* side) noexcept nogil:
+        """Move what was noted into the table; the side keeps its key and count."""
+        cdef pair_entry* entry
+        cdef uint32_t* items
+        cdef uint32_t i
+        cdef int result
+        if self.new_pair(side.key, &entry) < 0:
+            return NO_MEMORY
+        if bp_add_overflows(&entry.count, side.count):
+            return OVERFLOW
+        if entry.length == 0:
+            entry.items = side.items
+            entry.length = side.length
+            entry.capacity = side.capacity
+        else:
+            # Only where a merge gives a token that was there before.
+            items = pair_items(side)
+            for i in range(side.length):
+                result = append_item(entry, items[i])
+                if result < 0:
+                    return result
+            drop_items(side)
+        side.capacity = 0
+        side.length = 0
         return OK
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:

@@ -28,6 +28,7 @@ eleven groups and the end of the text.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bpetite.codepoints import Groups
 from bpetite.syntax import Alternation, CharSet, End, Look, Node, Repeat, Sequence
@@ -64,7 +65,7 @@ class Automaton:
         self.groups = groups
         self.end = groups.count
         self.members: dict[CharSet, frozenset[int]] = {}
-        self.program: list[tuple] = []
+        self.program: list[tuple[Any, ...]] = []
         self.write(node)
         self.program.append((MATCH,))
         self.start: State = (0,)
@@ -129,11 +130,10 @@ class Automaton:
                 self.write(node.part)
         leave = len(self.program)
         if node.possessive and splits:
-            assert isinstance(node.part, CharSet)
             if node.most is not None:
                 self.program.append((JUMP, leave + 2))  # all rounds done: nothing was given up by leaving
                 leave += 1
-            rest = frozenset(range(self.end + 1)) - self.groups_of(node.part)
+            rest = frozenset(range(self.end + 1)) - self.groups_of(next(sets_of(node.part)))
             self.program.append((TEST, rest, leave + 1))
         for at in splits:
             self.program[at] = (SPLIT, at + 1, leave)

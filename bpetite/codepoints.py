@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import regex
 
-from bpetite.syntax import CharSet, Item
+from bpetite.syntax import CharSet
 
 __all__ = ["Groups"]
 
@@ -70,13 +70,13 @@ def ranges_of(source: str) -> Ranges:
 class Groups:
     """The groups of code points that a collection of sets tells apart.
 
-    `count` groups are numbered from 0 in the order of their first code points. `members(chars)` gives a set's groups;
-    `representative[g]` is the first code point of group g.
+    `count` groups are numbered from 0 in the order of their first code points; `members(chars)` gives a set's groups.
     """
 
     def __init__(self, sets: Iterable[CharSet]) -> None:
-        self.items = tuple(dict.fromkeys(item for chars in sets for item, _ in chars.items))
-        changes: dict[int, int] = {0: 0}
+        self.sets = tuple(dict.fromkeys(sets))
+        self.items = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
+        changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end to hold there, one bit each
         for bit, item in enumerate(self.items):
             for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
                 changes[start] = changes.get(start, 0) ^ (1 << bit)
@@ -84,25 +84,29 @@ class Groups:
         changes.pop(LIMIT, None)
         self.starts: list[int] = sorted(changes)
         self.groups: list[int] = []  # of the code points from starts[i] up to starts[i + 1]
-        self.signatures: dict[int, int] = {}  # which items hold it, one bit each -> group
-        self.representative: list[int] = []
-        signature = 0
+        numbers: dict[int, int] = {}  # the sets that hold a code point, one bit each -> its group
+        known: dict[int, int] = {}  # the items that hold it -> its group
+        items = 0
         for start in self.starts:
-            signature ^= changes[start]
-            group = self.signatures.setdefault(signature, len(self.signatures))
-            if group == len(self.representative):
-                self.representative.append(start)
-            self.groups.append(group)
-        self.count = len(self.signatures)
+            items ^= changes[start]
+            if items not in known:
+                known[items] = numbers.setdefault(self.sets_with(items), len(numbers))
+            self.groups.append(known[items])
+        self.count = len(numbers)
+        self.held_by = list(numbers)
+
+    def sets_with(self, items: int) -> int:
+        """The sets that hold a character which these items, and no others, hold."""
+        held = 0
+        for number, chars in enumerate(self.sets):
+            inside = any(bool(items >> self.items.index(item) & 1) == sign for item, sign in chars.items)
+            held |= (inside != chars.negated) << number
+        return held
 
     def members(self, chars: CharSet) -> frozenset[int]:
         """The groups of a set, which must be one of those given at the start."""
-        bits = [(self.items.index(item), sign) for item, sign in chars.items]
-        return frozenset(
-            group
-            for signature, group in self.signatures.items()
-            if any(bool(signature >> bit & 1) == sign for bit, sign in bits) != chars.negated
-        )
+        number = self.sets.index(chars)
+        return frozenset(group for group, held in enumerate(self.held_by) if held >> number & 1)
 
     def group_of(self, code_point: int) -> int:
         return self.groups[bisect_right(self.starts, code_point) - 1]

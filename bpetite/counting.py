@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from . import patterns
-from ._count import CountTable, TextCounter
+from ._count import CountTable, TextCounter, take_batch
 from .counts import PretokenCounts
 from .normalize import FORMS
 from .patterns import Pattern
@@ -70,12 +70,10 @@ def count_pretokens(
         texts = [texts]
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
-    total = None
-    if isinstance(texts, (list, tuple)):
-        total = sum(len(text) for text in texts if isinstance(text, (str, bytes)))
+    total = None if progress is None else _total(texts)
     work = _Counting(pretokenizer(pattern), specials, normalization, threads)
     done = 0
-    for size in work.run(_checked(texts, work)):
+    for size in work.run(iter(texts)):
         done += size
         if progress is not None and size:
             progress("count", done, total)
@@ -109,12 +107,10 @@ def _thread_count(num_threads: int | None) -> int:
     return threads
 
 
-def _checked(texts: Iterable[Text], work: _Counting) -> Iterator[Text]:
-    for number, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"text {number} is {type(text).__name__}, not str or bytes")
-        work.documents = number + 1
-        yield text
+def _total(texts: Iterable[Text]) -> int | None:
+    if not isinstance(texts, (list, tuple)):
+        return None
+    return sum(map(len, texts)) if all(isinstance(text, (str, bytes)) for text in texts) else None
 
 
 class _Counting:
@@ -151,41 +147,44 @@ class _Counting:
     def run(self, texts: Iterator[Text]) -> Iterator[int]:
         """Count the texts; yields the sizes of what is done."""
         if self.pretokenizer.kind == "regex":
-            yield from (self._by_regex(text) for text in texts)
+            yield from (self._by_regex(text) for text in self._each(texts))
         elif self.normalization is not None:
-            yield from _in_order(self._batches(self._normalized(texts)), self.counters)
+            yield from _in_order(self._batches(self._normalized(self._each(texts))), self.counters)
         else:
             yield from _in_order(self._jobs(texts), self.counters)
 
+    def _each(self, texts: Iterator[Text]) -> Iterator[Text]:
+        for text in texts:
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(f"text {self.documents} is {type(text).__name__}, not str or bytes")
+            self.documents += 1
+            yield text
+
     def _jobs(self, texts: Iterator[Text]) -> Iterator[Job]:
         """Short texts in batches of about PART; a long one in parts."""
-        batch: list[Text] = []
-        size = first = 0
-        for number, text in enumerate(texts):
-            if len(text) > 2 * PART and self.one_stage:
-                yield from self._long(text)
-                continue
-            if not batch:
-                first = number
-            batch.append(text)
-            size += len(text)
-            if size >= PART:
-                yield _count_batch(batch, size, first)
-                batch, size = [], 0
-        if batch:
-            yield _count_batch(batch, size, first)
+        ended = False
+        while not ended:
+            batch, size, long, ended = take_batch(texts, self.documents, PART)
+            if batch:
+                yield _count_batch(batch, size, self.documents)
+                self.documents += len(batch)
+            if long is not None:
+                if self.one_stage and len(long) > 2 * PART:
+                    yield from self._long(long)
+                else:
+                    yield _count_batch([long], len(long), self.documents)
+                self.documents += 1
 
-    def _batches(self, texts: Iterator[str]) -> Iterator[Job]:
-        batch: list[Text] = []
-        size = 0
-        for text in texts:
-            batch.append(text)
-            size += len(text)
-            if size >= PART:
+    def _batches(self, texts: Iterator[Text]) -> Iterator[Job]:
+        """The same for texts that are pieces of documents."""
+        ended = False
+        while not ended:
+            batch, size, long, ended = take_batch(texts, 0, PART)
+            if long is not None:
+                batch.append(long)
+                size += len(long)
+            if batch:
                 yield _count_batch(batch, size, None)
-                batch, size = [], 0
-        if batch:
-            yield _count_batch(batch, size, None)
 
     def _long(self, text: Text) -> Iterator[Job]:
         """Parts of one text. The last job waits for the others and puts right the parts that began wrongly."""

@@ -220,7 +220,8 @@ def smallest(machine: Machine) -> Machine:
         count = len(numbers)
         signatures = [(block[state], *(block[after] for after in row)) for state, row in enumerate(machine.next)]
     first = [block.index(number) for number in range(count)]
-    return Machine([[block[after] for after in machine.next[state]] for state in first], [machine.out[s] for s in first])
+    following = [[block[after] for after in machine.next[state]] for state in first]
+    return Machine(following, [machine.out[state] for state in first])
 
 
 def chain(first: Machine, second: Machine) -> Machine:

@@ -103,6 +103,8 @@ def from_json(found: Any) -> Normalization:
         ValueError: A value that it never writes.
     """
     if not isinstance(found, list):
+        if found is not None and not isinstance(found, str):
+            raise ValueError(f"normalization must be a string, an array or null, not {found!r}")
         return found
     made: list[str | Prepend | Replace] = []
     for one in found:

@@ -8,7 +8,7 @@ both are here: files carry the text of a pattern, and a file is easier to compar
 """
 from __future__ import annotations
 
-from typing import Union
+from typing import TypeAlias
 
 __all__ = [
     "CL100K",
@@ -24,7 +24,7 @@ __all__ = [
     "Pattern",
 ]
 
-Pattern = Union[str, tuple[str, ...], None]
+Pattern: TypeAlias = str | tuple[str, ...] | None
 
 # openai/gpt-2, src/encoder.py. Also RoBERTa, GPT-NeoX, OLMo, and every ByteLevel pre-tokenizer with use_regex.
 GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
@@ -74,8 +74,8 @@ DEEPSEEK_V3 = (
     r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
 )
 
-# bigcode/starcoder, tokenizer.json: Digits(individual_digits=True), then ByteLevel with its own regex, which is GPT-2's;
-# also SmolLM, Command R.
+# bigcode/starcoder, tokenizer.json: Digits(individual_digits=True), then ByteLevel with its own regex, GPT-2's; also
+# SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
 
 NAMED: dict[str, Pattern] = {

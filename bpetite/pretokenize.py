@@ -10,11 +10,11 @@ import regex
 from bpetite import patterns
 from bpetite._scan import Scanner
 from bpetite.patterns import Pattern
-from bpetite.tables import Unfoldable, UnsupportedPattern, check, compile_pattern
+from bpetite.tables import Tables, Unfoldable, UnsupportedPattern, check, compile_pattern
 
 __all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
 
-KINDS = ("vector", "tables", "regex", "none")
+PATHS = (None, "vector", "tables", "regex")
 
 
 class Pretokenizer:
@@ -49,13 +49,16 @@ class Pretokenizer:
         return ends
 
     def split(self, text: str) -> list[str]:
-        """The pre-tokens of `text`, in order; joined they give the text."""
+        """The pre-tokens of `text`, in order; joined they give the text.
+
+        Raises `UnicodeEncodeError` for a lone surrogate.
+        """
+        data = text.encode("utf-8")  # raises where there is a lone surrogate, which no path could encode
         if self.scanner is None:
             pieces = [text] if text else []
             for stage in self.stages:
                 pieces = [part for piece in pieces for part in split_one(stage, piece)]
             return pieces
-        data = text.encode("utf-8")
         ends = self.scanner.ends(data)
         if len(data) == len(text):
             return [text[start:end] for start, end in zip([0, *ends], ends)]
@@ -94,6 +97,8 @@ def pretokenizer(pattern: Pattern = patterns.GPT2, *, path: str | None = None) -
         isinstance(stage, str) for stage in stages_of(pattern)
     ):
         raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
+    if path not in PATHS:
+        raise ValueError(f"unknown path {path!r}: it is one of 'vector', 'tables', 'regex', or None for the fastest")
     return build(pattern, path)
 
 
@@ -107,13 +112,18 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
     if path == "regex":
         return Pretokenizer(pattern, "regex", None, "asked for")
     try:
-        tables = compile_pattern(stages)
+        tables = compiled(stages)
     except (UnsupportedPattern, Unfoldable) as error:
         if path is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
         return Pretokenizer(pattern, "regex", None, str(error))
     kind = path or "vector"
     return Pretokenizer(pattern, kind, Scanner(kind, tables), None)
+
+
+@lru_cache(maxsize=64)
+def compiled(stages: tuple[str, ...]) -> Tables:
+    return compile_pattern(stages)
 
 
 def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:

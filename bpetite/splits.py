@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
-from .bytelevel import encode_token
-
-__all__ = ["BEHAVIORS", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
 
 #: What becomes of a match: a piece of its own, dropped, part of the piece before or behind, one piece with the matches
 #: next to it.
@@ -72,8 +70,12 @@ def check(pattern: Any) -> None:
     found = steps(pattern)
     if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
-    if found.count(Printable()) > 1:
-        raise ValueError("a text takes its printable form once")
+    if Printable() in found:
+        for step in found[found.index(Printable()) + 1 :]:
+            if not isinstance(step, str | Split):
+                raise ValueError(f"{step!r} cannot come after Printable()")
+            if isinstance(step, Split) and step.behavior == "removed":
+                raise ValueError(f"{step!r} after Printable() could drop a part of a character")
     for step in found:
         if isinstance(step, Split):
             compiled(step.pattern)
@@ -87,22 +89,43 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise ValueError(f"split pattern {pattern!r}: {bad}") from None
 
 
-def apply(step: Step, pieces: list[tuple[str, int]]) -> list[tuple[str, int]]:
+class Piece(NamedTuple):
+    """A piece of a text.
+
+    Args:
+        text: The piece.
+        start: Where in the text its first character that comes from there stands.
+        put_in: How many characters at its front do not come from there.
+    """
+
+    text: str
+    start: int = 0
+    put_in: int = 0
+
+
+def apply(step: Step, pieces: list[Piece]) -> list[Piece]:
     """The pieces that a step makes of pieces.
 
     Args:
         step: Any step but :class:`Printable`.
-        pieces: (text, where it starts in the text it comes from); a space put in front has no place there, so the
-            start of what it was put in front of, less one.
+        pieces: Pieces of one text.
 
-    >>> apply(Split(" ", "merged_with_next"), [("a b  c", 0)])
-    [('a', 0), (' b', 1), (' ', 3), (' c', 4)]
+    >>> [piece.text for piece in apply(Split(" ", "merged_with_next"), [Piece("a b  c")])]
+    ['a', ' b', ' ', ' c']
     """
     if isinstance(step, PrefixSpace):
-        return [(text, start) if text.startswith(" ") else (" " + text, start - 1) for text, start in pieces]
+        return [
+            piece if piece.text.startswith(" ") else Piece(" " + piece.text, piece.start, piece.put_in + 1)
+            for piece in pieces
+        ]
+    assert not isinstance(step, Printable)  # the caller keeps it to itself
     split = Split(step) if isinstance(step, str) else step
-    assert isinstance(split, Split)  # the caller keeps Printable to itself
-    return [(text[a:b], start + a) for text, start in pieces for a, b in _cut(text, split) if a < b]
+    return [
+        Piece(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
+        for text, start, put_in in pieces
+        for a, b in _cut(text, split)
+        if a < b
+    ]
 
 
 def _cut(text: str, split: Split) -> list[tuple[int, int]]:
@@ -141,11 +164,6 @@ def _segments(text: str, pattern: str) -> Iterator[tuple[int, int, bool]]:
         at = last = end
     if at < len(text):
         yield at, len(text), False
-
-
-def printable(text: str) -> str:
-    """The printable form of a piece."""
-    return encode_token(text)
 
 
 def to_json(pattern: SplitPattern) -> Any:

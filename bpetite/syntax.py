@@ -16,13 +16,13 @@ Everything else raises `UnsupportedPattern` with the construct and its offset: l
 back-references, flags other than `i`, set operations, and a pattern that can match nothing.
 
 `$` deserves a word. In `regex` it also matches before a newline that ends the text, which takes two characters of
-look-ahead. After `\\s+` or `\\s++` that second meaning changes nothing, because the repeat would rather take the newline
-and then match at the very end; only there is `$` accepted.
+look-ahead. After `\\s+` or `\\s++` that second meaning changes nothing, because the repeat would rather take the
+newline and then match at the very end; only there is `$` accepted.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 __all__ = ["Alternation", "CharSet", "End", "Item", "Look", "Node", "Repeat", "Sequence", "UnsupportedPattern", "parse"]
 
@@ -89,7 +89,7 @@ class End:
     """Nothing follows."""
 
 
-Node = Union[CharSet, Sequence, Alternation, Repeat, Look, End]
+Node: TypeAlias = CharSet | Sequence | Alternation | Repeat | Look | End
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}

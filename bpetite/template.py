@@ -48,10 +48,7 @@ class Template:
 
     def to_json(self) -> Any:
         """The template as a JSON value."""
-        return {
-            name: [{"text" if part.text else "ids": part.text or list(part.ids), "type_id": part.type_id} for part in parts]
-            for name, parts in (("single", self.single), ("pair", self.pair))
-        }
+        return {"single": [_write(part) for part in self.single], "pair": [_write(part) for part in self.pair]}
 
     @classmethod
     def from_json(cls, found: Any) -> Template:
@@ -63,6 +60,11 @@ class Template:
         if not isinstance(found, dict) or found.keys() != {"single", "pair"}:
             raise ValueError(f"template must be an object with 'single' and 'pair', not {found!r}")
         return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])))
+
+
+def _write(part: Part) -> dict[str, Any]:
+    stands = {"text": part.text} if part.text else {"ids": list(part.ids)}
+    return {**stands, "type_id": part.type_id}
 
 
 def _part(found: Any) -> Part:

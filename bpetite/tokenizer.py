@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
-from . import formats, offsets, patterns, train
+from . import formats, offsets, patterns, special, train
 from ._batch import BatchEncoder
+from .formats import hub
+from .formats.tiktoken import BY_NAME
+from .normalize import Normalization, normalizer
 from .padding import PaddedBatch, Padding, Side, pad, pad_by_length
 from .patterns import Pattern
+from .pipeline import Pipeline, pipeline
 from .pretokenize import pretokenizer
+from .splits import SplitPattern
+from .template import Template
 from .vocab import Vocab
 
 __all__ = ["Tokenizer"]
@@ -21,10 +25,6 @@ Specials = Literal["all"] | Collection[str]
 
 #: Literals that end a text in published vocabularies, in the order they are looked for.
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
-
-
-def _normalizer(form: str | None) -> Callable[[str], str] | None:
-    return None if form is None else partial(unicodedata.normalize, form)  # type: ignore[arg-type]
 
 
 class Tokenizer(BatchEncoder):
@@ -40,8 +40,9 @@ class Tokenizer(BatchEncoder):
         special_tokens: Literals, or literal -> id. A literal that is in ``vocab`` keeps its id; others get the ids
             after the highest one, in the order given.
         pattern: The split pattern, a tuple of them (each applied inside the pieces of the one before), or None for
-            no pre-tokenization.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens.
+            no pre-tokenization. Steps beyond patterns are in :mod:`bpetite.splits`.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
+            :mod:`bpetite.normalize`.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
 
     Raises:
@@ -55,9 +56,10 @@ class Tokenizer(BatchEncoder):
     'abba<|endoftext|>'
     """
 
-    __slots__ = ("__weakref__", "_vocab")
+    __slots__ = ("__weakref__", "_around", "_vocab")
 
     _vocab: Vocab
+    _around: Pipeline | None  # what is done around the compiled core, if anything
 
     def __init__(
         self,
@@ -65,8 +67,8 @@ class Tokenizer(BatchEncoder):
         merges: Iterable[tuple[bytes, bytes]] | None,
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
         *,
-        pattern: Pattern = patterns.GPT2,
-        normalization: str | None = None,
+        pattern: SplitPattern = patterns.GPT2,
+        normalization: Normalization = None,
         errors: str = "strict",
     ) -> None:
         self._set(
@@ -75,13 +77,15 @@ class Tokenizer(BatchEncoder):
 
     def _set(self, vocab: Vocab) -> None:
         self._vocab = vocab
+        self._around = pipeline(vocab)
         super().__init__(
             vocab.tokens,
             vocab.merges,
             vocab.special_tokens,
-            pretokenizer(vocab.pattern),
+            pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
             ignore_merges=vocab.ignore_merges,
-            normalize=_normalizer(vocab.normalization),
+            normalize=normalizer(vocab.normalization) if self._around is None else None,
+            pipeline=self._around,
             errors=vocab.errors,
         )
 
@@ -93,6 +97,10 @@ class Tokenizer(BatchEncoder):
         tokenizer = cls.__new__(cls)
         tokenizer._set(vocab)
         return tokenizer
+
+    def to_vocab(self) -> Vocab:
+        """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
+        return self._vocab
 
     # Making one: training and files
 
@@ -198,23 +206,68 @@ class Tokenizer(BatchEncoder):
     @classmethod
     def from_tiktoken(
         cls,
-        path: str | os.PathLike[str],
+        path_or_encoding: str | os.PathLike[str] | Any,
         *,
-        pattern: Pattern,
+        pattern: SplitPattern = BY_NAME,
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        name: str | None = None,
     ) -> Tokenizer:
-        """A ``.tiktoken`` file: base64 token and rank a line, read with the ranks rule.
+        """A ``.tiktoken`` file (base64 token and rank a line) or a ``tiktoken.Encoding``, with the ranks rule.
 
         Args:
-            path: The file.
-            pattern: The split pattern, which the file does not hold.
-            special_tokens: The special tokens, which the file does not hold.
+            path_or_encoding: The file, or the encoding.
+            pattern: The split pattern, which a file does not hold. When not given, that of the published encoding
+                which ``name`` or the file's name names: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
+                o200k_base, o200k_harmony.
+            special_tokens: The special tokens, which a file does not hold; those of the encoding when neither they
+                nor a pattern are given.
+            name: The encoding that a file is of, where its own name does not say.
 
         Raises:
-            FormatError: The file is damaged; the message names file and line.
+            FormatError: The file is damaged; the message names file and line. No pattern is given and the name is of
+                no published encoding.
             OSError: The file cannot be read.
         """
-        return cls.from_vocab(formats.tiktoken.load(path, pattern=pattern, special_tokens=special_tokens))
+        if isinstance(path_or_encoding, str | os.PathLike):
+            return cls.from_vocab(
+                formats.tiktoken.load(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
+            )
+        if not hasattr(path_or_encoding, "_mergeable_ranks"):
+            raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {path_or_encoding!r}")
+        return cls.from_vocab(
+            formats.tiktoken.from_encoding(path_or_encoding, pattern=pattern, special_tokens=special_tokens)
+        )
+
+    @classmethod
+    def from_huggingface(cls, source: Any) -> Tokenizer:
+        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids.
+
+        Args:
+            source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
+                the JSON itself, a ``tokenizers.Tokenizer``, or a ``transformers`` tokenizer with one inside.
+
+        Raises:
+            FormatError: It is damaged, not byte-level BPE, or in some part cannot be honoured; the message says which.
+            OSError: A file cannot be read.
+        """
+        return cls.from_vocab(formats.huggingface.from_object(source))
+
+    @classmethod
+    def from_pretrained(cls, name_or_directory: str | os.PathLike[str], *, revision: str | None = None) -> Tokenizer:
+        """A tokenizer by name: a local directory or file, one that ships with the package, or one of the Hugging Face
+        Hub, which is asked only when the name is neither.
+
+        Args:
+            name_or_directory: "bpetite-32k", "./my-model", "openai-community/gpt2".
+            revision: A branch, tag or commit of the Hub's repository.
+
+        Raises:
+            MissingExtraError: The Hub is needed, and ``huggingface_hub`` is not installed (extra ``hub``).
+            OSError: The Hub does not have it or cannot be reached; in offline mode (``HF_HUB_OFFLINE=1``), it is not
+                in the cache.
+            FormatError: As for :meth:`load`.
+        """
+        return cls.from_vocab(hub.load(name_or_directory, revision=revision))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, format: str | None = None) -> Tokenizer:
@@ -222,7 +275,7 @@ class Tokenizer(BatchEncoder):
 
         Args:
             path: A file or directory, or "bpetite-32k".
-            format: "native", "gpt2", "tiktoken", "huggingface"; found from the content when None.
+            format: "native", "huggingface", "gpt2", "tiktoken", "tekken"; found from the content when None.
 
         Raises:
             FormatError: The file is damaged or of no known format.
@@ -235,15 +288,33 @@ class Tokenizer(BatchEncoder):
 
         Args:
             path: Where to.
-            format: "native" (default), "gpt2", "tiktoken", "huggingface".
+            format: "native", "huggingface", "tiktoken", or "gpt2" (a directory). When None, ``tokenizer.json`` is
+                huggingface, ``*.tiktoken`` is tiktoken, and any other name native.
             overwrite: Replace an existing file.
 
         Raises:
             FileExistsError: The file exists and ``overwrite`` is false.
-            FormatError: The format cannot hold this tokenizer; the message says what.
+            FormatError: The format cannot hold this tokenizer; the message says what. A merge list is never turned
+                into ranks here, nor ranks into a merge list: see :meth:`to_ranks` and :meth:`to_merges`.
             OSError: The file cannot be written.
         """
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
+
+    def to_ranks(self) -> Tokenizer:
+        """The tokenizer of the ranks kind that gives the same ids for every text.
+
+        Raises:
+            ValueError: There is none; the message names what stands in the way.
+        """
+        return self.from_vocab(formats.ranks.to_ranks(self._vocab))
+
+    def to_merges(self) -> Tokenizer:
+        """The tokenizer with a merge list that gives the same ids for every text.
+
+        Raises:
+            ValueError: There is none; the message names what stands in the way.
+        """
+        return self.from_vocab(formats.ranks.to_merges(self._vocab))
 
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
     # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
@@ -268,10 +339,14 @@ class Tokenizer(BatchEncoder):
         """
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         given = text if isinstance(text, str) else text.decode("utf-8")
-        if self._vocab.normalization is None:
+        if self._around is not None:
+            allowed, _ = special.choose(self._vocab.special_tokens, allowed_special, disallowed_special)
+            origin = self._around.trace(given, tuple(sorted(allowed)))
+        elif isinstance(self._vocab.normalization, str):
+            specials = self._special_spans(given, allowed_special, disallowed_special)
+            origin = offsets.trace(given, specials, self._vocab.normalization)
+        else:
             return ids, self._char_spans(ids, given.encode("utf-8"))
-        specials = self._special_spans(given, allowed_special, disallowed_special)
-        origin = offsets.trace(given, specials, self._vocab.normalization)
         spans = self._char_spans(ids, origin.text.encode("utf-8"))
         return ids, [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
 
@@ -408,13 +483,13 @@ class Tokenizer(BatchEncoder):
         return dict(self._vocab.special_tokens)
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> SplitPattern:
         """The split pattern."""
         return self._vocab.pattern
 
     @property
-    def normalization(self) -> str | None:
-        """"NFC", "NFD", "NFKC", "NFKD" or None."""
+    def normalization(self) -> Normalization:
+        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.normalize`."""
         return self._vocab.normalization
 
     @property
@@ -429,8 +504,14 @@ class Tokenizer(BatchEncoder):
 
     @property
     def scanner(self) -> str:
-        """How text is split: "vector" or "tables" (compiled), "regex", or "none" (no pattern)."""
-        return pretokenizer(self._vocab.pattern).kind
+        """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
+        vocabulary asks for what only :mod:`bpetite.pipeline` does."""
+        return "pipeline" if self._around is not None else pretokenizer(self._vocab.pattern).kind  # type: ignore[arg-type]
+
+    @property
+    def template(self) -> Template | None:
+        """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
+        return self._vocab.template
 
     @property
     def vocab_size(self) -> int:

@@ -9,8 +9,9 @@ import logging
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from . import patterns
+from . import patterns, splits
 from ._train import Merger
 from .counting import Progress, check_specials, count_pretokens
 from .counts import PretokenCounts, check_count
@@ -203,7 +204,7 @@ class _Options:
         if initial is not None:
             _check_initial(initial, size, special_ids, pattern, normalization)
             specials = (*initial.special_tokens, *(one for one in specials if one not in initial.special_tokens))
-            pattern, normalization = initial.pattern, initial.normalization
+            pattern, normalization = cast(Pattern, initial.pattern), cast("str | None", initial.normalization)
         return cls(
             size, specials, special_ids, pattern, min(least, MAX_COUNT), tie_break == "bytes", normalization,
             min(longest, 2**32 - 1), initial,
@@ -302,6 +303,12 @@ def _check_initial(
         raise TypeError(f"initial is a Vocab, not {type(initial).__name__}")
     if initial.merges is None:
         raise ValueError("initial has no merge list (it is of the ranks kind), so there is no order to continue")
+    flagged = [literal for literal, flags in initial.token_flags.items() if set(flags) - {"plain"}]
+    if not splits.is_plain(initial.pattern) or not isinstance(initial.normalization, str | None) or flagged:
+        raise ValueError(
+            "initial takes text apart in ways that training does not: "
+            f"pattern={initial.pattern!r}, normalization={initial.normalization!r}, flags of {flagged}"
+        )
     if special_ids != "after":
         raise ValueError("special_ids='before' needs a new vocabulary: the tokens of initial keep their ids")
     if pattern not in (patterns.GPT2, initial.pattern) or normalization not in (None, initial.normalization):

@@ -19,9 +19,10 @@ from .normalize import Normalization
 from .splits import SplitPattern
 from .template import Template
 
-__all__ = ["FLAGS", "MAX_ID", "Vocab", "place_specials"]
+__all__ = ["FLAGS", "MAX_ID", "NORMALIZATIONS", "Vocab", "place_specials"]
 
 MAX_ID = 2**32 - 1
+NORMALIZATIONS = normalize.FORMS
 
 #: What can be said of a special token beyond its literal and id, see :class:`Vocab`.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
@@ -49,8 +50,9 @@ class Vocab:
         kept: Settings of the file it came from that change no ids here, such as "dropout", to be written again.
 
     Raises:
-        ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an empty token, a merge of unknown tokens, a
-            merge listed twice, a special token whose id holds other bytes; the message names the value.
+        ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an
+            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes;
+            the message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)

@@ -17,8 +17,8 @@ ROWS = [
     ["corpus"],
     ["analysis"],
     ["__init__"],
-    ["tokenizer"],
-    ["train"],
+    ["tokenizer", "views"],
+    ["train", "pipeline"],
     ["counting"],
     ["pretokenize", "counts"],
     ["formats"],
@@ -28,7 +28,7 @@ ROWS = [
     ["folding"],
     ["automaton"],
     ["codepoints", "syntax"],
-    ["patterns"],
+    ["patterns", "splits", "normalize", "template"],
     ["padding", "offsets"],
     ["bytelevel", "charlevel", "gage", "unidata"],
     ["reference", "errors"],
@@ -103,7 +103,7 @@ def test_no_file_is_too_long() -> None:
     long = {
         str(path.relative_to(root)): lines
         for path in sources
-        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 790
+        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 850
     }
     assert long == {}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import counting, patterns, reference
+from bpetite import counting, normalize, patterns, reference, splits
 from bpetite.counts import PretokenCounts
 from bpetite.train import count_pretokens, train, train_from_counts
 from bpetite.vocab import Vocab
@@ -312,6 +312,13 @@ def test_bad_initial():
     with pytest.raises(ValueError, match="less than the 258 tokens"):
         train("ab", 257, initial=grown)
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
+    for settings_ in (
+        {"pattern": (splits.PrefixSpace(), patterns.GPT2)},
+        {"normalization": (normalize.Prepend("_"), "NFC")},
+        {"token_flags": {"ab": ("lstrip",)}},
+    ):
+        with pytest.raises(ValueError, match="in ways that training does not"):
+            train("ab", 300, initial=Vocab(tokens, (), {"ab": 256}, **settings_))
     with pytest.raises(ValueError, match="merge 0 takes b'ab'"):
         train("ab", 300, initial=Vocab(tokens, ((256, 99), (97, 98)), {}))
 

@@ -22,7 +22,7 @@ def command(parts: tuple[str, ...], output: str, overwrite: bool) -> None:
     PARTS are the ranks' outputs; without any, those of the same name beside the output. They are left in place.
     """
     with progress_bar(unit=" tokens", unit_scale=True) as bar:
-        manifest = merge_outputs(output, parts, overwrite=overwrite, progress=lambda count: bar.update(count) and None)
+        manifest = merge_outputs(output, parts, overwrite=overwrite, progress=lambda count: bar.update(count))
     files = [file["name"] for file in manifest["files"]]
     say(f"{manifest['documents']:,} documents, {manifest['tokens']:,} tokens in {len(files)} files")
     click.echo(

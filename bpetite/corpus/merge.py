@@ -32,7 +32,7 @@ def merge_outputs(
     parts: Iterable[str | os.PathLike[str]] = (),
     *,
     overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
     """Join the outputs of all ranks of a run.
 
@@ -135,7 +135,7 @@ def _copy(
     split: str,
     writer: ShardWriter,
     dtype: np.dtype[Any],
-    progress: Callable[[int], None] | None,
+    progress: Callable[[int], object] | None,
 ) -> None:
     """Add the documents of one rank."""
     place = find_manifest(path)

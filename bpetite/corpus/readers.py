@@ -148,7 +148,10 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
 
 def _skip_mark(stream: Stream) -> int:
     """Pass a byte-order mark at the start of a file; returns the offset reached."""
-    head = stream.read(len(BOM))
+    try:
+        head = stream.read(len(BOM))
+    except DamagedError:
+        return 0  # whoever reads on meets it again
     if head == BOM:
         return len(BOM)
     stream.unread(head)

@@ -16,15 +16,18 @@ from typing import Any
 from .readers import Block, Damage, Reading
 
 _fast_loads: Callable[[bytes], Any]
+
+
+def json_loads(line: bytes) -> Any:
+    """orjson.loads for where there is no orjson. Results are the same: what either refuses is looked at by the same
+    json.loads again, see `_slow_line`."""
+    return json.loads(line.decode("utf-8"))
+
+
 try:
     from orjson import loads as _fast_loads
 except ImportError:
-
-    # The results are the same: whatever orjson refuses is looked at again by json, see _slow_line.
-    def _json_loads(line: bytes) -> Any:
-        return json.loads(line.decode("utf-8"))
-
-    _fast_loads = _json_loads
+    _fast_loads = json_loads
 
 __all__ = ["POLICIES", "Documents", "Problem", "documents_of"]
 

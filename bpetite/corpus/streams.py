@@ -23,8 +23,12 @@ __all__ = ["BOM", "DamagedError", "Stream", "open_stream"]
 
 BOM = b"\xef\xbb\xbf"
 
-#: Compressed bytes taken at a time. One read of highly compressed data can grow a thousandfold, and that much is held.
-COMPRESSED_READ = 1 << 16
+#: Compressed bytes read at a time, and decompressed bytes made of them at a time.
+COMPRESSED_READ = 1 << 18
+EXPANDED = 1 << 20
+
+#: Zstandard's decompressor cannot be told how much to give; it gets at most this much, less of what expands a lot.
+MOST_FED = 1 << 15
 
 
 class DamagedError(ValueError):
@@ -41,11 +45,14 @@ class Stream:
         self.name = piece.path
         self.offset = 0
         self.raw_offset = 0
+        self._make = _decompressor(piece.compression)
+        self._bounded = piece.compression == "gz"
+        self._feed = COMPRESSED_READ if self._bounded else 1 << 10
         self._own = piece.path != STDIN
         self._file: BinaryIO = open(piece.path, "rb", buffering=0) if self._own else sys.stdin.buffer  # noqa: SIM115
         self._held: list[bytes] = []
         self._held_size = 0
-        self._make = _decompressor(piece.compression)
+        self._input = b""
         self._decompress: Any = None
         self._ended = False
         self._damage = ""
@@ -110,36 +117,53 @@ class Stream:
         """Some more decompressed bytes, or none; sets ``_ended`` at the end."""
         if self._damage:
             raise DamagedError(self._damage)
-        raw = self._file.read(size if self._make is None else COMPRESSED_READ)
-        self.raw_offset += len(raw)
         if self._make is None:
-            self._ended = not raw
-            return raw
-        if not raw:
-            if self._decompress is not None and not self._decompress.eof:
-                self._damage = f"{self.name}: the compressed data is cut short at byte {self.raw_offset}"
-                raise DamagedError(self._damage)
+            data = self._file.read(size)
+            self.raw_offset += len(data)
+            self._ended = not data
+            return data
+        if not self._input:
+            self._input = self._file.read(COMPRESSED_READ)
+            self.raw_offset += len(self._input)
+            if not self._input:
+                return self._last()
+        if self._decompress is None or self._decompress.eof:
+            self._input = self._input.lstrip(b"\0")  # padding between and after members is allowed
+            if not self._input:
+                return b""
+            self._decompress = self._make()
+        return self._expand()
+
+    def _expand(self) -> bytes:
+        """What some of the input at hand expands to, about `EXPANDED` bytes at most."""
+        feed, self._input = self._input[: self._feed], self._input[self._feed :]
+        try:
+            if self._bounded:
+                data = self._decompress.decompress(feed, EXPANDED)
+                feed = self._decompress.unconsumed_tail
+            else:
+                data = self._decompress.decompress(feed)
+                feed = b""
+                # no way to bound the output, so feed less of what expands a lot
+                self._feed = max(64, self._feed // 4) if len(data) > EXPANDED else min(self._feed * 2, MOST_FED)
+        except Exception as damage:
+            self._damage = f"{self.name}: damaged at or before byte {self.raw_offset} of the file: {damage}"
+            raise DamagedError(self._damage) from None
+        if self._decompress.eof:
+            feed = self._decompress.unused_data
+        self._input = feed + self._input if feed else self._input
+        return data if isinstance(data, bytes) else bytes(data)
+
+    def _last(self) -> bytes:
+        """Behind the last byte of the file: what the decompressor still holds, then the end."""
+        if self._decompress is None or self._decompress.eof:
             self._ended = True
             return b""
-        return self._expand(raw)
-
-    def _expand(self, raw: bytes) -> bytes:
-        """Decompress, going on with the next member or frame wherever one ends."""
-        assert self._make is not None
-        parts = []
-        while raw:
-            if self._decompress is None or self._decompress.eof:
-                raw = raw.lstrip(b"\0")  # padding after a gzip member is allowed
-                if not raw:
-                    break
-                self._decompress = self._make()
-            try:
-                parts.append(self._decompress.decompress(raw))
-            except Exception as damage:
-                self._damage = f"{self.name}: damaged at or before byte {self.raw_offset} of the file: {damage}"
-                break
-            raw = self._decompress.unused_data if self._decompress.eof else b""
-        return b"".join(parts)
+        data: bytes = self._decompress.decompress(b"", EXPANDED) if self._bounded else b""
+        if not data and not self._decompress.eof:
+            self._damage = f"{self.name}: the compressed data is cut short at byte {self.raw_offset}"
+            raise DamagedError(self._damage)
+        return data
 
 
 def _decompressor(compression: str | None) -> Any:

@@ -30,8 +30,8 @@ def load(path: Source, *, format: str | None = None) -> Vocab:
     """The vocabulary in a file or directory, in any format; which one is found from the content.
 
     Args:
-        path: A file, or a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json, or the name of a tokenizer that ships with the
-            package ("bpetite-32k"), if there is no such file.
+        path: A file, or a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json, or the name of a
+            tokenizer that ships with the package ("bpetite-32k"), if there is no such file.
         format: Read as this format only: "native", "huggingface", "gpt2", "tiktoken", "tekken".
 
     Raises:

@@ -118,7 +118,7 @@ class _Translation:
         if not found:
             return atom
         self.at = found.end()
-        written = atom + found.group()
+        written: str = atom + found.group()
         after = self.pattern[self.at : self.at + 1]
         braced = found.group().startswith("{")
         if after == "?":
@@ -186,6 +186,7 @@ class _Translation:
         return f"{opening}{inside})"
 
     def escape(self) -> str:
+        written: str
         character = self.pattern[self.at + 1 : self.at + 2]
         for shape in (PROPERTY, CODE_POINT):
             if found := shape.match(self.pattern, self.at):
@@ -193,7 +194,7 @@ class _Translation:
                     if found.group().strip(r"\pP{^}").lower() in UNLIKE_PROPERTIES:
                         self.refuse(found.group())
                     self.at = found.end()
-                    return found.group()
+                    return str(found.group())
                 self.at = found.end()
                 character = chr(int(found.group().strip(r"\xu{}"), 16))
                 return "\\" + character if character.isascii() and not character.isalnum() else character
@@ -288,4 +289,5 @@ class _Translation:
 
 def _one_braced_repeat(text: str) -> bool:
     """Whether a pattern is one simple item with a greedy ``{n,m}``."""
-    return bool(regex.fullmatch(r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])\{[0-9]+(?:,[0-9]*)?\}", text))
+    item = r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])"
+    return bool(regex.fullmatch(item + r"\{[0-9]+(?:,[0-9]*)?\}", text))

@@ -22,7 +22,7 @@ from ..vocab import Vocab, place_specials
 from .files import Source, decode_utf8, parse_json, read_file, show
 from .spelling import check_ids, merge_pairs
 
-__all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
+__all__ = ["dump", "from_json", "load", "load_directory", "read_added_tokens", "recognizes"]
 
 VOCAB, MERGES, ADDED = "vocab.json", "merges.txt", "added_tokens.json"
 END_OF_TEXT = "<|endoftext|>"
@@ -53,10 +53,12 @@ def load_directory(folder: Source) -> Vocab:
     """The vocabulary in a directory with vocab.json, merges.txt and perhaps added_tokens.json."""
     folder = Path(folder)
     added = folder / ADDED
-    specials = None
-    if added.exists():
-        specials = check_ids(parse_json(read_file(added), str(added)), str(added), "the file")
-    return load(folder / VOCAB, folder / MERGES, specials)
+    return load(folder / VOCAB, folder / MERGES, read_added_tokens(added) if added.exists() else None)
+
+
+def read_added_tokens(path: Source) -> dict[str, int]:
+    """literal -> id in an added_tokens.json."""
+    return check_ids(parse_json(read_file(path), str(path)), str(path), "the file")
 
 
 def recognizes(content: Any) -> bool:

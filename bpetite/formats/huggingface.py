@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_token, encode_tokens
+from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from . import gpt2
@@ -36,6 +36,8 @@ FILE = "tokenizer.json"
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept to be written again, with the value that says nothing.
 KEPT = {"dropout": None, "unk_token": None, "fuse_unk": False}
+#: The types of settings that are not null.
+KINDS = {"ignore_merges": (bool,), "fuse_unk": (bool,), "unk_token": (str,), "dropout": (int, float)}
 #: Settings of the model that change ids in ways that are not byte-level BPE, with the values that do not.
 FOREIGN = {"continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""), "byte_fallback": (None, False)}
 #: Pairs of added tokens that are compared to see whether the order of finding them matters.
@@ -133,7 +135,7 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     for key, values in FOREIGN.items():
         if model.get(key) not in values:
             raise FormatError(f"{name}: model.{key} {show(model[key])} is not byte-level BPE")
-    for key, kinds in (("ignore_merges", (bool,)), ("fuse_unk", (bool,)), ("unk_token", (str,)), ("dropout", (int, float))):
+    for key, kinds in KINDS.items():
         if model.get(key) is not None and type(model[key]) not in kinds:
             raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
     if "vocab" not in model:
@@ -280,7 +282,7 @@ def dump(vocab: Vocab) -> bytes:
     counted = all(token_id == len(ordinary) + n for n, token_id in enumerate(sorted(special)))
     results = {spelled[token_id] for token_id in vocab.merge_results}
     if not counted or not results <= ordinary.keys():
-        ordinary = dict(sorted({text: token_id for token_id, text in spelled.items()}.items(), key=lambda item: item[1]))
+        ordinary = {text: token_id for token_id, text in spelled.items()}
     model = {
         "type": "BPE",
         "dropout": None,

@@ -74,7 +74,7 @@ class Reader:
         if isinstance(found, dict) and len(found) == 1:
             kind, text = next(iter(found.items()))
             if isinstance(text, str) and kind == "String":
-                return regex.escape(text, special_only=True)
+                return str(regex.escape(text, special_only=True))
             if isinstance(text, str) and kind == "Regex":
                 try:
                     return from_oniguruma(text)
@@ -95,7 +95,7 @@ def read_normalizer(found: Any, name: str) -> Normalization:
         elif part["type"] == "Replace":
             made.append(Replace(read.pattern(part, place), read.value(part, place, "content", str)))
         else:
-            raise read.fail(f"{place}: the normalizer {part['type']} does not occur with byte-level BPE that bpetite runs")
+            raise read.fail(f"{place}: the normalizer {part['type']} is none that bpetite runs")
     if len(made) == 1 and isinstance(made[0], str):
         return made[0]
     return tuple(made) or None
@@ -256,7 +256,7 @@ def write_pre_tokenizer(pattern: SplitPattern) -> Any:
         if isinstance(step, dict):
             made.append(step)
         elif isinstance(step, PrefixSpace | Printable):
-            raise FormatError("tokenizer.json cannot hold a PrefixSpace that is not followed by GPT-2's pattern or the end")
+            raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
         else:
             split = Split(step) if isinstance(step, str) else step
             made.append(

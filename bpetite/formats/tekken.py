@@ -1,8 +1,8 @@
 """Mistral's tekken.json: ranks as in a .tiktoken file, behind a block of special tokens, with the pattern beside them.
 
-The first ``default_num_special_tokens`` ids are special tokens, the token of rank r has the id after them plus r, and of
-the ranks only as many count as fit into ``default_vocab_size``. Files from before special tokens were written into them
-use those of the first release.
+The first ``default_num_special_tokens`` ids are special tokens, the token of rank r has the id after them plus r, and
+of the ranks only as many count as fit into ``default_vocab_size``. Files from before special tokens were written into
+them use those of the first release.
 
 Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/tokens/tokenizers/tekken.py
 """
@@ -38,7 +38,8 @@ def load(path: Source) -> Vocab:
 
 def recognizes(content: Any) -> bool:
     """Whether a JSON value looks like tekken.json."""
-    return isinstance(content, dict) and isinstance(content.get("config"), dict) and isinstance(content.get("vocab"), list)
+    config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
+    return isinstance(config, dict) and isinstance(vocab, list)
 
 
 def from_json(content: Any, name: str) -> Vocab:

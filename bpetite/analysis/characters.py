@@ -1,0 +1,140 @@
+"""Characters, as someone who looks at a tokenizer needs them: scripts, and names for what cannot be seen.
+
+Scripts are those of Unicode (UAX #24), asked of ``regex``, so that they are of the same version as the split pattern's
+classes.
+"""
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import regex
+
+__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "show"]
+
+#: Characters that no one script owns: spaces, digits, punctuation, symbols, combining marks.
+COMMON = "Common"
+
+#: Names of scripts as ``\p{Script=...}`` takes them, the most frequent in corpora first. A name that the installed
+#: ``regex`` does not know yet is passed over; characters that no name here covers are COMMON.
+_SCRIPTS = """
+Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian
+Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethiopic Mongolian Thaana Syriac Cherokee
+Canadian_Aboriginal Bopomofo Yi Braille Coptic Gothic Ogham Runic Tifinagh Nko Javanese Balinese Sundanese Cham
+Adlam Ahom Anatolian_Hieroglyphs Avestan Bamum Bassa_Vah Batak Bhaiksuki Brahmi Buginese Buhid Carian
+Caucasian_Albanian Chakma Chorasmian Cuneiform Cypriot Cypro_Minoan Deseret Dives_Akuru Dogra Duployan
+Egyptian_Hieroglyphs Elbasan Elymaic Garay Glagolitic Grantha Gunjala_Gondi Gurung_Khema Hanifi_Rohingya Hanunoo Hatran
+Imperial_Aramaic Inscriptional_Pahlavi Inscriptional_Parthian Kaithi Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khojki
+Khudawadi Kirat_Rai Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Mandaic Manichaean Marchen
+Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mro Multani
+Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nushu Nyiakeng_Puachue_Hmong Ol_Chiki Ol_Onal Old_Hungarian
+Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Osage Osmanya
+Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Samaritan Saurashtra Sharada Shavian
+Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sunuwar Syloti_Nagri Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri
+Tangsa Tangut Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Zanabazar_Square
+""".split()
+
+#: Short names of characters that leave no mark of their own or change the order of what stands around them.
+_INVISIBLE = {
+    0x00A0: "NBSP", 0x00AD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x1680: "OGSP", 0x180E: "MVS",
+    0x2000: "NQSP", 0x2001: "MQSP", 0x2002: "ENSP", 0x2003: "EMSP", 0x2004: "3/M", 0x2005: "4/M", 0x2006: "6/M",
+    0x2007: "FSP", 0x2008: "PSP", 0x2009: "THSP", 0x200A: "HSP", 0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ",
+    0x200E: "LRM", 0x200F: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF",
+    0x202D: "LRO", 0x202E: "RLO", 0x202F: "NNBSP", 0x205F: "MMSP", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI",
+    0x2068: "FSI", 0x2069: "PDI", 0x3000: "IDSP", 0x3164: "HF", 0xFEFF: "BOM", 0xFFA0: "HWHF", 0x115F: "HCF",
+    0x1160: "HJF", 0x2800: "BLANK", 0x7F: "DEL", 0x85: "NEL",
+}  # fmt: skip
+_CONTROLS = (
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
+)
+_INVISIBLE |= dict(enumerate(_CONTROLS.split()))
+
+
+@cache
+def _finders() -> list[tuple[str, Any]]:
+    finders = []
+    for name in _SCRIPTS:
+        try:
+            finders.append((name, regex.compile(rf"\p{{Script={name}}}+")))
+        except regex.error:
+            continue  # younger than this `regex`
+    return finders
+
+
+def scripts_of(characters: Iterable[str]) -> dict[str, str]:
+    """character -> script, for characters that belong to one script; others are not in the answer.
+
+    >>> scripts_of("aж1")
+    {'a': 'Latin', 'ж': 'Cyrillic'}
+    """
+    left = "".join(sorted(set(characters)))
+    found: dict[str, str] = {}
+    for name, finder in _finders():
+        if not left:
+            break
+        runs = finder.findall(left)
+        if runs:
+            found.update(dict.fromkeys("".join(runs), name))
+            left = finder.sub("", left)
+    return found
+
+
+def main_script(text: str, scripts: dict[str, str]) -> str:
+    """The script of the first character that has one, else "Common".
+
+    >>> main_script(" жa", scripts_of("жa"))
+    'Cyrillic'
+    """
+    return next((scripts[character] for character in text if character in scripts), COMMON)
+
+
+def invisible_name(character: str) -> str | None:
+    """A short name for a character that cannot be seen or that moves others; None for one that can be seen.
+
+    A plain space, and a line feed or tab as well, have names too; who shows them another way asks first.
+
+    >>> invisible_name("\\u202e"), invisible_name("\\ufe0f"), invisible_name("a")
+    ('RLO', 'VS16', None)
+    """
+    code = ord(character)
+    if code in _INVISIBLE:
+        return _INVISIBLE[code]
+    if character == " ":
+        return "SP"
+    if 0xFE00 <= code <= 0xFE0F:
+        return f"VS{code - 0xFE00 + 1}"
+    if 0xE0100 <= code <= 0xE01EF:
+        return f"VS{code - 0xE0100 + 17}"
+    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zs", "Zl", "Zp"):
+        return f"U+{code:04X}"
+    return None
+
+
+def escape(text: str) -> str:
+    r"""Text with what cannot be seen, spaces apart, written as an escape, for a terminal that shall obey nothing in it.
+
+    >>> escape("a\tb \x1b[0m")
+    'a\\tb \\x1b[0m'
+    """
+    return "".join(character if character == " " else _escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if invisible_name(character) is None:
+        return character
+    written = repr(character)[1:-1]
+    return written if written != character else character.encode("unicode-escape", "surrogatepass").decode("ascii")
+
+
+def show(token: bytes) -> str:
+    r"""A token for people: its text in quotes with escapes, or its bytes where they are not whole characters.
+
+    >>> show(b" the"), show(b"\xe4\xbd"), show("\u200d".encode())
+    ("' the'", "b'\\xe4\\xbd'", "'\\u200d'")
+    """
+    try:
+        return repr(token.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(token)

@@ -1,0 +1,59 @@
+"""Tokenizers by name: local ones first, then those of the Hugging Face Hub, through ``huggingface_hub``."""
+from __future__ import annotations
+
+import os
+
+from ..errors import FormatError, MissingExtraError
+from ..vocab import Vocab
+from . import PACKAGED, gpt2, huggingface, tekken
+from . import load as load_local
+from .files import Source
+
+__all__ = ["load"]
+
+#: What is looked for in a repository, best first; a format is there when all its files are.
+FILES = ((huggingface.FILE,), (gpt2.VOCAB, gpt2.MERGES), ("tekken.json",))
+
+
+def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
+    """As :meth:`bpetite.Tokenizer.from_pretrained`."""
+    name = os.fspath(name_or_directory)
+    if os.path.exists(name) or (PACKAGED / f"{name}.json").is_file():
+        if revision is not None:
+            raise ValueError(f"revision {revision!r}: {name} is not on the Hub")
+        return load_local(name)
+    if not isinstance(name_or_directory, str) or name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise FileNotFoundError(f"{name}: no such file or directory")
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError, HFValidationError
+    except ImportError:
+        raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
+
+    missing: Exception | None = None
+    for files in FILES:
+        try:
+            paths = [hf_hub_download(name, file, revision=revision) for file in files]
+        except EntryNotFoundError as absent:  # also: offline, and not in the cache
+            missing = missing or absent
+            continue
+        except HFValidationError as bad:
+            raise FileNotFoundError(f"{name}: no such file, and no name of a repository on the Hub: {bad}") from None
+        if files == FILES[0]:
+            return huggingface.load(paths[0])
+        if files == FILES[1]:
+            return gpt2.load(paths[0], paths[1], _added_tokens(name, revision))
+        return tekken.load(paths[0])
+    if isinstance(missing, FileNotFoundError):
+        raise missing
+    raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: {missing}")
+
+
+def _added_tokens(name: str, revision: str | None) -> dict[str, int] | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        return gpt2.read_added_tokens(hf_hub_download(name, gpt2.ADDED, revision=revision))
+    except EntryNotFoundError:
+        return None

@@ -1,0 +1,136 @@
+"""What the corpus tests share: a tokenizer of three lines, records of every kind, independent readers."""
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bpetite.corpus import Codec, encode_corpus
+
+EOT = 256
+
+
+def encode_bytes(texts: Sequence[bytes]) -> tuple[Any, Any]:
+    """A token a byte; texts must be UTF-8, and the letter U+0007 has no token."""
+    for text in texts:
+        text.decode("utf-8")
+        if b"\x07" in text:
+            raise ValueError(f"byte 0x07 at {text.index(7)} has no token")
+    data = b"".join(texts)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return np.frombuffer(data, np.uint8).astype(np.uint32), offsets
+
+
+def refuse_special(texts: Sequence[bytes]) -> tuple[Any, Any]:
+    for text in texts:
+        if b"<|endoftext|>" in text:
+            raise ValueError("special token '<|endoftext|>' is disallowed")
+    return encode_bytes(texts)
+
+
+def decode_ids(ids: Any) -> bytes:
+    return b"".join(b"<|endoftext|>" if i == EOT else bytes([i]) for i in np.asarray(ids).tolist())
+
+
+def byte_codec(vocab_size: int = 257, *, special: str = "text", eot: bool = True) -> Codec:
+    return Codec(
+        encode=refuse_special if special == "error" else encode_bytes,
+        encode_ordinary=encode_bytes,
+        decode=decode_ids,
+        vocab_size=vocab_size,
+        eot_id=EOT if eot else None,
+        eot_text="<|endoftext|>" if eot else None,
+        fingerprint=f"bytes-{vocab_size}",
+        name="bytes",
+        special=special,
+    )
+
+
+def ids(text: str | bytes) -> list[int]:
+    return list(text.encode() if isinstance(text, str) else text)
+
+
+def run(sources: Any, sink: Path, **options: Any) -> dict[str, Any]:
+    """encode_corpus with the byte tokenizer."""
+    codec = options.pop("codec", None) or byte_codec(special=options.get("special", "text"))
+    if not isinstance(sources, list):
+        sources = [sources]
+    return encode_corpus(sources, sink, codec, **options)
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def documents_in(path: Path) -> list[list[int]]:
+    """The documents of a .npy output, by NumPy alone."""
+    tokens = np.load(path, mmap_mode="r")
+    ends = np.load(path.with_name(path.stem + ".offsets.npy"))
+    return [tokens[start:stop].tolist() for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def texts_in(path: Path) -> list[str]:
+    """The same as text, without the end-of-text token that stands behind each."""
+    return [bytes(document[:-1]).decode() for document in documents_in(path)]
+
+
+def some_documents(count: int, seed: int = 0, longest: int = 60) -> list[str]:
+    """Documents with newlines, other scripts and empty ones among them."""
+    chosen = random.Random(seed)
+    return ["".join(chosen.choices("ab \n\té漢🙂\"\\,", k=chosen.randrange(longest))) for _ in range(count)]
+
+
+def write_inputs(folder: Path, documents: Sequence[str]) -> list[Path]:
+    """The documents as text, JSON lines (gzip in two members), a JSON array; in this order, a third of them each."""
+    folder.mkdir(exist_ok=True)
+    third = len(documents) // 3
+    text, lines, array = documents[:third], documents[third : 2 * third], documents[2 * third :]
+    paths = [folder / "a b.txt", folder / "ü.jsonl.gz", folder / "c.json"]
+    paths[0].write_bytes("<|endoftext|>".join(text).encode() + b"<|endoftext|>")
+    rows = [json.dumps({"id": n, "text": doc}).encode() + b"\n" for n, doc in enumerate(lines)]
+    paths[1].write_bytes(gzip.compress(b"".join(rows[: third // 2])) + gzip.compress(b"".join(rows[third // 2 :])))
+    paths[2].write_text(json.dumps([{"text": doc} for doc in array], indent=1))
+    return paths
+
+
+def read_llmc(path: Path) -> tuple[np.dtype[Any], list[int]]:
+    """A reader written from the description of the layout alone."""
+    data = path.read_bytes()
+    header = struct.unpack("<256i", data[:1024])
+    dtype = {(20240520, 1): np.dtype("<u2"), (20240801, 7): np.dtype("<u4")}[header[:2]]
+    assert set(header[3:]) == {0}
+    assert len(data) == 1024 + dtype.itemsize * header[2]
+    return dtype, np.frombuffer(data, dtype, offset=1024).tolist()
+
+
+def read_megatron(prefix: Path) -> tuple[np.dtype[Any], list[list[int]]]:
+    """A reader written from the description of the layout alone: documents as runs of sequences."""
+    index = prefix.with_name(prefix.name + "_text_document.idx").read_bytes()
+    data = prefix.with_name(prefix.name + "_text_document.bin").read_bytes()
+    assert index[:9] == b"MMIDIDX\x00\x00"
+    version, code = struct.unpack_from("<QB", index, 9)
+    sequences, ends = struct.unpack_from("<QQ", index, 18)
+    assert version == 1
+    dtype = {8: np.dtype("<u2"), 4: np.dtype("<i4")}[code]
+    assert len(index) == 34 + 12 * sequences + 8 * ends
+    lengths = np.frombuffer(index, "<i4", sequences, 34)
+    pointers = np.frombuffer(index, "<i8", sequences, 34 + 4 * sequences)
+    firsts = np.frombuffer(index, "<i8", ends, 34 + 12 * sequences)
+    assert firsts[0] == 0
+    assert firsts[-1] == sequences
+    rows = [
+        np.frombuffer(data, dtype, int(length), int(pointer)).tolist()
+        for length, pointer in zip(lengths, pointers, strict=True)
+    ]
+    assert sum(map(len, rows)) * dtype.itemsize == len(data)
+    return dtype, [
+        [token for row in rows[start:stop] for token in row] for start, stop in zip(firsts[:-1], firsts[1:], strict=True)
+    ]

@@ -1,0 +1,46 @@
+"""Texts and patterns that the tests of pre-tokenization share."""
+from hypothesis import strategies as st
+
+from bpetite import patterns
+
+#: What split patterns look at, and what they get wrong: both cases of the contractions and U+017F, which (?i:s) takes;
+#: spaces and newlines of several kinds and U+001C, which is none; digits of several scripts; marks, scripts without
+#: case, symbols; one to four bytes each.
+CHARACTERS = (
+    "  \n\n\r\t\x0b\x1c\x85\u00a0\u2028\u3000\u200b''’\u017f"
+    "aAsStTlLvVeErRdDmMzZ019²٣.,!?-_/\\(\"$+`^éÉßǅʰªאا的中ーあ가\u0301\u0903\u20dd€😀𝒜\U0001f1e6\u0378\U000e0001\x00"
+)
+
+#: Stretches that need looking back or ahead.
+STRETCHES = (
+    "'ll", "'re", "'LL", "'l", "'r", "don't", "DON'T", "'\u017f", " 's", "   ", "\n  \n", "\n   x", "\r\n\r\n", " \n",
+    "\t\tx", "1234567", "a1b22", "  7", ".. ", "?!\n", "/\n/", "HelloWORLDfoo", "的的的", "été", "e\u0301", " \u0301",
+    "x ", "\u3000\u3000字", "ab\u00a0cd", "<|endoftext|>", "_id", "$x", ">=",
+    "\n" + " " * 70 + "x", " " * 70, "z" * 70, "9" * 70,
+)  # fmt: skip
+
+
+def texts(max_size: int = 40) -> st.SearchStrategy[str]:
+    """Text weighted towards what split patterns look at, with some of any character."""
+    piece = st.one_of(st.sampled_from(CHARACTERS), st.sampled_from(STRETCHES), st.characters(exclude_categories=["Cs"]))
+    return st.lists(piece, max_size=max_size).map("".join)
+
+
+#: Every named pattern, and others in use; all of them compile.
+COMPILED = {
+    **patterns.NAMED,
+    # mistralai/Mistral-Nemo (tekken)
+    "tekken": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    # deepseek-ai/deepseek-coder
+    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}"),
+    # LGAI-EXAONE/EXAONE-4.0
+    "exaone": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+    "words": r"\w+(?:'\w+)?|[^\w\s]",
+    "camel case": r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d{2,4}|\s+|.",
+    "letters only": r"[a-z]+",
+    "two back": r"ab(?:cd)?|x\d{2}|\s",
+    "a word": "abc",
+}

@@ -1,0 +1,49 @@
+"""Groups of code points: exactly what `regex` says of every one of them."""
+import pytest
+import regex
+
+from bpetite.codepoints import LIMIT, Groups, ranges_of
+from bpetite.syntax import CharSet, parse
+
+SURROGATES = range(0xD800, 0xE000)
+
+
+@pytest.fixture(scope="module")
+def everything() -> str:
+    return "".join(chr(code) for code in range(LIMIT) if code not in SURROGATES)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [r"\p{L}", r"\p{N}", r"\s", r"\w", r"\d", r"\p{Lu}", r"\p{M}", r"\p{Cn}", r"\p{C}", r"\p{Han}", r"\p{Co}", ".",
+     "(?i:s)", "(?i:k)", r"(?i:\p{Lu})", r"\p{InBasicLatin}", r"\p{Any}"],
+)  # fmt: skip
+def test_every_code_point(source: str, everything: str) -> None:
+    expected = {ord(char) for char in regex.findall(source, everything)}
+    found = {code for start, stop in ranges_of(source) for code in range(start, stop)}
+    assert found - set(SURROGATES) == expected
+
+
+def test_a_set_is_the_union_of_its_groups(everything: str) -> None:
+    sources = [r"[^\s\p{L}\p{N}]", r"[\p{L}\p{M}']", r"[^\r\n]", r"\S", "[a-f\u00e9\U0001f600]", r"[\S\n]"]
+    sets = [parse(source) for source in sources]
+    assert all(isinstance(one, CharSet) for one in sets)
+    groups = Groups(sets)  # type: ignore[arg-type]
+    for source, one in zip(sources, sets):
+        members = groups.members(one)  # type: ignore[arg-type]
+        expected = regex.sub(source, "", everything)
+        assert [char for char in everything if groups.group_of(ord(char)) not in members] == list(expected)
+
+
+def test_the_two_stage_map_says_the_same() -> None:
+    groups = Groups([parse(r"[\p{L}'\U0001f600]")])  # type: ignore[list-item]
+    assert groups.count == 2
+    stage, pages = groups.two_stage([7, 9])
+    assert len(pages) % 64 == 0
+    for code in (*range(0x3000), *range(0xFFF0, 0x10010), 0x1F600, 0x1F601, LIMIT - 1):
+        assert pages[stage[code // 64] * 64 + code % 64] == (7, 9)[groups.group_of(code)]
+
+
+def test_groups_are_numbered_by_their_first_code_points() -> None:
+    groups = Groups([parse("[bd]"), parse("a"), parse("[a-z]")])  # type: ignore[list-item]
+    assert [groups.group_of(ord(char)) for char in "\0abcdz"] == [0, 1, 2, 3, 2, 3]

@@ -1,0 +1,372 @@
+"""The whole way: same bytes for any number of jobs, after any crash; refusals; the manifest."""
+import errno
+import hashlib
+import io
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, outputs, run, some_documents, texts_in, write_inputs
+
+from bpetite.corpus import Options, encode_corpus, make_task
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+
+class Crash(BaseException):
+    """The moment at which a process is no more."""
+
+
+def task_of(inputs: list[Path], out: Path, **options: Any) -> Any:
+    task = make_task(inputs, out / "o", byte_codec(), options=Options(**options))
+    return replace(task, block=200, checkpoint_seconds=0)
+
+
+def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Callable[[], bool]:
+    """Make the ``moment``-th durable operation in a folder the last one: nothing that was not synced survives it.
+
+    Counts syncs, renames, truncations and deletions; half of the time the operation itself still happens.
+    """
+    count = 0
+    synced = {str(path): path.stat().st_size for path in folder.glob("*")}
+    real = {name: getattr(os, name) for name in ("fsync", "replace", "truncate", "unlink")}
+
+    def path_of(handle: int) -> str:
+        return os.readlink(f"/proc/self/fd/{handle}")
+
+    def lose() -> None:
+        """As after a power failure: of files that may still grow, only what was synced is there."""
+        for path in folder.glob("*"):
+            if path.suffix in (".partial", ".journal"):
+                size = synced.get(str(path), 0)
+                if path.stat().st_size > size:
+                    real["truncate"](path, size)
+
+    def hooked(name: str) -> Callable[..., Any]:
+        def operation(*arguments: Any, **keywords: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count > moment:
+                raise Crash  # what is still called while the stack unwinds does not happen either
+            if count == moment and moment % 2:
+                lose()
+                raise Crash
+            result = real[name](*arguments, **keywords)
+            if name == "fsync":
+                path = path_of(arguments[0])
+                synced[path] = os.stat(path).st_size
+            elif name == "replace":
+                synced.pop(str(arguments[0]), None)
+            if count == moment:
+                lose()
+                raise Crash
+            return result
+
+        return operation
+
+    for name in real:
+        monkeypatch.setattr(os, name, hooked(name))
+
+    def undo() -> bool:
+        for name, function in real.items():
+            monkeypatch.setattr(os, name, function)
+        return count >= moment
+
+    return undo
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_crash_at_any_durable_operation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(42))
+    options = {"format": format, "shard_tokens": 400, "val_fraction": 0.3 if format in ("npy", "llmc") else 0.0}
+    (tmp_path / "whole").mkdir()
+    expected_summary = task_of(inputs, tmp_path / "whole", **options).run()
+    expected = outputs(tmp_path / "whole")
+    assert expected_summary["documents"] == 42
+    moment = crashes = 0
+    step = 1
+    while True:
+        moment += step
+        out = tmp_path / "crashed"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        undo = crash_at(monkeypatch, out, moment)
+        try:
+            task_of(inputs, out, **options).run()
+        except Crash:
+            crashes += 1
+        crashed = undo()
+        task_of(inputs, out, **options).run()
+        assert outputs(out) == expected, f"after a crash at operation {moment}"
+        if not crashed:
+            break
+        step = 1 if moment < 20 else 7
+    assert crashes >= 20
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_crash_in_the_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(60))
+    options = {"format": format, "shard_tokens": 700}
+    for name in ("whole", "crashed"):
+        (tmp_path / name).mkdir()
+    task_of(inputs, tmp_path / "whole", **options).run()
+    for attempt in range(1, 60):
+        undo = crash_at(monkeypatch, tmp_path / "crashed", 4 + attempt % 9)
+        try:
+            task_of(inputs, tmp_path / "crashed", **options).run()
+            break
+        except Crash:
+            pass
+        finally:
+            undo()
+    else:
+        task_of(inputs, tmp_path / "crashed", **options).run()
+    assert outputs(tmp_path / "crashed") == outputs(tmp_path / "whole")
+    assert attempt > 5
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_jobs_and_blocks_do_not_change_the_output(tmp_path: Path, format: str) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(300))
+    made = []
+    for name, jobs, block in (("a", 1, 100), ("b", 2, 1000), ("c", 5, 1 << 20), ("d", 2, 1)):
+        (tmp_path / name).mkdir()
+        task = make_task(inputs, tmp_path / name / "o", byte_codec(), options=Options(format=format, shard_tokens=999))
+        replace(task, block=block).run(jobs=jobs)
+        made.append(outputs(tmp_path / name))
+    assert made[0] == made[1] == made[2] == made[3]
+
+
+def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(30))
+    first = run(inputs, tmp_path / "o")
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o*")}
+    assert {**run(inputs, tmp_path / "o"), "seconds": 0} == {**first, "seconds": 0}
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("o*")} == times
+    with pytest.raises(FileExistsError, match="of other inputs or options"):
+        run(inputs, tmp_path / "o", eot="none")
+    run(inputs, tmp_path / "o", eot="none", overwrite=True)
+
+
+def test_files_without_manifest_are_not_replaced(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(3))
+    (tmp_path / "o.npy").write_text("mine")
+    with pytest.raises(FileExistsError, match="--overwrite"):
+        run(inputs, tmp_path / "o")
+    assert (tmp_path / "o.npy").read_text() == "mine"
+
+
+def test_overwrite_leaves_nothing_of_the_old_output(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(30))
+    run(inputs, tmp_path / "o", shard_tokens=10)
+    made = run(inputs, tmp_path / "o", shard_tokens=10_000, overwrite=True)
+    assert {path.name for path in tmp_path.glob("o*")} == {*made["files"], "o.manifest.json"}
+
+
+def test_neighbours_are_left_alone(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(3))
+    others = ["o2.npy.partial", "o_x.npy.partial", "oo.journal", "o.rank00000of00002.npy.partial"]
+    for name in others:
+        (tmp_path / name).write_text("of another run")
+    run(inputs, tmp_path / "o")
+    for name in others:
+        assert (tmp_path / name).read_text() == "of another run"
+
+
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inputs: list[Path], **options: Any) -> None:
+    undo = crash_at(monkeypatch, tmp_path, 12)
+    with pytest.raises(Crash):
+        task_of(inputs, tmp_path, **options).run()
+    undo()
+    assert (tmp_path / "o.journal").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+def test_a_journal_of_other_options_or_inputs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(60))
+    interrupted(tmp_path, monkeypatch, inputs, shard_tokens=700)
+    before = outputs(tmp_path)
+    with pytest.raises(ValueError, match="begun with shard_tokens 700, now 800.*--overwrite"):
+        task_of(inputs, tmp_path, shard_tokens=800).run()
+    with pytest.raises(ValueError, match="begun with 3 inputs, now 2"):
+        task_of(inputs[:2], tmp_path, shard_tokens=700).run()
+    other = replace(task_of(inputs, tmp_path, shard_tokens=700), tokenizer=byte_codec(300))
+    with pytest.raises(ValueError, match='begun with tokenizer "bytes-257", now "bytes-300"'):
+        other.run()
+    os.utime(inputs[1], ns=(1, 1))
+    with pytest.raises(ValueError, match=r"jsonl\.gz has changed since"):
+        task_of(inputs, tmp_path, shard_tokens=700).run()
+    assert outputs(tmp_path) == before
+    replace(task_of(inputs, tmp_path, shard_tokens=800), overwrite=True).run()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+def test_standard_input_goes_on_if_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "<|endoftext|>".join(some_documents(80)).encode()
+
+    def give(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    for name in ("whole", "part"):
+        (tmp_path / name).mkdir()
+    options = {"input_kind": "text"}
+    give(data)
+    task_of([Path("-")], tmp_path / "whole", **options).run()
+    give(data)
+    interrupted(tmp_path / "part", monkeypatch, [Path("-")], **options)
+    give(b"X" + data[1:])
+    with pytest.raises(ValueError, match="standard input is not what it was"):
+        task_of([Path("-")], tmp_path / "part", **options).run()
+    give(b"short")
+    with pytest.raises(ValueError, match="ends before the place"):
+        task_of([Path("-")], tmp_path / "part", **options).run()
+    give(data)
+    task_of([Path("-")], tmp_path / "part", **options).run()
+    assert outputs(tmp_path / "part") == outputs(tmp_path / "whole")
+
+
+def test_a_task_is_picklable_and_runs_elsewhere(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(30))
+    (tmp_path / "out").mkdir()
+    task = task_of(inputs, tmp_path / "out", shard_tokens=300)
+    copy = pickle.loads(pickle.dumps(task))
+    assert copy.run_digest == task.run_digest
+    copy.run(jobs=2)
+    assert pickle.loads(pickle.dumps(task)).run()["documents"] == 30
+
+
+def test_manifest(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(30))
+    made = run(inputs, tmp_path / "o", shard_tokens=400)
+    manifest = json.loads(Path(made["manifest"]).read_text())
+    assert {name: manifest[name] for name in ("format", "dtype", "eot", "documents", "tokens")} == {
+        "format": "npy", "dtype": "uint16", "eot": "append", "documents": 30, "tokens": made["tokens"],
+    }  # fmt: skip
+    assert manifest["bytes"] == sum(len(text.encode()) for text in some_documents(30))
+    assert manifest["tokens"] == manifest["bytes"] + 30
+    assert manifest["tokenizer"] == {
+        "name": "bytes", "fingerprint": "bytes-257", "vocab_size": 257, "eot_id": 256, "eot_text": "<|endoftext|>",
+    }  # fmt: skip
+    assert set(manifest["libraries"]) == {"bpetite", "regex", "unicode", "numpy"}
+    for file in manifest["files"]:
+        data = (tmp_path / file["name"]).read_bytes()
+        assert (file["bytes"], file["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
+    tokens = {file["name"]: file["tokens"] for file in manifest["files"] if ".offsets" not in file["name"]}
+    assert sum(tokens.values()) == manifest["tokens"]
+    assert [file["path"] for file in manifest["inputs"]["files"]] == [str(path) for path in inputs]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_empty_input(tmp_path: Path, format: str) -> None:
+    (tmp_path / "in.txt").write_bytes(b"")
+    assert run(tmp_path / "in.txt", tmp_path / "o", format=format)["documents"] == 0
+    from bpetite.corpus.tokenfiles import find_manifest, open_token_file
+
+    found = find_manifest(tmp_path / "o")
+    assert found is not None
+    for name in found[2]:
+        file = open_token_file(tmp_path / name, format=format, dtype="uint32" if format == "parquet" else "uint16")
+        assert file.tokens == 0
+        assert list(file.spans()) == [] or all(not len(span.tokens) for span in file.spans())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eot": "maybe"}, "eot 'maybe'"), ({"on_error": "x"}, "on_error 'x'"), ({"shard_tokens": 0}, "shard_tokens 0"),
+        ({"val_fraction": 1.0}, "val_fraction 1.0"), ({"separator": ""}, "separator must not be empty"),
+        ({"jobs": 0}, "jobs 0"), ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
+        ({"codec": byte_codec(eot=False), "eot": "none"}, "give --separator or --whole-files"),
+        ({"rank": 3, "world_size": 2}, "rank 3"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    (tmp_path / "in.txt").write_text("a")
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path / "in.txt", tmp_path / "new" / "o", **options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_two_runs_of_one_output_do_not_mix(tmp_path: Path) -> None:
+    from bpetite.corpus.durable import Journal
+
+    inputs = write_inputs(tmp_path / "in", some_documents(3))
+    journal = Journal(tmp_path / "o.journal")
+    with pytest.raises(BlockingIOError, match="another run is writing"):
+        run(inputs, tmp_path / "o")
+    journal.close()
+
+
+def test_read_only_output(tmp_path: Path) -> None:
+    inputs = write_inputs(tmp_path / "in", some_documents(3))
+    with pytest.raises(OSError, match="/proc"):
+        run(inputs, Path("/proc/bpetite/o"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        run(inputs, tmp_path / "file" / "o")
+
+
+LIMITED = """
+import resource, signal, sys
+sys.path[:0] = {path!r}
+from corpus_tools import byte_codec
+from bpetite.corpus import encode_corpus
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+if {limit}:
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+try:
+    encode_corpus([{source!r}], {out!r}, byte_codec(), format={format!r}, shard_tokens={shard})
+except OSError as error:
+    sys.exit(f"OSError {{error.errno}} {{error.filename}} {{error.strerror}}")
+"""
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.skipif(sys.platform != "linux", reason="limits file sizes")
+def test_no_room(tmp_path: Path, format: str) -> None:
+    source = tmp_path / "in.jsonl"
+    documents = ["x" * 5_000] * 20 + ["y" * 200_000]
+    source.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    path = [str(Path(__file__).parent), str(Path(encode_corpus.__code__.co_filename).parents[2])]
+
+    def attempt(out: Path, limit: int) -> subprocess.CompletedProcess[str]:
+        code = LIMITED.format(path=path, limit=limit, source=str(source), out=str(out), format=format, shard=50_000)
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    assert attempt(tmp_path / "a" / "o", 0).returncode == 0
+    failed = attempt(tmp_path / "b" / "o", 120_000 if format != "parquet" else 210_000)
+    if format not in ("nanogpt", "llmc"):  # their shards are cut anywhere, so none is too large
+        assert failed.returncode == 1
+        assert f"OSError {errno.EFBIG}" in failed.stderr
+        assert "finished shards are whole" in failed.stderr
+    assert attempt(tmp_path / "b" / "o", 0).returncode == 0
+    assert outputs(tmp_path / "b") == outputs(tmp_path / "a")
+
+
+@pytest.mark.slow
+def test_a_document_of_200_megabytes(tmp_path: Path) -> None:
+    text = ("lorem ipsum dolor sit amet\n" * 7_700_000)[:200_000_000]
+    (tmp_path / "in.txt").write_text(f"first<|endoftext|>{text}<|endoftext|>last")
+    run(tmp_path / "in.txt", tmp_path / "o", jobs=2, shard_tokens=1_000_000)
+    assert texts_in(tmp_path / "o_000001.npy") == [text]
+    assert texts_in(tmp_path / "o_000002.npy") == ["last"]
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": text}))
+    run(tmp_path / "in.jsonl", tmp_path / "p")
+    assert texts_in(tmp_path / "p.npy") == [text]
+    (tmp_path / "in.json").write_text(json.dumps([{"text": text}]))
+    run(tmp_path / "in.json", tmp_path / "q")
+    assert texts_in(tmp_path / "q.npy") == [text]

@@ -1,0 +1,268 @@
+"""Reading: documents of every kind of file, in blocks of any size, in bounded memory."""
+import gzip
+import io
+import json
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, run, some_documents, texts_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite.corpus import Options, find_sources, make_task, readers
+from bpetite.corpus.readers import Position, Reading, read_blocks
+from bpetite.corpus.records import documents_of
+from bpetite.errors import MissingExtraError
+
+DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
+
+
+def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = None, **options: Any) -> list[str]:
+    """The documents of files."""
+    kind = options.pop("kind", None)
+    pieces = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).pieces
+    reading = Reading(block=block, **options)
+    return [
+        text.decode()
+        for found in read_blocks(pieces, reading, position)
+        for text in documents_of(found, reading, "skip").texts
+    ]
+
+
+def json_lines(documents: list[str]) -> bytes:
+    return "".join(json.dumps({"text": text}) + "\n" for text in documents).encode()
+
+
+def json_array(documents: list[str]) -> bytes:
+    return json.dumps([{"text": text} for text in documents], indent=2, ensure_ascii=False).encode()
+
+
+MAKERS = {
+    ".txt": lambda documents: "<|endoftext|>".join(documents).encode() + b"<|endoftext|>",
+    ".jsonl": json_lines,
+    ".json": json_array,
+}
+
+
+def pack(data: bytes, compression: str) -> bytes:
+    if compression == ".gz":
+        return gzip.compress(data[: len(data) // 2]) + gzip.compress(b"") + gzip.compress(data[len(data) // 2 :])
+    if compression == ".zst":
+        zstandard = pytest.importorskip("zstandard")
+        return zstandard.compress(data[: len(data) // 2]) + zstandard.compress(data[len(data) // 2 :])
+    return data
+
+
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("suffix", MAKERS)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_every_kind(tmp_path: Path, suffix: str, compression: str, mark: bytes) -> None:
+    path = tmp_path / f"in{suffix}{compression}"
+    path.write_bytes(pack(mark + MAKERS[suffix](DOCUMENTS), compression))
+    for block in (1, 2, 3, 5, 16, 100, 1 << 20):
+        assert read(path, block=block) == DOCUMENTS
+
+
+def test_a_mark_inside_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes("\ufeff\ufeffa<|endoftext|>\ufeffb".encode())
+    assert read(path) == ["\ufeffa", "\ufeffb"]
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ("", []), ("a", ["a"]), ("a|", ["a"]), ("a||", ["a", ""]), ("|", [""]), ("|a", ["", "a"]), ("a|b|", ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_a_final_separator_ends_the_last_document(tmp_path: Path, text: str, documents: list[str]) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text(text)
+    assert read(path, separator=b"|") == documents
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text("ab-", max_size=60),
+    separator=st.sampled_from(["a", "ab", "aa", "aba", "--", "abab", "aabaa"]),
+    block=st.integers(1, 12),
+)
+def test_splitting_is_str_split_for_any_block(
+    tmp_path_factory: pytest.TempPathFactory, text: str, separator: str, block: int
+) -> None:
+    path = tmp_path_factory.mktemp("split") / "in.txt"
+    path.write_text(text)
+    expected = text.split(separator)
+    if not expected[-1]:
+        expected.pop()
+    assert read(path, block=block, separator=separator.encode()) == expected
+
+
+@pytest.mark.parametrize("suffix", MAKERS)
+@pytest.mark.parametrize("compression", ["", ".gz"])
+def test_going_on_from_every_block(tmp_path: Path, suffix: str, compression: str) -> None:
+    path = tmp_path / f"in{suffix}{compression}"
+    path.write_bytes(pack(b"\xef\xbb\xbf" + MAKERS[suffix](DOCUMENTS * 3), compression))
+    other = tmp_path / "z.txt"
+    other.write_text("z")
+    reading = Reading(block=20)
+    pieces = find_sources([path, other]).pieces
+    before: list[str] = []
+    for block in read_blocks(pieces, reading):
+        before += [text.decode() for text in documents_of(block, reading, "skip").texts]
+        assert before + read(path, other, block=20, position=block.end) == [*DOCUMENTS * 3, "z"]
+
+
+def test_json_of_all_shapes(tmp_path: Path) -> None:
+    path = tmp_path / "in.json"
+    for data in (
+        '{"text": "a"}', '{\n "text": "a"\n}\n', '[{"text": "a"}]', ' [ {"text": "a"} ] ', '{"text": "a"}\n',
+        '[\n{"text":\n"a"}\n,\n]',
+    ):  # fmt: skip
+        path.write_text(data)
+        for block in (1, 4, 1000):
+            assert read(path, block=block) == ["a"], data
+    for data in ('{"text": "a"}\n{"text": "b"}', '{"text": "a"} {"text": "b"}', '{"text":\n"a"}\n\n {"text": "b"}'):
+        path.write_text(data)
+        for block in (1, 4, 1000):
+            assert read(path, block=block) == ["a", "b"], data
+    for data in ("", "[]", " \n", "[\n]\n"):
+        path.write_text(data)
+        assert read(path) == []
+
+
+def test_nested_keys(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"a": {"b": "nested"}}\n{"a.b": "literal", "a": {"b": "x"}}\n{"a": 1}\n')
+    assert read(path, text_key="a.b") == ["nested", "literal"]
+
+
+def test_blank_lines_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'\n{"text": "a"}\r\n   \n\t\n{"text": "b"}\n\n')
+    made = run(path, tmp_path / "o")
+    assert made["documents"] == 2
+    assert made["problems"] == {}
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "in.parquet"
+    types = [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
+    for kind in types:
+        column = pa.array([text.encode() if kind == pa.binary() else text for text in DOCUMENTS]).cast(kind)
+        pq.write_table(pa.table({"x": range(len(DOCUMENTS)), "text": column}), path, row_group_size=3)
+        assert read(path) == DOCUMENTS
+        assert read(path, position=Position(0, 4)) == DOCUMENTS[4:]
+        assert read(path, block=1) == DOCUMENTS
+    nested = pa.array([{"body": text} for text in DOCUMENTS])
+    pq.write_table(pa.table({"doc": nested}), path)
+    assert read(path, text_key="doc.body") == DOCUMENTS
+    with pytest.raises(ValueError, match=r"no column 'text' \(there are: doc\)"):
+        read(path)
+    pq.write_table(pa.table({"text": [1, 2]}), path)
+    with pytest.raises(ValueError, match="column 'text' holds int64, not text"):
+        read(path)
+    path.write_bytes(b"PAR1 not really")
+    with pytest.raises(ValueError, match="not a Parquet file"):
+        read(path)
+
+
+def test_a_file_that_changes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("a")
+    task = make_task([path], tmp_path / "o", byte_codec(), options=Options())
+    path.write_text("ab")
+    with pytest.raises(ValueError, match="has changed since the run began"):
+        task.run()
+
+
+@pytest.mark.parametrize("kind", ["text", "jsonl", "json"])
+def test_standard_input(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"text": MAKERS[".txt"], "jsonl": json_lines, "json": json_array}[kind](DOCUMENTS)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + data)))
+    run("-", tmp_path / "o", input_kind=kind)
+    assert texts_in(tmp_path / "o.npy") == DOCUMENTS
+
+
+def test_standard_input_names_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b'{"text": "a"}\n' * 50 + b"\n{}\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    task = make_task(["-"], tmp_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
+    with pytest.raises(ValueError, match="^<stdin>:52: no text"):
+        replace(task, block=40).run()
+
+
+def test_100_000_tiny_documents(tmp_path: Path) -> None:
+    documents = [f"d{n}" for n in range(100_000)]
+    for suffix in (".txt", ".jsonl"):
+        path = tmp_path / f"in{suffix}"
+        path.write_bytes(MAKERS[suffix](documents))
+        assert run(path, tmp_path / suffix[1:])["documents"] == 100_000
+        assert texts_in(tmp_path / f"{suffix[1:]}.npy") == documents
+
+
+def test_many_small_files_are_worked_on_together(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n, text in enumerate(some_documents(1500)):
+        (folder / f"{n:05d}.txt").write_text(text, encoding="utf-8")
+    calls = []
+    codec = byte_codec()
+
+    def counting(texts: Any) -> Any:
+        calls.append(len(texts))
+        return codec.encode(texts)
+
+    run(folder, tmp_path / "o", whole_files=True, codec=replace(codec, encode=counting))
+    assert texts_in(tmp_path / "o.npy") == some_documents(1500)
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize(("module", "name"), [("zstandard", "in.txt.zst"), ("pyarrow", "in.parquet")])
+def test_a_missing_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"{module}: pip install 'bpetite\[corpus\]'"):
+        run(tmp_path / name, tmp_path / "o")
+
+
+LIMIT = """
+import resource, sys
+sys.path[:0] = {path!r}
+from corpus_tools import byte_codec
+from bpetite.corpus import readers
+from bpetite.corpus.readers import Reading, read_blocks
+from bpetite.corpus.sources import find_sources
+reading = Reading(block=1 << 16)
+pieces = find_sources([{file!r}]).pieces
+import numpy
+next(iter(read_blocks(pieces, reading)))
+held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (12 << 20),) * 2)
+print(sum(1 for block in read_blocks(pieces, reading)))
+"""
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.jsonl.zst"])
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, name: str) -> None:
+    # 38 MB, read under a limit of 12 MB on added memory
+    documents = [random.Random(n).randbytes(1_800).hex() + " " * 1_200 for n in range(8_000)]
+    suffix, *compression = name.removeprefix("in").removeprefix(".").split(".")
+    data = MAKERS[f".{suffix}"](documents)
+    path = tmp_path / name
+    path.write_bytes(pack(data, f".{compression[0]}" if compression else ""))
+    code = LIMIT.format(path=[str(Path(__file__).parent), str(Path(readers.__file__).parents[2])], file=str(path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 200

@@ -1,0 +1,124 @@
+"""Finding inputs, and sharing them between ranks."""
+import os
+from pathlib import Path
+
+import pytest
+from corpus_tools import byte_codec, run, some_documents, texts_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite.corpus import Options, Piece, find_sources, make_task, share
+from bpetite.corpus.sources import overlaps_itself
+
+
+def make(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"<{name}>")
+
+
+def found(*arguments: object, **options: object) -> list[str]:
+    return [piece.path for piece in find_sources([str(a) for a in arguments], **options).pieces]  # type: ignore[arg-type]
+
+
+def test_folders_globs_and_names_with_anything_in_them(tmp_path: Path) -> None:
+    make(tmp_path, "b.txt", "a b.jsonl", "sub/ü.json.gz", "sub/漢.txt.zst", "B.TXT", ".hidden.txt", ".git/x.txt", "n.md")
+    sources = find_sources([tmp_path])
+    assert [os.path.relpath(piece.path, tmp_path) for piece in sources.pieces] == [
+        "B.TXT", "a b.jsonl", "b.txt", "sub/ü.json.gz", "sub/漢.txt.zst",
+    ]  # fmt: skip
+    assert [(piece.kind, piece.compression) for piece in sources.pieces] == [
+        ("text", None), ("jsonl", None), ("text", None), ("json", "gz"), ("text", "zst"),
+    ]  # fmt: skip
+    assert [os.path.basename(name) for name in sources.left_out] == ["n.md"]
+    assert found(tmp_path / "*.txt") == [str(tmp_path / "b.txt")]
+    assert found(tmp_path / "**" / "*.json*") == [str(tmp_path / "a b.jsonl"), str(tmp_path / "sub/ü.json.gz")]
+    assert found(tmp_path / "b.txt", tmp_path / "b.txt") == [str(tmp_path / "b.txt")] * 2
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path) -> None:
+    make(tmp_path, "a[1].txt", "a1.txt")
+    assert found(tmp_path / "a[1].txt") == [str(tmp_path / "a[1].txt")]
+
+
+def test_order_does_not_depend_on_the_file_system(tmp_path: Path) -> None:
+    names = ["b.txt", "a.txt", "é.txt", "Z.txt", "a/z.txt", "a-b.txt"]
+    make(tmp_path, *names)
+    assert found(tmp_path) == sorted((str(tmp_path / name) for name in names), key=os.fsencode)
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    make(tmp_path, "x.md", "sub/y.csv", "ok.txt")
+    with pytest.raises(FileNotFoundError, match="no such file, folder or match"):
+        found(tmp_path / "missing.txt")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        found(tmp_path / "*.jsonl")
+    with pytest.raises(FileNotFoundError, match="nothing to read here"):
+        found(tmp_path / "sub")
+    with pytest.raises(ValueError, match=r"x\.md: no reader for this suffix.*--input-format"):
+        found(tmp_path / "x.md")
+    assert found(tmp_path / "x.md", kind="text") == [str(tmp_path / "x.md")]
+    with pytest.raises(ValueError, match="standard input"):
+        found("-", "-")
+    with pytest.raises(ValueError, match="'xml' is not one of"):
+        found(tmp_path, kind="xml")
+
+
+def test_separators_that_overlap_themselves() -> None:
+    assert [s for s in (b"\n", b"\n\n", b"aba", b"ab", b"<|endoftext|>", b"---", b"xyx") if overlaps_itself(s)] == [
+        b"\n\n", b"aba", b"---", b"xyx",
+    ]  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 50), min_size=1, max_size=8),
+    plain=st.lists(st.booleans(), min_size=8, max_size=8),
+    world=st.integers(1, 9),
+)
+def test_shares_are_the_whole(sizes: list[int], plain: list[bool], world: int) -> None:
+    pieces = [
+        Piece(f"f{n}", "text", None if whole else "gz", size)
+        for n, (size, whole) in enumerate(zip(sizes, plain, strict=False))
+    ]
+    covered: dict[str, list[tuple[int, int | None]]] = {piece.path: [] for piece in pieces}
+    order = []
+    for rank in range(world):
+        for piece in share(pieces, rank, world):
+            covered[piece.path].append((piece.start, piece.stop))
+            order.append(piece.path)
+    assert order == sorted(order, key=lambda name: int(name[1:]))
+    for piece in pieces:
+        ranges = covered[piece.path]
+        if ranges == [(0, None)]:
+            continue
+        starts = [start for start, _ in ranges]
+        stops = [stop for _, stop in ranges]
+        assert starts == [0, *stops[:-1]]
+        assert stops[-1] == piece.size
+
+
+def test_share_refuses() -> None:
+    with pytest.raises(ValueError, match=r"rank 2 is not in 0\.\.1"):
+        share([Piece("a", "text")], 2, 2)
+    with pytest.raises(ValueError, match="standard input"):
+        share([Piece("-", "text")], 0, 2)
+
+
+@pytest.mark.parametrize("separator", ["<|endoftext|>", "\n\n", "aa", "x"])
+def test_ranks_read_every_document_once(tmp_path: Path, separator: str) -> None:
+    text = tmp_path / "in.txt"
+    text.write_text(separator.join(some_documents(40, 3)), encoding="utf-8")
+    run(text, tmp_path / "whole", separator=separator)
+    expected = texts_in(tmp_path / "whole.npy")
+    for world in (2, 3, 7, 60):
+        documents = []
+        for rank in range(world):
+            task = make_task(
+                [text], tmp_path / f"w{world}", byte_codec(), rank=rank, world_size=world,
+                options=Options(separator=separator),
+            )  # fmt: skip
+            task.run()
+            documents += texts_in(tmp_path / f"w{world}.rank{rank:05d}of{world:05d}.npy")
+        assert documents == expected

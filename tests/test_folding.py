@@ -1,0 +1,64 @@
+"""The one-pass machine: its size, and what cannot be folded. That it cuts right is tested in test_pretokenize.py."""
+import pytest
+
+from bpetite import patterns
+from bpetite.automaton import Automaton, sets_of
+from bpetite.codepoints import Groups
+from bpetite.folding import COMMIT, MARK, Machine, Unfoldable, chain, fold
+from bpetite.syntax import parse
+
+
+def folded(*stages: str) -> Machine:
+    trees = [parse(stage) for stage in stages]
+    groups = Groups(chars for tree in trees for chars in sets_of(tree))
+    machine = fold(Automaton(trees[0], groups))
+    for tree in trees[1:]:
+        machine = chain(machine, fold(Automaton(tree, groups)))
+    return machine
+
+
+def outputs(machine: Machine) -> set[int]:
+    return {out for outs in machine.out for out in outs}
+
+
+def test_gpt2_needs_twelve_states_and_looks_one_character_back() -> None:
+    machine = folded(patterns.GPT2)
+    assert len(machine.next) == 12
+    assert outputs(machine) == {0b0, 0b1, 0b10, 0b11}
+
+
+def test_cl100k_marks_newlines_that_spaces_follow() -> None:
+    machine = folded(patterns.CL100K)
+    assert len(machine.next) == 20
+    assert any(out & COMMIT for out in outputs(machine))
+    assert any(out >> MARK & 0xFF for out in outputs(machine))
+
+
+def test_both_forms_of_a_pattern_fold_to_machines_of_one_size() -> None:
+    assert len(folded(patterns.GPT2_POSSESSIVE).next) == 12
+    assert len(folded(patterns.CL100K_POSSESSIVE).next) == 20
+
+
+def test_a_sequence_of_splits_is_one_machine() -> None:
+    assert len(folded(*patterns.DEEPSEEK_V3).next) == 24
+    assert len(folded(*patterns.STARCODER).next) == 11
+
+
+def test_states_that_do_the_same_are_one() -> None:
+    assert folded("[a-c]x?|[a-c]") == folded("[cab]x|[abc]")
+    assert len(folded(".").next) == len(folded(r".|\n").next) + 1 == 3
+
+
+@pytest.mark.parametrize(
+    ("stages", "reason"),
+    [
+        (('"[^"]*"',), "may still fail"),
+        ((r"a+b|a",), "may still fail|unbounded"),
+        ((r"[ab]+c|a|b",), "may still fail|unbounded"),
+        ((patterns.CL100K, r"\p{N}"), "needs a mark"),
+        (("a.{8}b|.",), "states|too far|unbounded"),
+    ],
+)
+def test_what_does_not_fold(stages: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(Unfoldable, match=reason):
+        folded(*stages)

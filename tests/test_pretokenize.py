@@ -1,0 +1,234 @@
+"""Cutting text: every path exactly as `regex` does, and which path a pattern gets."""
+import random
+import unicodedata
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+import regex
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from splits import COMPILED, texts
+
+import bpetite
+from bpetite import patterns
+from bpetite.pretokenize import Pretokenizer, pretokenizer
+from bpetite.reference import split
+
+PATHS = ("vector", "tables", "regex")
+
+
+def paths(pattern: patterns.Pattern) -> list[Pretokenizer]:
+    return [pretokenizer(pattern, path=path) for path in PATHS]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+@given(text=texts())
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+def test_as_regex_does(name: str, text: str) -> None:
+    pieces = split(text, COMPILED[name])
+    for path in paths(COMPILED[name]):
+        assert path.split(text) == pieces, path.kind
+
+
+#: What may stand before and behind a character.
+CONTEXTS = ["a{}a", "1{}1", ".{}.", " {} ", "'{}'", "A{}a", " {}a", "a{} ",
+            "\n{}x", "\n {}", "  {}  ", "'{}l", "7{}", "{}\n"]  # fmt: skip
+
+
+def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: patterns.Pattern) -> None:
+    """Compare the compiled paths with `regex` on each of the characters in each of the contexts."""
+    characters = list(characters)
+    compiled = [pretokenizer(pattern, path=path) for path in ("vector", "tables")]
+    for context in contexts:
+        for start in range(0, len(characters), 50_000):
+            text = "x \n".join(context.format(char) for char in characters[start : start + 50_000])
+            pieces = split(text, pattern)
+            for path in compiled:
+                assert path.split(text) == pieces, context
+
+
+@pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))  # which is cl100k
+def test_code_points_of_every_kind_in_every_context(name: str) -> None:
+    """Where the general category changes, on both sides. That code points between are alike, for each class that the
+    named patterns mention, is tested for all of them in test_codepoints.py."""
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    changes = [
+        char
+        for before, char, after in zip(every, every[1:], every[2:])
+        if len({*map(unicodedata.category, (before, char, after))}) > 1
+    ]
+    in_contexts([*every[:0x250], *changes[::3]], CONTEXTS, patterns.NAMED[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))
+def test_every_code_point_in_every_context(name: str) -> None:
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    in_contexts(every, CONTEXTS, patterns.NAMED[name])
+
+
+@pytest.mark.parametrize("name", ["english", "code", "multilingual"])
+def test_shared_texts(name: str, shared: Callable[[str], Path]) -> None:
+    data = shared(f"text/{name}.txt").read_bytes()
+    for start in (0, len(data) // 2):
+        text = data[start : start + 400_000].decode("utf-8", "ignore")
+        for pattern in patterns.NAMED.values():
+            pieces = split(text, pattern)
+            for path in ("vector", "tables"):
+                assert pretokenizer(pattern, path=path).split(text) == pieces
+
+
+@pytest.mark.parametrize("name", ["address.txt", "corpus.en", "german.txt", "tinystories_sample.txt"])
+def test_shared_samples(name: str, shared: Callable[[str], Path]) -> None:
+    text = shared(f"cs336/{name}").read_text(encoding="utf-8")
+    for pattern in COMPILED.values():
+        assert pretokenizer(pattern).split(text) == split(text, pattern)
+
+
+# Random patterns of the subset. What `regex` itself gets wrong is kept out, which is a set beside a repeated (?i:...):
+# in version 2026.11.15, "[^a]|x|(?i:\p{M}+b)+" does not match "A", though "[^a]" does.
+
+SETS = (
+    *("a", "b", "s", "é", " ", r"\n", "1", "'", "中", r"\.", ".", r"\p{L}", r"\p{N}", r"\p{Lu}", r"\p{M}", r"\s"),
+    *(r"\S", r"\d", r"\w", "[a-c]", "[^a]", r"[^\s\p{L}]", r"[^\r\n\p{L}\p{N}]", r"[\r\n]", r"[\p{L}\p{M}]", r"\P{L}"),
+)
+one_character = st.sampled_from(SETS)
+ignoring_case = st.lists(st.text("absKé'", min_size=1, max_size=2), min_size=1, max_size=3).map(
+    lambda words: "(?i:" + "|".join(words) + ")"
+)
+repeat = st.sampled_from(["", "", "", "?", "*", "+", "+", "{2}", "{1,3}", "{2,}"])
+repeated_character = st.tuples(one_character, repeat, st.sampled_from(["", "", "+"])).map(
+    lambda parts: parts[0] + parts[1] + (parts[2] if parts[1] else "")
+)
+look_ahead = st.sampled_from(["", "", "", "", r"(?!\S)", "(?!a)", r"(?=\p{L})", r"\s+$", r"\s++$", r"\Z"])
+
+
+def sequences(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    sequence = st.tuples(st.lists(part, min_size=1, max_size=3).map("".join), look_ahead).map("".join)
+    return st.lists(sequence, min_size=1, max_size=4).map("|".join)
+
+
+groups = st.tuples(sequences(repeated_character), st.sampled_from(["", "", "?", "+", "{2}"])).map(
+    lambda parts: f"(?:{parts[0]}){parts[1]}"
+)
+random_patterns = sequences(st.one_of(repeated_character, repeated_character, groups, ignoring_case))
+
+
+cases = given(random_patterns, st.one_of(st.none(), random_patterns), st.randoms(use_true_random=False))
+lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+
+
+@cases
+@settings(lenient, max_examples=60)
+def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
+    on_random_texts(first if second is None else (first, second), choose)
+
+
+@pytest.mark.slow
+@cases
+@settings(lenient, max_examples=2000)
+def test_many_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
+    on_random_texts(first if second is None else (first, second), choose)
+
+
+def on_random_texts(pattern: patterns.Pattern, choose: random.Random) -> None:
+    assume(pretokenizer(pattern).kind == "vector")
+    for _ in range(20):
+        alphabet = choose.choices("aabcsS   \n\r1'2Kké.A-中\u0301ſ\u212a\u00a0 \t^_É😀", k=choose.choice([2, 3, 5, 40]))
+        text = "".join(choose.choices(alphabet, k=choose.choice([1, 2, 4, 8, 16, 40, 700])))
+        pieces = split(text, pattern)
+        for path in PATHS:
+            assert pretokenizer(pattern, path=path).split(text) == pieces, (path, text)
+
+
+# Which path a pattern gets.
+
+
+def test_a_pattern_outside_the_subset_is_left_to_regex_and_says_why() -> None:
+    cut = pretokenizer(r"\w+(?<!x)|.")
+    assert (cut.kind, cut.scanner) == ("regex", None)
+    assert cut.reason is not None
+    assert "'(?<'" in cut.reason
+    assert "offset 3" in cut.reason
+    assert cut.split("abx y") == ["ab", "x", " ", "y"]
+
+
+def test_a_pattern_that_does_not_fold_is_left_to_regex() -> None:
+    cut = pretokenizer(r'"[^"]*"|\w+|.')
+    assert cut.kind == "regex"
+    assert cut.split('say "good morning"') == ["say", " ", '"good morning"']
+
+
+def test_no_pattern_is_one_pre_token() -> None:
+    cut = pretokenizer(None)
+    assert (cut.kind, cut.scanner) == ("none", None)
+    assert cut.split("one two") == ["one two"]
+    assert cut.split("") == []
+    assert list(cut.ends("né".encode())) == [3]
+    assert pretokenizer(()).kind == "none"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_ends_are_bytes(path: str) -> None:
+    cut = pretokenizer(patterns.GPT2, path=path)
+    assert list(cut.ends("né 的 x".encode())) == [3, 7, 9]
+    assert list(cut.ends(b"")) == []
+    with pytest.raises(UnicodeDecodeError) as error:
+        cut.ends(b"abc\xff")
+    assert error.value.start == 3
+
+
+def test_text_between_matches_is_a_pre_token() -> None:
+    for path in PATHS:
+        cut = pretokenizer("[a-z]+", path=path)
+        assert cut.split("12 ab3cd!") == ["12 ", "ab", "3", "cd", "!"]
+    assert pretokenizer("x*").split("axxb") == ["a", "xx", "b"]
+
+
+def test_a_later_split_sees_a_piece_as_a_text() -> None:
+    for path in PATHS:
+        cut = pretokenizer((r"\d", r"\s+(?!\S)|\s|\w+"), path=path)
+        assert cut.split("a  1  b") == ["a", "  ", "1", " ", " ", "b"]
+
+
+def test_pretokenizers_are_made_once() -> None:
+    assert pretokenizer(patterns.GPT2) is pretokenizer(patterns.GPT2)
+    assert pretokenizer() is pretokenizer(patterns.GPT2)
+
+
+@pytest.mark.parametrize("pattern", ["(a", "[a", r"\p{Nope}", ("a", "*")])
+def test_what_is_no_regular_expression(pattern: patterns.Pattern) -> None:
+    with pytest.raises(ValueError, match="is not a regular expression"):
+        pretokenizer(pattern)
+
+
+@pytest.mark.parametrize("pattern", [1, b"a", ["a"], ("a", None)])
+def test_what_is_no_pattern(pattern: object) -> None:
+    with pytest.raises(TypeError, match="a split pattern is a str, a tuple of str or None"):
+        pretokenizer(pattern)  # type: ignore[arg-type]
+
+
+def test_a_path_that_cannot_be_had() -> None:
+    with pytest.raises(ValueError, match="does not compile"):
+        pretokenizer(r"\bx", path="tables")
+    with pytest.raises(ValueError, match="unknown path 'fast'"):
+        pretokenizer(patterns.GPT2, path="fast")
+
+
+def test_pretokenize() -> None:
+    assert list(bpetite.pretokenize("Hello world's end")) == ["Hello", " world", "'s", " end"]
+    assert list(bpetite.pretokenize("ab12", r"\d")) == ["ab", "1", "2"]
+    assert list(bpetite.pretokenize("ab 12", None)) == ["ab 12"]
+
+
+def test_lone_surrogates_are_an_error() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        list(bpetite.pretokenize("a\ud800"))
+    with pytest.raises(UnicodeEncodeError):
+        list(bpetite.pretokenize("a\ud800", r"\bx"))
+
+
+def test_regex_agrees_with_itself_about_its_flags() -> None:
+    """The subset is read as version 0 of `regex` reads it; that is its default."""
+    assert regex.DEFAULT_VERSION == regex.VERSION0

@@ -1,0 +1,173 @@
+"""The scanner's contract: blocks, lanes, room for few ends, texts in pieces, and never a byte outside the buffer."""
+import ctypes
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from splits import CHARACTERS, COMPILED, STRETCHES, texts
+
+from bpetite import patterns
+from bpetite._scan import Scan, Scanner
+from bpetite.pretokenize import pretokenizer
+from bpetite.reference import split
+from bpetite.tables import compile_pattern
+
+KINDS = ("vector", "tables")
+
+
+def scanner(pattern: patterns.Pattern, kind: str = "vector") -> Scanner:
+    found = pretokenizer(pattern, path=kind).scanner
+    assert found is not None
+    return found
+
+
+def expected_ends(text: str, pattern: patterns.Pattern) -> list[int]:
+    ends, at = [], 0
+    for piece in split(text, pattern):
+        at += len(piece.encode())
+        ends.append(at)
+    return ends
+
+
+def long_text(seed: int, size: int, ascii_only: bool = False) -> str:
+    """Text of several spans, from the characters and stretches that need care, with words in between."""
+    choose = random.Random(seed)
+    pieces = [*CHARACTERS, *STRETCHES, *["the", " cat", " sat", "\n", ", "] * 8]
+    text = "".join(choose.choices(pieces, k=size))
+    return text.encode("ascii", "ignore").decode() if ascii_only else text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", COMPILED)
+def test_long_texts(name: str, kind: str) -> None:
+    for seed in range(6):
+        text = long_text(seed, 1500, ascii_only=seed % 2 == 0)
+        assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected_ends(text, COMPILED[name])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [*range(1, 6), *range(60, 69), *range(125, 131), *range(510, 515), 1023, 1024, 1025])
+def test_every_size_around_blocks_and_spans(size: int, kind: str) -> None:
+    for name in ("gpt2", "cl100k", "o200k", "deepseek-v3"):
+        pattern = COMPILED[name]
+        for fill in ("a ", " ", "x\n ", "'ll", "7", "é", "的 ", "😀", "a\n    "):
+            text = (fill * size)[:size]
+            assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (name, fill)
+
+
+def test_no_text_has_no_ends() -> None:
+    for kind in KINDS:
+        assert list(scanner(patterns.GPT2, kind).ends(b"")) == []
+        assert scanner(patterns.GPT2, kind).count(b"") == 0
+
+
+@given(texts(), st.integers(1, 9))
+def test_room_for_few_ends(text: str, capacity: int) -> None:
+    data = (text * 8).encode()
+    for name in ("gpt2", "cl100k", "two back"):
+        cut = scanner(COMPILED[name])
+        assert cut.ends(data, capacity=capacity) == cut.ends(data)
+
+
+def test_room_must_be_sensible() -> None:
+    for capacity in (0, -1, 513):
+        with pytest.raises(ValueError, match=f"capacity must be 1 to 512, not {capacity}"):
+            scanner(patterns.GPT2).ends(b"a b", capacity=capacity)
+
+
+def test_count_is_the_number_of_ends() -> None:
+    data = long_text(1, 3000).encode()
+    for pattern in COMPILED.values():
+        assert scanner(pattern).count(data) == len(scanner(pattern).ends(data))
+
+
+def in_pieces(cut: Scanner, pieces: list[bytes]) -> list[int]:
+    """The ends of a text fed in pieces; what is given out must be the text, in order, up to the last end."""
+    scan, ends, closed = Scan(cut), [], b""
+    for number, piece in enumerate(pieces):
+        more, found = scan.feed(piece, final=number == len(pieces) - 1)
+        ends += [len(closed) + end for end in found]
+        closed += more
+        assert len(closed) == (ends[-1] if ends else 0)
+        assert len(closed) + scan.held == sum(map(len, pieces[: number + 1]))
+    assert closed == b"".join(pieces)
+    return ends
+
+
+@given(texts(24), st.data())
+@settings(max_examples=60)
+def test_a_text_in_pieces(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[start:end].encode() for start, end in zip([0, *cuts], [*cuts, len(text)])]
+    for name, pattern in COMPILED.items():
+        assert in_pieces(scanner(pattern), pieces) == list(scanner(pattern).ends(text.encode())), name
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_one_character_at_a_time(name: str) -> None:
+    for seed in range(3):
+        text = long_text(seed, 300)
+        ends = list(scanner(COMPILED[name]).ends(text.encode()))
+        assert in_pieces(scanner(COMPILED[name]), [*(char.encode() for char in text), b""]) == ends
+
+
+def test_long_pieces_after_short_ones() -> None:
+    text = long_text(5, 4000)
+    for pattern in COMPILED.values():
+        ends = list(scanner(pattern).ends(text.encode()))
+        for cut in (1, 63, 64, 65, 700, 1111):
+            pieces = [text[:cut].encode(), text[cut : cut + 1500].encode(), text[cut + 1500 :].encode()]
+            assert in_pieces(scanner(pattern), pieces) == ends
+
+
+def test_a_closed_pre_token_is_given_out_with_the_next_character() -> None:
+    scan = Scan(scanner(patterns.GPT2))
+    assert scan.feed(b"one two")[0] == b"one"
+    assert scan.feed(b" ")[0] == b" two"
+    assert scan.held == 1
+
+
+def test_a_scan_of_a_million_spaces_one_at_a_time_holds_them_and_goes_on() -> None:
+    scan = Scan(scanner(patterns.CL100K))
+    scan.feed(b"\n")
+    for _ in range(100_000):
+        assert scan.feed(b" ")[0] == b""
+    assert scan.held == 100_001
+    assert list(scan.feed(b"x", final=True)[1]) == [1, 100_000, 100_002]
+
+
+def test_a_scan_that_has_ended_refuses_more() -> None:
+    scan = Scan(scanner(patterns.GPT2))
+    closed, ends = scan.feed(b"", final=True)
+    assert (closed, len(ends)) == (b"", 0)
+    with pytest.raises(ValueError, match="the scan has ended"):
+        scan.feed(b"a")
+
+
+def test_threads_share_a_scanner() -> None:
+    texts = [long_text(seed, 2000).encode() for seed in range(8)]
+    for name in ("gpt2", "o200k"):
+        cut = scanner(COMPILED[name])
+        ends = [cut.ends(text) for text in texts]
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(5):
+                assert list(pool.map(cut.ends, texts)) == ends
+
+
+@pytest.mark.parametrize("size", [*range(1, 20), 63, 64, 65, 511, 512, 513, 575, 1024])
+def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
+    """Under AddressSanitizer (tests/README.md) a byte read behind the text ends this test."""
+    for text in ("a" * size, " " * size, ("é" * size)[: size // 2], ("的" * size)[: size // 3]):
+        data = text.encode()
+        buffer = (ctypes.c_ubyte * len(data)).from_buffer_copy(data) if data else b""
+        for name in ("gpt2", "cl100k", "deepseek-v3"):
+            for kind in KINDS:
+                cut = scanner(COMPILED[name], kind)
+                assert list(cut.ends(memoryview(buffer).cast("B"))) == expected_ends(text, COMPILED[name])
+
+
+def test_a_scanner_is_of_a_known_kind() -> None:
+    with pytest.raises(ValueError, match="not 'regex'"):
+        Scanner("regex", compile_pattern(("a",)))
