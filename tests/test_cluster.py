@@ -122,6 +122,19 @@ def test_an_engine_that_dies_anywhere(tmp_path: Path, corpus: Path, tokenizer: T
     assert died > 5
 
 
+def test_files_that_a_power_failure_damaged(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = tmp_path / "there" / "out"
+    with pytest.raises(ConnectionError):
+        encode_corpus(HereEngine(lose=5), corpus, out, tokenizer, task_bytes=TINY)
+    damaged = sorted(path for path in out.parent.iterdir() if ".rank" in path.name and path.name.endswith(".npy"))
+    assert len(damaged) > 4
+    damaged[0].write_bytes(bytes(damaged[0].stat().st_size))
+    damaged[-1].unlink()
+    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
+    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
 def test_doing_it_again_does_nothing(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = tmp_path / "out"
     first = encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)

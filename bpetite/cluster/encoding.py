@@ -17,7 +17,7 @@ from typing import Any
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.durable import Journal
+from ..corpus.durable import Journal, sha256_of
 from ..corpus.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.merge import join_manifests
 from ..corpus.naming import Names, names_of
@@ -47,6 +47,7 @@ class _Shared:
     run_digest: str
     world_size: int
     threads: int
+    verify: bool
 
 
 def encode_corpus(
@@ -119,6 +120,7 @@ class _Run:
         self.wanted = max(1, math.ceil(sum(piece.size for piece in whole.pieces) / task_bytes))
         self.meter = None if progress is None else _Meter(progress)
         self.lines = 0
+        self.resumed = False
         self.names = whole.names
         name = f"{self.names.stem}.tasks.journal" if self.names.stem else "tasks.journal"
         self.journal_path = self.names.folder / name
@@ -160,6 +162,7 @@ class _Run:
                 f"{journal.path}: begun with other inputs, options or tokenizer; give the same command again to go on, "
                 "or --overwrite to start anew"
             )
+        self.resumed = True
         self.log(f"going on from {journal.path}: {header['tasks']} tasks")
         return int(header["tasks"])
 
@@ -199,8 +202,9 @@ class _Run:
             inputs=() if joined else whole.inputs,
             tokenizer=Parcel(whole.tokenizer),
             overwrite=False,  # what was there is gone, and a task that is begun again goes on
+            durable=not joined,  # what is read again at once and then deleted need not reach the disk
         )
-        shared = Parcel(_Shared(task, digest, count, self.threads))
+        shared = Parcel(_Shared(task, digest, count, self.threads, joined and self.resumed))
         run_all(
             self.engine, _encode_share, shared, jobs, on_result=self._on_report, on_report=self._on_report
         )
@@ -249,6 +253,8 @@ def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: R
     task = replace(shared.task, pieces=pieces, tokenizer=parcel.get(), rank=rank, world_size=shared.world_size)
     # this property hashes the inputs of all tasks, which are not here
     task.__dict__["run_digest"] = shared.run_digest
+    if shared.verify and not _is_whole(task.names):
+        _remove(iter([task.names]))
     raw, last = 0, time.monotonic()
 
     def progress(step: int, tokens: int, documents: int) -> None:
@@ -262,12 +268,29 @@ def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: R
     return sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]
 
 
+def _is_whole(names: Names) -> bool:
+    """Whether a finished task's files are as its manifest says; True for one that is not finished.
+
+    They were not synced: if what ended the earlier run was a power failure, anything may have become of them.
+    """
+    if not names.manifest.exists():
+        return True
+    try:
+        files = [(names.folder / file["name"], file["sha256"]) for file in read_manifest(names.manifest)["files"]]
+        return all(sha256_of(path) == expected for path, expected in files)
+    except (ValueError, OSError):
+        return False
+
+
 def _remove(outputs: Iterator[Names]) -> None:
     """Delete what tasks wrote, finished or not."""
     for names in outputs:
         files = []
         if names.manifest.exists():
-            files = read_manifest(names.manifest)["files"]
+            try:
+                files = read_manifest(names.manifest)["files"]
+            except ValueError:
+                pass
         elif names.journal.exists():
             journal = Journal(names.journal)
             journal.close()

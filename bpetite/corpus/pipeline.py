@@ -109,6 +109,7 @@ class ShardTask(Plan):
                 self.options.shard_tokens,
                 state=states.get(split),
                 overwrite=self.overwrite,
+                durable=self.durable,
             )
             for split in splits
         }

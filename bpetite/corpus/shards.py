@@ -34,6 +34,7 @@ class ShardWriter:
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
+        durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -49,6 +50,7 @@ class ShardWriter:
         *,
         state: dict[str, Any] | None = None,
         overwrite: bool = False,
+        durable: bool = True,
     ) -> None:
         self.layout = layout
         self.finished: list[dict[str, Any]] = []
@@ -57,6 +59,7 @@ class ShardWriter:
         self._limit = shard_tokens
         self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
         self._overwrite = overwrite
+        self._durable = durable
         self._files: dict[Path, BinaryIO] = {}
         self._sizes: dict[Path, int] = {}
         self._index = 0
@@ -186,14 +189,16 @@ class ShardWriter:
             file.seek(0)
             write_all(file, self.layout.head(shard))
             size = self.layout.header + shard.tokens * self._dtype.itemsize
-            os.fsync(file.fileno())
+            if self._durable:
+                os.fsync(file.fileno())
             outputs.append(_output(shard.tokens_path, tokens, size))
         for path in others:
             temporary = path.with_name(path.name + PARTIAL)
             with temporary.open("w+b") as file:
                 self.layout.index(shard, path, file)
                 file.flush()
-                os.fsync(file.fileno())
+                if self._durable:
+                    os.fsync(file.fileno())
                 size = os.fstat(file.fileno()).st_size
             outputs.append(_output(temporary, path, size))
         self.finished.append(
