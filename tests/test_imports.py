@@ -13,6 +13,7 @@ PACKAGE = Path(bpetite.__file__).parent
 ROWS = [
     ["__main__"],
     ["cli"],
+    ["cluster"],
     ["corpus"],
     ["analysis"],
     ["__init__"],

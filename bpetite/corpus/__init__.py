@@ -4,7 +4,7 @@ from .codec import Codec, codec_of
 from .merge import merge_outputs
 from .pipeline import ShardTask
 from .plan import Options
-from .sources import Piece, Sources, find_sources, share
+from .sources import Piece, Sources, find_sources, share, shares
 from .tally import RecordError
 from .tokenfiles import TokenFile, open_token_file
 
@@ -24,4 +24,5 @@ __all__ = [
     "merge_outputs",
     "open_token_file",
     "share",
+    "shares",
 ]

@@ -24,7 +24,7 @@ from .plan import file_entry
 from .shards import ShardWriter, settle
 from .tokenfiles import find_manifest, open_token_file
 
-__all__ = ["merge_outputs"]
+__all__ = ["join_manifests", "merge_outputs"]
 
 
 def merge_outputs(
@@ -82,7 +82,7 @@ def merge_outputs(
                 writer.close()
             shards[split] = writer.take_finished()
             settle(names.folder, shards[split])
-        manifest = _joined(manifests)
+        manifest = join_manifests(manifests)
         manifest["files"] = [
             file_entry(split, shard, made)
             for split in splits
@@ -157,7 +157,7 @@ def _copy(
                 progress(len(span.tokens))
 
 
-def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
+def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     """The manifest of all ranks together, its files apart."""
     joined = dict(manifests[0], rank=None)
     for name in ("documents", "tokens", "bytes"):

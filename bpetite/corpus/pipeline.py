@@ -68,18 +68,18 @@ class ShardTask(Plan):
         began = time.perf_counter()
         _ = self.encoding, self.run_digest  # every mistake in the options is found before a file is touched
         self.names.folder.mkdir(parents=True, exist_ok=True)
-        done = None if self.overwrite else self._finished()
+        done = None if self.overwrite else self.finished()
         if done is not None:
-            return self._summary(done, time.perf_counter() - began, 0)
+            return self.summary(done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
             manifest, resumed = self._run(journal, jobs, progress or (lambda *_: None), log)
             journal.close(remove=True)
         finally:
             journal.close()
-        return self._summary(manifest, time.perf_counter() - began, resumed)
+        return self.summary(manifest, time.perf_counter() - began, resumed)
 
-    def _finished(self) -> dict[str, Any] | None:
+    def finished(self) -> dict[str, Any] | None:
         """The manifest of this very run, if it is complete; refuses to touch that of another."""
         path = self.names.manifest
         if not path.exists():
@@ -109,6 +109,7 @@ class ShardTask(Plan):
                 self.options.shard_tokens,
                 state=states.get(split),
                 overwrite=self.overwrite,
+                durable=self.durable,
             )
             for split in splits
         }
@@ -239,7 +240,7 @@ class ShardTask(Plan):
             (self.names.folder / os.path.basename(file["name"])).unlink(missing_ok=True)
         self.names.manifest.unlink(missing_ok=True)
 
-    def _summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
+    def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
         return {
             "documents": manifest["documents"],
             "tokens": manifest["tokens"],

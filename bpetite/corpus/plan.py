@@ -79,6 +79,7 @@ class Plan:
         overwrite: Replace an existing output instead of refusing, and do not go on from a journal.
         checkpoint_seconds: How often progress is made durable; a crash costs at most this much work.
         block: Bytes read at a time; never changes the output.
+        durable: Sync finished files, so that they survive a power failure.
     """
 
     pieces: tuple[Piece, ...]
@@ -92,6 +93,7 @@ class Plan:
     overwrite: bool = False
     checkpoint_seconds: float = 10.0
     block: int = BLOCK
+    durable: bool = True
 
     @cached_property
     def codec(self) -> Codec:

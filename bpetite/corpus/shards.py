@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .durable import begin_writeback, seal, sync_folder, write_all
+from .durable import begin_writeback, seal, sha256_of, sync_folder, write_all
 from .layouts import Layout, OpenShard
 
 __all__ = ["PARTIAL", "ShardWriter", "settle"]
@@ -34,6 +34,7 @@ class ShardWriter:
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
+        durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -49,6 +50,7 @@ class ShardWriter:
         *,
         state: dict[str, Any] | None = None,
         overwrite: bool = False,
+        durable: bool = True,
     ) -> None:
         self.layout = layout
         self.finished: list[dict[str, Any]] = []
@@ -57,6 +59,7 @@ class ShardWriter:
         self._limit = shard_tokens
         self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
         self._overwrite = overwrite
+        self._durable = durable
         self._files: dict[Path, BinaryIO] = {}
         self._sizes: dict[Path, int] = {}
         self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
@@ -188,13 +191,13 @@ class ShardWriter:
             file.seek(0)
             write_all(file, self.layout.head(shard))
             size = self.layout.header + shard.tokens * self._dtype.itemsize
-            outputs.append(_output(shard.tokens_path, tokens, size, file))
+            outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable))
         for path in others:
             temporary = path.with_name(path.name + PARTIAL)
             with temporary.open("w+b") as file:
                 self.layout.index(shard, path, file)
                 file.flush()
-                outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file))
+                outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
         self.finished.append(
             {
                 "tokens": shard.tokens,
@@ -265,8 +268,9 @@ class ShardWriter:
         self._shard = shard
 
 
-def _output(temporary: Path, path: Path, size: int, file: BinaryIO) -> dict[str, Any]:
-    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": seal(temporary, file, size)}
+def _output(temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool) -> dict[str, Any]:
+    digest = seal(temporary, file, size) if durable else sha256_of(temporary, size)
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": digest}
 
 
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:

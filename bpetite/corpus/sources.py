@@ -9,11 +9,13 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["KINDS", "STDIN", "Piece", "Sources", "find_sources", "overlaps_itself", "share"]
+__all__ = ["KINDS", "STDIN", "Piece", "Sources", "find_sources", "overlaps_itself", "share", "shares"]
 
 STDIN = "-"
 
@@ -167,20 +169,38 @@ def share(pieces: Sequence[Piece], rank: int, world_size: int, *, cut_files: boo
     """
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
+    return next(_shares(pieces, range(rank, rank + 1), world_size, cut_files))
+
+
+def shares(pieces: Sequence[Piece], world_size: int, *, cut_files: bool = True) -> Iterator[tuple[Piece, ...]]:
+    """What `share` gives for each rank in turn, with one pass over the pieces."""
+    return _shares(pieces, range(world_size), world_size, cut_files)
+
+
+def _shares(
+    pieces: Sequence[Piece], ranks: Iterable[int], world_size: int, cut_files: bool
+) -> Iterator[tuple[Piece, ...]]:
     if world_size == 1:
-        return tuple(pieces)
+        yield tuple(pieces)
+        return
     if any(piece.path == STDIN for piece in pieces):
         raise ValueError("standard input (-) cannot be shared between ranks; name files")
-    total = sum(piece.size for piece in pieces)
-    low, high = total * rank // world_size, total * (rank + 1) // world_size
-    mine = []
-    base = 0
-    for piece in pieces:
-        if cut_files and piece.kind in ("text", "jsonl") and piece.compression is None and piece.size:
-            start, stop = max(0, low - base), min(piece.size, high - base)
-            if start < stop:
-                mine.append(replace(piece, start=start, stop=stop))
-        elif low <= base < high or (base == total and rank == world_size - 1):
-            mine.append(piece)
-        base += piece.size
-    return tuple(mine)
+    bases = [0, *accumulate(piece.size for piece in pieces)]
+    total = bases[-1]
+    for rank in ranks:
+        low, high = total * rank // world_size, total * (rank + 1) // world_size
+        last = rank == world_size - 1
+        mine = []
+        # from the piece that holds the first byte of the range on
+        first = max(0, bisect_left(bases, low) - 1)
+        for number in range(first, len(pieces)):
+            piece, base = pieces[number], bases[number]
+            if base >= high and not last:
+                break
+            if cut_files and piece.kind in ("text", "jsonl") and piece.compression is None and piece.size:
+                start, stop = max(0, low - base), min(piece.size, high - base)
+                if start < stop:
+                    mine.append(replace(piece, start=start, stop=stop))
+            elif low <= base < high or (base == total and last):
+                mine.append(piece)
+        yield tuple(mine)

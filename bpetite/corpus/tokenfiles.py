@@ -11,8 +11,10 @@ import io
 import os
 import re
 import struct
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +69,28 @@ class TokenFile:
 
     def spans(self) -> Iterator[Span]:
         """The whole file: documents up to `CHUNK` tokens together, longer ones alone; or chunks."""
+        return self.part(0, self.tokens if self.documents is None else self.documents)
+
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        """The length of each document in tokens, some at a time; only where ``documents`` is known."""
+        return self._lengths()
+
+    def part(self, first: int, count: int) -> Iterator[Span]:
+        """``count`` documents from number ``first`` on, or so many tokens where the layout keeps no documents."""
         if self.documents is None:
-            for start in range(0, self.tokens, CHUNK):
-                yield Span(self.read(start, CHUNK))
+            for start in range(first, first + count, CHUNK):
+                yield Span(self.read(start, min(CHUNK, first + count - start)))
             return
         start = 0
         meta = self._meta()
         for lengths in self._lengths():
+            passed = min(first, len(lengths))
+            if passed:
+                start += int(lengths[:passed].sum())
+                if meta is not None:
+                    deque(islice(meta, passed), 0)
+            lengths = lengths[passed : passed + count]
+            first, count = first - passed, count - len(lengths)
             ends = np.cumsum(lengths)
             done = before = 0
             while done < len(lengths):
@@ -86,6 +103,8 @@ class TokenFile:
                 yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, places)
                 done, before = upto, stop
             start += before
+            if not count:
+                return
 
     def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """Lengths of the documents, some at a time."""
@@ -231,11 +250,21 @@ class _Parquet(TokenFile):
                 break
         return np.concatenate(parts)
 
-    def spans(self) -> Iterator[Span]:
+    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        for span in self.spans():
+            assert span.lengths is not None
+            yield span.lengths
+
+    def part(self, first: int, count: int) -> Iterator[Span]:
         with self._open() as file:
             columns = [name for name in ("id", "input_ids") if name in file.schema_arrow.names]
             for group in range(file.num_row_groups):
-                table = file.read_row_group(group, columns)
+                size = file.metadata.row_group(group).num_rows
+                if first >= size or not count:
+                    first = max(0, first - size)
+                    continue
+                table = file.read_row_group(group, columns).slice(first, count)
+                first, count = 0, count - len(table)
                 rows = table.column("input_ids").combine_chunks()
                 ids = table.column("id").to_pylist() if "id" in columns else [None] * len(table)
                 lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)

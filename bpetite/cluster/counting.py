@@ -1,0 +1,241 @@
+"""Pre-tokens of a corpus counted on an engine, and a tokenizer learned from the counts.
+
+Each task counts its share of the corpus into a table file, sorted; the tables are added up as streams, a record of each
+at a time, and learning runs here, on one thread. Counts add up exactly, so the merges are those of one process that
+reads the whole corpus.
+"""
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import patterns
+from ..corpus import Piece, Sources, find_sources, shares
+from ..corpus.api import SourcesLike
+from ..corpus.codec import Codec, Ids, Offsets
+from ..corpus.manifest import digest
+from ..corpus.readers import Reading, read_blocks
+from ..corpus.records import POLICIES
+from ..corpus.sources import overlaps_itself
+from ..corpus.tally import Tally
+from ..corpus.work import Encoding, encode_blocks
+from ..counting import check_specials, count_pretokens
+from ..counts import PretokenCounts, merge_count_files
+from ..patterns import Pattern
+from ..tokenizer import Tokenizer
+from .encoding import TASK_BYTES
+from .engine import Engine, Report, run_all
+from .parcel import Parcel
+
+__all__ = ["count_corpus", "train"]
+
+#: Tables that are added up at a time.
+FAN_IN = 64
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all tasks of a count have in common."""
+
+    reading: Reading
+    on_error: str
+    pattern: Pattern
+    special_tokens: tuple[str, ...]
+    normalization: str | None
+    threads: int
+
+
+def count_corpus(
+    engine: Engine,
+    sources: SourcesLike,
+    *,
+    work: str | os.PathLike[str],
+    pattern: Pattern = patterns.GPT2,
+    special_tokens: Sequence[str] = ("<|endoftext|>",),
+    normalization: str | None = None,
+    separator: str = "<|endoftext|>",
+    text_key: str = "text",
+    input_kind: str | None = None,
+    whole_files: bool = False,
+    on_error: str = "fail",
+    task_bytes: int = TASK_BYTES,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    log: Callable[[str], None] | None = None,
+) -> PretokenCounts:
+    """Count the pre-tokens of a corpus; what `bpetite.count_pretokens` would count in its documents.
+
+    Called again after it was killed, it counts only what had not been counted.
+
+    Args:
+        engine: Runs the tasks.
+        sources: Files, folders, glob patterns.
+        work: A folder at the same path on all workers and here, made where there is none; tables of counts lie there
+            until the end.
+        pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
+        separator, text_key, input_kind, whole_files: How to read, as for `bpetite.corpus.encode_corpus`.
+        on_error: "fail", "skip" or "replace", for records that are not as they should be.
+        task_bytes: Input of one task.
+        threads: Threads of a task.
+        progress: Called with the bytes of input that have been counted since the last call.
+        log: Takes lines for people.
+
+    Raises:
+        RecordError: A record with a problem and ``on_error`` is "fail", with file and line.
+        ValueError: An option that cannot be.
+        OSError: A file cannot be read or written.
+    """
+    if on_error not in POLICIES:
+        raise ValueError(f"on_error {on_error!r} is not one of {', '.join(POLICIES)}")
+    if task_bytes < 1 or threads < 1:
+        raise ValueError(f"task_bytes {task_bytes} and threads {threads} must be at least 1")
+    if not separator:
+        raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    if not isinstance(sources, Sources):
+        sources = find_sources(sources, kind=input_kind, whole_files=whole_files)
+    reading = Reading(separator.encode("utf-8"), text_key)
+    specials = check_specials(special_tokens)
+    shared = _Shared(reading, on_error, pattern, specials, normalization, threads)
+    count_pretokens([], pattern=pattern, normalization=normalization)  # a mistake in the options is found here
+    count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
+    cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
+    folder = Path(work)
+    folder.mkdir(parents=True, exist_ok=True)
+    identity = digest(
+        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, pattern, specials,
+         normalization]
+    )
+    prefix = f"counts-{identity[:16]}"
+    tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
+    jobs = [(pieces, table) for pieces, table in zip(cut, tables, strict=True)]
+
+    def done(number: int, lines: list[str]) -> None:
+        for line in lines if log is not None else ():
+            log(line)  # type: ignore[misc]
+        if progress is not None:
+            progress(sum(piece.raw_bytes for piece in cut[number]))
+
+    run_all(engine, _count_share, Parcel(shared), jobs, on_result=done)
+    level = 0
+    while len(tables) > 1:
+        groups = [tables[at : at + FAN_IN] for at in range(0, len(tables), FAN_IN)]
+        tables = [str(folder / f"{prefix}-level{level}-{number:05d}.table") for number in range(len(groups))]
+        merges = list(zip(groups, tables, strict=True))
+        if len(merges) == 1:
+            _add_up(None, merges[0], None)
+        else:
+            run_all(engine, _add_up, Parcel(None), merges)
+        level += 1
+    counts = PretokenCounts.load(tables[0])
+    for path in [*folder.glob(f"{prefix}*"), *folder.glob(f".{prefix}*")]:
+        path.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+    return counts
+
+
+def train(
+    engine: Engine,
+    sources: SourcesLike,
+    vocab_size: int,
+    *,
+    work: str | os.PathLike[str],
+    pattern: Pattern = patterns.GPT2,
+    special_tokens: Sequence[str] = ("<|endoftext|>",),
+    special_ids: str = "after",
+    normalization: str | None = None,
+    min_frequency: int = 1,
+    tie_break: str = "ids",
+    max_token_bytes: int | None = None,
+    **options: Any,
+) -> Tokenizer:
+    """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
+
+    Args:
+        engine, sources, work, options: As for :func:`count_corpus`.
+        vocab_size, pattern, special_tokens, special_ids, normalization, min_frequency, tie_break, max_token_bytes: As
+            for `bpetite.Tokenizer.train`.
+
+    Raises:
+        RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
+    """
+    learning: dict[str, Any] = {
+        "special_tokens": special_tokens,
+        "special_ids": special_ids,
+        "pattern": pattern,
+        "normalization": normalization,
+        "min_frequency": min_frequency,
+        "tie_break": tie_break,
+        "max_token_bytes": max_token_bytes,
+    }
+    Tokenizer.train_from_counts({}, vocab_size, **learning)  # finds a mistake before hours of counting
+    counts = count_corpus(
+        engine,
+        sources,
+        work=work,
+        pattern=pattern,
+        special_tokens=special_tokens,
+        normalization=normalization,
+        **options,
+    )
+    return Tokenizer.train_from_counts(counts, vocab_size, **learning)
+
+
+@dataclass
+class _Sieve:
+    """A codec's encoder that gives no ids and keeps the documents that are UTF-8."""
+
+    texts: list[bytes] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        for text in texts:
+            if not text.isascii():
+                text.decode("utf-8")
+        self.texts.extend(texts)
+        return np.empty(0, np.uint32), np.zeros(len(texts) + 1, np.int64)
+
+    def take(self) -> list[bytes]:
+        texts, self.texts = self.texts, []
+        return texts
+
+
+def _documents(pieces: tuple[Piece, ...], shared: _Shared, log: Callable[[str], None]) -> Iterator[bytes]:
+    """The documents of a share, those with problems treated as ``on_error`` says."""
+    sieve = _Sieve()
+    codec = Codec(sieve.encode, sieve.encode, lambda _: b"", 1, None, None, "", "")
+    encoding = Encoding(shared.reading, shared.on_error, "none", "uint32")
+    tally = Tally(pieces, shared.on_error, log)
+    for block in read_blocks(pieces, shared.reading):
+        tally.add(encode_blocks([block], codec, encoding))
+        yield from sieve.take()
+
+
+def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:
+    """What a worker does: one table, unless it is there. Returns lines for people."""
+    pieces, table = job
+    lines: list[str] = []
+    if not os.path.exists(table):
+        counts = count_pretokens(
+            _documents(pieces, shared, lines.append),
+            pattern=shared.pattern,
+            special_tokens=shared.special_tokens,
+            normalization=shared.normalization,
+            num_threads=shared.threads,
+        )
+        counts.save(table, overwrite=True)
+    return lines
+
+
+def _add_up(_: None, job: tuple[list[str], str], report: Report | None) -> None:
+    """What a worker does: some tables into one, unless it is there."""
+    tables, out = job
+    if not os.path.exists(out):
+        merge_count_files(tables, out, overwrite=True)

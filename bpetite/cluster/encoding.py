@@ -1,0 +1,302 @@
+"""A corpus to token files on an engine: shard tasks, and what they wrote joined into what one process would write.
+
+The corpus is cut into shares of about equal size, by its bytes and nothing else, so the cut does not depend on how many
+workers there are. Each share is a `bpetite.corpus.ShardTask`, the same that a rank of a job array runs, with files and
+a journal of its own: a task that lost its worker is begun again elsewhere and goes on from that journal. When all are
+done, the files of the output are assembled from theirs, again by tasks, one for each file. A journal of the whole run
+lies beside the output, so a driver that died can be started again.
+"""
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..corpus import Options, Piece, ShardTask, make_task, shares
+from ..corpus.api import SourcesLike
+from ..corpus.durable import Journal, sha256_of
+from ..corpus.manifest import list_inputs, read_manifest, write_manifest
+from ..corpus.merge import join_manifests
+from ..corpus.naming import Names, names_of
+from ..corpus.pipeline import Progress
+from ..corpus.sources import overlaps_itself
+from .engine import Engine, Report, run_all
+from .joining import join, patiently
+from .parcel import Parcel
+
+__all__ = ["TASK_BYTES", "encode_corpus"]
+
+#: Bytes of input that a task stands for, unless told otherwise.
+TASK_BYTES = 256 << 20
+
+#: Lines for people that are passed on from tasks.
+LINES = 20
+
+#: Seconds between two reports of a task.
+REPORT_EVERY = 0.5
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all tasks of a run have in common."""
+
+    task: ShardTask
+    run_digest: str
+    world_size: int
+    threads: int
+    verify: bool
+
+
+def encode_corpus(
+    engine: Engine,
+    sources: SourcesLike,
+    sink: str | os.PathLike[str],
+    tokenizer: Any,
+    *,
+    task_bytes: int = TASK_BYTES,
+    threads: int = 1,
+    join_tasks: bool = True,
+    overwrite: bool = False,
+    tokenizer_name: str | None = None,
+    checkpoint_seconds: float = 10.0,
+    progress: Progress | None = None,
+    log: Callable[[str], None] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Turn a corpus into token files on an engine; `bpetite.corpus.encode_corpus` says what, in one process.
+
+    The output is the same byte for byte, manifest included. Inputs and output must be at the same paths on all
+    workers and here, and until the end there is room needed for the tokens twice.
+
+    Args:
+        engine: Runs the tasks.
+        sources, sink, tokenizer, overwrite, tokenizer_name, checkpoint_seconds, progress, log, options: As for
+            `bpetite.corpus.encode_corpus`.
+        task_bytes: Input of one task; what a lost worker costs at most. The output does not depend on it.
+        threads: Threads of a task.
+        join_tasks: Assemble the output of one run. Without, what the tasks wrote is the output, in the files that
+            ranks of a job array write, and ``bpetite merge`` can join them.
+
+    Returns:
+        The summary that `bpetite.corpus.encode_corpus` gives.
+
+    Raises:
+        RecordError: A record with a problem and ``on_error`` is "fail": the first in the order of the corpus.
+        ValueError, OSError: As there.
+    """
+    if task_bytes < 1:
+        raise ValueError(f"task_bytes {task_bytes} is not at least 1")
+    if threads < 1:
+        raise ValueError(f"threads {threads} is not at least 1")
+    whole = make_task(
+        sources,
+        sink,
+        tokenizer,
+        options=Options(**options),
+        overwrite=overwrite,
+        tokenizer_name=tokenizer_name,
+        checkpoint_seconds=checkpoint_seconds,
+    )
+    return _Run(engine, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
+
+
+class _Run:
+    """One call of `encode_corpus`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        whole: ShardTask,
+        task_bytes: int,
+        threads: int,
+        join_tasks: bool,
+        progress: Progress | None,
+        log: Callable[[str], None],
+    ) -> None:
+        self.engine, self.whole, self.threads, self.join_tasks, self.log = engine, whole, threads, join_tasks, log
+        self.wanted = max(1, math.ceil(sum(piece.size for piece in whole.pieces) / task_bytes))
+        self.meter = None if progress is None else _Meter(progress)
+        self.lines = 0
+        self.resumed = False
+        self.names = whole.names
+        name = f"{self.names.stem}.tasks.journal" if self.names.stem else "tasks.journal"
+        self.journal_path = self.names.folder / name
+
+    def run(self) -> dict[str, Any]:
+        began = time.perf_counter()
+        whole = self.whole
+        digest = whole.run_digest  # every mistake in the options is found before a file is touched
+        self.names.folder.mkdir(parents=True, exist_ok=True)
+        done = None if whole.overwrite else whole.finished()
+        if done is not None and not self.journal_path.exists():
+            return whole.summary(done, time.perf_counter() - began, 0)
+        journal = Journal(self.journal_path)
+        try:
+            count = self._take_up(journal, digest)
+            if done is None:
+                done = self._encode(journal, digest, count)
+            if self.join_tasks:
+                _remove(self._ranks(count))
+            journal.close(remove=True)
+        finally:
+            journal.close()
+        return whole.summary(done, time.perf_counter() - began, 0)
+
+    def _take_up(self, journal: Journal, digest: str) -> int:
+        """The number of tasks: of the run that the journal is of, or a new one."""
+        if self.whole.overwrite:
+            for record in journal.records[:1]:
+                _remove(self._ranks(record["tasks"]))
+            _remove(iter([self.names]))
+            journal.restart()
+        if not journal.records:
+            self._check_free()
+            journal.append({"run": digest, "tasks": self.wanted, "joined": self.join_tasks})
+            return self.wanted
+        header = journal.records[0]
+        if header["run"] != digest or header["joined"] != self.join_tasks:
+            raise ValueError(
+                f"{journal.path}: begun with other inputs, options or tokenizer; give the same command again to go on, "
+                "or --overwrite to start anew"
+            )
+        self.resumed = True
+        self.log(f"going on from {journal.path}: {header['tasks']} tasks")
+        return int(header["tasks"])
+
+    def _check_free(self) -> None:
+        """Find out now, not when everything has been encoded, that the output cannot be written."""
+        if self.wanted > 1 and self.names.journal.exists():
+            raise FileExistsError(
+                17, "of an unfinished run without an engine; finish that, or --overwrite", str(self.names.journal)
+            )
+        for split in ("train", "val") if self.whole.options.val_fraction else ("all",):
+            for path in self.whole.layout.outputs(self.names.base(split, 0)):
+                if not path.exists() or self.names.journal.exists():
+                    continue
+                if not self.whole.overwrite:
+                    raise FileExistsError(17, "exists already; --overwrite replaces it", str(path))
+                path.unlink()
+
+    def _ranks(self, count: int) -> Iterator[Names]:
+        for rank in range(count if count > 1 else 0):
+            yield names_of(
+                self.whole.output,
+                self.whole.layout,
+                shard_tokens=self.whole.options.shard_tokens,
+                rank=rank,
+                world_size=count,
+            )
+
+    def _encode(self, journal: Journal, digest: str, count: int) -> dict[str, Any]:
+        whole = self.whole
+        cut = not whole.layout.meta and not overlaps_itself(whole.encoding.reading.separator)
+        jobs = list(enumerate(shares(whole.pieces, count, cut_files=cut)))
+        # A task that will be joined does not list the inputs of all tasks: there may be many of both.
+        joined = self.join_tasks and count > 1
+        task = replace(
+            whole,
+            pieces=(),
+            inputs=() if joined else whole.inputs,
+            tokenizer=Parcel(whole.tokenizer),
+            overwrite=False,  # what was there is gone, and a task that is begun again goes on
+            durable=not joined,  # what is read again at once and then deleted need not reach the disk
+        )
+        shared = Parcel(_Shared(task, digest, count, self.threads, joined and self.resumed))
+        run_all(
+            self.engine, _encode_share, shared, jobs, on_result=self._on_report, on_report=self._on_report
+        )
+        if count == 1:
+            return read_manifest(self.names.manifest)
+        manifests = [read_manifest(names.manifest) for names in self._ranks(count)]
+        manifest = join_manifests(manifests)
+        if not joined:
+            manifest["files"] = [file for one in manifests for file in one["files"]]
+            return manifest
+        manifest["inputs"] = list_inputs(whole.inputs)
+        manifest["files"] = join(self.engine, whole, manifests, journal)
+        write_manifest(self.names.manifest, manifest)
+        return manifest
+
+    def _on_report(self, rank: int, value: Any) -> None:
+        if isinstance(value, str):
+            self.lines += 1
+            if self.lines <= LINES:
+                self.log(value)
+        elif self.meter is not None:
+            self.meter.move(rank, value)
+
+
+class _Meter:
+    """Totals of tasks to the steps that a progress bar takes."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._last: dict[int, tuple[int, int, int]] = {}
+        self._raw = 0
+
+    def move(self, rank: int, totals: tuple[int, int, int]) -> None:
+        """Take the (bytes, tokens, documents) of a task so far; a task begun again may have less than before."""
+        self._last[rank] = totals
+        raw, tokens, documents = (sum(column) for column in zip(*self._last.values(), strict=True))
+        step = max(0, raw - self._raw)
+        self._raw += step
+        self._progress(step, tokens, documents)
+
+
+def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: Report) -> tuple[int, int, int]:
+    """What a worker does: one task, from where an earlier worker left it. Returns its bytes, tokens and documents."""
+    rank, pieces = job
+    parcel: Parcel[Any] = shared.task.tokenizer
+    task = replace(shared.task, pieces=pieces, tokenizer=parcel.get(), rank=rank, world_size=shared.world_size)
+    # this property hashes the inputs of all tasks, which are not here
+    task.__dict__["run_digest"] = shared.run_digest
+    if shared.verify and not _is_whole(task.names):
+        _remove(iter([task.names]))
+    raw, last = 0, time.monotonic()
+
+    def progress(step: int, tokens: int, documents: int) -> None:
+        nonlocal raw, last
+        raw += step
+        if time.monotonic() - last >= REPORT_EVERY:
+            last = time.monotonic()
+            report((raw, tokens, documents))
+
+    summary = patiently(lambda: task.run(jobs=shared.threads, progress=progress, log=report))
+    return sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]
+
+
+def _is_whole(names: Names) -> bool:
+    """Whether a finished task's files are as its manifest says; True for one that is not finished.
+
+    They were not synced: if what ended the earlier run was a power failure, anything may have become of them.
+    """
+    if not names.manifest.exists():
+        return True
+    try:
+        files = [(names.folder / file["name"], file["sha256"]) for file in read_manifest(names.manifest)["files"]]
+        return all(sha256_of(path) == expected for path, expected in files)
+    except (ValueError, OSError):
+        return False
+
+
+def _remove(outputs: Iterator[Names]) -> None:
+    """Delete what tasks wrote, finished or not."""
+    for names in outputs:
+        files = []
+        if names.manifest.exists():
+            try:
+                files = read_manifest(names.manifest)["files"]
+            except ValueError:
+                pass
+        elif names.journal.exists():
+            journal = Journal(names.journal)
+            journal.close()
+            finished = [shards for record in journal.records[1:] for shards in record["finished"].values()]
+            files = [output for shards in finished for shard in shards for output in shard["outputs"]]
+        for file in files:
+            (names.folder / os.path.basename(file["name"])).unlink(missing_ok=True)
+        for path in [*names.temporary(), names.manifest, names.journal]:
+            path.unlink(missing_ok=True)

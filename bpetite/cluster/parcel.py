@@ -1,0 +1,109 @@
+"""Objects on their way to workers: pickled once, sent once a node, unpacked once a process.
+
+Engines ship a function's data in their own ways, and most unpack it again for every task. A parcel is cheap to unpack
+any number of times: it is a run of bytes, and what those bytes stand for is made at the first use in a process and
+kept. The bytes of a tokenizer are those of its saved file, so equal tokenizers make equal parcels, in every process;
+caches that hash what a function holds depend on that.
+"""
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import io
+import json
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from ..formats import native
+from ..tokenizer import Tokenizer
+
+__all__ = ["Parcel"]
+
+Content = TypeVar("Content")
+
+#: Contents that a process keeps at hand.
+KEPT = 8
+
+_kept: OrderedDict[str, Any] = OrderedDict()
+_lock = threading.Lock()
+
+
+class Parcel(Generic[Content]):
+    """Something to be sent to workers.
+
+    Args:
+        content: What pickles; tokenizers inside it travel as their saved form.
+
+    Attributes:
+        key: SHA-256 of the bytes sent, in hex digits.
+
+    Raises:
+        TypeError, AttributeError, pickle.PicklingError: It cannot be pickled.
+    """
+
+    __slots__ = ("_payload", "key")
+
+    def __init__(self, content: Content) -> None:
+        file = io.BytesIO()
+        _Pickler(file, 5).dump(content)
+        self._payload: bytes | memoryview = file.getvalue()
+        self.key = hashlib.sha256(self._payload).hexdigest()
+        _keep(self.key, content)
+
+    def __len__(self) -> int:
+        """Bytes that are sent."""
+        return len(self._payload)
+
+    def get(self) -> Content:
+        """The content: the same object at every call in a process, as long as few parcels are in use."""
+        with _lock:
+            if self.key in _kept:
+                _kept.move_to_end(self.key)
+                content: Content = _kept[self.key]
+                return content
+        content = pickle.loads(self._payload)
+        return _keep(self.key, content)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Parcel[Any]], tuple[Any, ...]]:
+        # out of band where the engine can do that: then workers of one node share the bytes
+        payload = pickle.PickleBuffer(self._payload) if protocol >= 5 else bytes(self._payload)
+        return _arrived, (self.key, payload)
+
+    def __eq__(self, other: object) -> bool:
+        return self.key == other.key if isinstance(other, Parcel) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<Parcel {self.key[:8]}: {len(self)} bytes>"
+
+
+def _arrived(key: str, payload: Any) -> Parcel[Any]:
+    parcel: Parcel[Any] = Parcel.__new__(Parcel)
+    parcel.key, parcel._payload = key, payload
+    return parcel
+
+
+def _keep(key: str, content: Content) -> Content:
+    """Remember a content; of two made at the same time the first stays."""
+    with _lock:
+        kept: Content = _kept.setdefault(key, content)
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+        return kept
+
+
+class _Pickler(pickle.Pickler):
+    dispatch_table = copyreg.dispatch_table.copy()
+
+
+def _unpack_tokenizer(data: bytes) -> Tokenizer:
+    return Tokenizer.from_vocab(native.from_json(json.loads(data), "tokenizer"))
+
+
+_Pickler.dispatch_table[Tokenizer] = lambda tokenizer: (_unpack_tokenizer, (native.dump(tokenizer._vocab),))

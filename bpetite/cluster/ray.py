@@ -1,0 +1,208 @@
+"""Ray: corpora encoded and pre-tokens counted by Ray tasks.
+
+Tasks write their files themselves; the driver moves no tokens. What all of them need, the tokenizer above all, is put
+into the object store once, which sends it to a node once, and is unpacked once a worker process.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..corpus.api import SourcesLike
+from ..counts import PretokenCounts
+from ..errors import MissingExtraError
+from ..tokenizer import Tokenizer
+from . import counting, encoding
+from .engine import Call, Outcome
+from .parcel import Parcel
+
+__all__ = ["RayEngine", "count_pretokens", "encode_corpus", "train"]
+
+#: Times that a task is begun again because its worker or node was lost.
+RETRIES = 10
+
+#: Seconds between two looks at what tasks report.
+LOOK = 0.5
+
+
+class RayEngine:
+    """Runs jobs as Ray tasks; use it as a context manager.
+
+    Connects to Ray unless the process is connected already, and disconnects only if it did.
+
+    Args:
+        address: Of a cluster: "auto", "host:port", "ray://..."; None takes RAY_ADDRESS or a cluster that runs on this
+            machine, or else starts one here.
+        cpus: CPUs of a task.
+        resources: What else a task asks for, as ``ray.remote`` takes it: ``{"memory": 2 << 30}``.
+        options: For ``ray.init``.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConnectionError: There is no cluster at the address.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        cpus: float = 1,
+        resources: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.address, self.cpus, self.resources, self.options = address, cpus, dict(resources or {}), options
+        self._ours = False
+
+    def __enter__(self) -> RayEngine:
+        ray = _ray()
+        if not ray.is_initialized():
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user says so
+            options = {"logging_level": "warning", "log_to_driver": False, **self.options}
+            ray.init(address=self.address, **options)
+            self._ours = True
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._ours:
+            self._ours = False
+            _ray().shutdown()
+
+    def run(
+        self,
+        call: Call,
+        shared: Parcel[Any],
+        jobs: Sequence[Any],
+        wanted: Callable[[int], bool],
+        on_report: Callable[[int, Any], object] | None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        """See :class:`bpetite.cluster.engine.Engine`."""
+        ray = _ray()
+        options = {"num_cpus": self.cpus, "max_retries": RETRIES, **self.resources}
+        task = ray.remote(**options)(_work)
+        box = None if on_report is None else ray.remote(num_cpus=0)(_Mailbox).remote()
+        call_ref, shared_ref = ray.put(call), ray.put(shared)
+        begun: dict[Any, int] = {}
+        number = 0
+        try:
+            while begun or number < len(jobs):
+                # a queue at every CPU, so that none waits for the driver, and no more than the driver can hold
+                width = 2 * max(1, int(ray.cluster_resources().get("CPU", 1) / max(self.cpus, 0.01)))
+                while number < len(jobs) and len(begun) < width:
+                    if wanted(number):
+                        begun[task.remote(call_ref, shared_ref, jobs[number], number, box)] = number
+                    number += 1
+                if begun:
+                    ready, _ = ray.wait([*begun], num_returns=1, timeout=LOOK)
+                    for reference in ready:
+                        yield begun.pop(reference), ray.get(reference)
+                if box is not None:
+                    for reporter, value in _letters(box):
+                        on_report(reporter, value)  # type: ignore[misc]
+                for reference, late in [*begun.items()]:
+                    if not wanted(late):
+                        ray.cancel(reference, force=True)
+                        del begun[reference]
+        finally:
+            for reference in begun:
+                ray.cancel(reference, force=True)
+            if box is not None:
+                ray.kill(box)
+
+
+def _work(call: Call, shared: Parcel[Any], job: Any, number: int, box: Any) -> Outcome:
+    """The Ray task."""
+
+    def report(value: Any) -> None:
+        if box is not None:
+            box.put.remote(number, value)
+
+    return call(shared, job, report)
+
+
+class _Mailbox:
+    """An actor that keeps what tasks report until the driver asks."""
+
+    def __init__(self) -> None:
+        self._letters: list[tuple[int, Any]] = []
+
+    def put(self, number: int, value: Any) -> None:
+        self._letters.append((number, value))
+
+    def take(self) -> list[tuple[int, Any]]:
+        letters, self._letters = self._letters, []
+        return letters
+
+
+def _letters(box: Any) -> list[tuple[int, Any]]:
+    """What there is to read; nothing where the actor cannot be reached, since nothing depends on it."""
+    ray = _ray()
+    try:
+        letters: list[tuple[int, Any]] = ray.get(box.take.remote(), timeout=5)
+    except ray.exceptions.RayError:
+        return []
+    return letters
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("bpetite.cluster.ray", "ray", "ray") from None
+    return ray
+
+
+@contextmanager
+def _engine(engine: RayEngine | None, address: str | None, cpus: float) -> Iterator[RayEngine]:
+    with engine or RayEngine(address, cpus=cpus) as entered:
+        yield entered
+
+
+def encode_corpus(
+    sources: SourcesLike,
+    sink: str | os.PathLike[str],
+    tokenizer: Any,
+    *,
+    address: str | None = None,
+    engine: RayEngine | None = None,
+    threads: int = 1,
+    **options: Any,
+) -> dict[str, Any]:
+    """Turn a corpus into token files on a Ray cluster, byte for byte as one process would.
+
+    Killed at any moment and called again with the same arguments it goes on.
+
+    Args:
+        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; sources and sink are
+            at the same paths on every node.
+        address: Of the cluster, see :class:`RayEngine`.
+        engine: An engine with settings of its own, instead of ``address``.
+        threads: Threads, and CPUs, of a task.
+
+    Returns:
+        The summary that :func:`bpetite.corpus.encode_corpus` gives.
+    """
+    with _engine(engine, address, threads) as running:
+        return encoding.encode_corpus(running, sources, sink, tokenizer, threads=threads, **options)
+
+
+def count_pretokens(
+    sources: SourcesLike, *, address: str | None = None, engine: RayEngine | None = None, **options: Any
+) -> PretokenCounts:
+    """Count the pre-tokens of a corpus on a Ray cluster; see :func:`bpetite.cluster.counting.count_corpus`."""
+    with _engine(engine, address, options.get("threads", 1)) as running:
+        return counting.count_corpus(running, sources, **options)
+
+
+def train(
+    sources: SourcesLike,
+    vocab_size: int,
+    *,
+    address: str | None = None,
+    engine: RayEngine | None = None,
+    **options: Any,
+) -> Tokenizer:
+    """Learn a tokenizer from a corpus counted on a Ray cluster; see :func:`bpetite.cluster.counting.train`."""
+    with _engine(engine, address, options.get("threads", 1)) as running:
+        return counting.train(running, sources, vocab_size, **options)

@@ -1,0 +1,261 @@
+"""Spark: dataframes encoded and counted by Arrow batches, corpora encoded to token files by Spark tasks.
+
+Everything goes through ``mapInArrow``, which classic sessions and Spark Connect both have. A tokenizer travels inside
+the function, which a stage ships to each executor once, and a Python worker unpacks it once.
+"""
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .. import patterns
+from ..corpus.api import SourcesLike
+from ..counting import check_specials, count_pretokens
+from ..counts import PretokenCounts
+from ..errors import MissingExtraError
+from ..patterns import Pattern
+from ..tokenizer import Tokenizer
+from . import counting, encoding
+from .arrow import EncodeBatch
+from .engine import Call, Outcome, Report
+from .parcel import Parcel
+
+__all__ = ["SparkEngine", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
+
+
+def encode_column(
+    frame: Any,
+    tokenizer: Any,
+    *,
+    column: str = "text",
+    output: str = "input_ids",
+    keep: Sequence[str] | None = None,
+    **options: Any,
+) -> Any:
+    """A dataframe with a column of token ids, an array of int (of bigint where ids can pass 2^31 - 1).
+
+    Args:
+        frame: A pyspark.sql.DataFrame.
+        tokenizer: A bpetite.Tokenizer.
+        column, output, keep, options: As for :class:`bpetite.cluster.arrow.EncodeBatch`.
+
+    Raises:
+        ValueError: No such column, or an option that cannot be.
+    """
+    _pyspark()
+    from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
+
+    # Spark has no unsigned integers
+    encode = EncodeBatch(tokenizer, column=column, output=output, keep=keep, dtype="int64", **options)
+    element: Any = LongType()
+    if encode.codec.vocab_size <= 2**31:
+        encode = EncodeBatch(tokenizer, column=column, output=output, keep=keep, dtype="int32", **options)
+        element = IntegerType()
+    if column not in frame.columns:
+        raise ValueError(f"no column {column!r} (columns: {', '.join(frame.columns)})")
+    names = frame.columns if keep is None else list(keep)
+    if output in names:
+        raise ValueError(f"a column {output!r} exists already: give another output=, or keep= without it")
+    fields = [frame.schema[name] for name in names]
+    schema = StructType([*fields, StructField(output, ArrayType(element, containsNull=False))])
+    return frame.mapInArrow(_Batches(encode), schema)
+
+
+class _Batches:
+    """An iterator of batches mapped; an object, so that what it holds pickles as it says itself."""
+
+    def __init__(self, encode: EncodeBatch) -> None:
+        self.encode = encode
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        return map(self.encode, batches)
+
+
+def count_column(
+    frame: Any,
+    *,
+    column: str = "text",
+    pattern: Pattern = patterns.GPT2,
+    special_tokens: Sequence[str] = ("<|endoftext|>",),
+    normalization: str | None = None,
+) -> Any:
+    """The pre-tokens of a column of texts and how often each occurs: a dataframe of pretoken (binary), count (bigint).
+
+    A null text counts as none.
+
+    Args:
+        frame: A pyspark.sql.DataFrame with a string column.
+        column, pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
+    """
+    _pyspark()
+    if column not in frame.columns:
+        raise ValueError(f"no column {column!r} (columns: {', '.join(frame.columns)})")
+    check_specials(special_tokens)
+    count_pretokens([], pattern=pattern, normalization=normalization)  # a mistake in the options is found here
+    count = _CountBatches(pattern, tuple(special_tokens), normalization)
+    parts = frame.select(column).mapInArrow(count, "pretoken binary, count bigint")
+    return parts.groupBy("pretoken").sum("count").withColumnRenamed("sum(count)", "count")
+
+
+class _CountBatches:
+    """Counts all batches of a partition into one table, and gives it out in batches."""
+
+    ROWS = 1 << 16
+
+    def __init__(self, pattern: Pattern, special_tokens: tuple[str, ...], normalization: str | None) -> None:
+        self.pattern, self.special_tokens, self.normalization = pattern, special_tokens, normalization
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        counts = count_pretokens(
+            (text for batch in batches for text in batch.column(0).to_pylist() if text is not None),
+            pattern=self.pattern,
+            special_tokens=self.special_tokens,
+            normalization=self.normalization,
+            num_threads=1,
+        )
+        pretokens: list[bytes] = []
+        numbers: list[int] = []
+
+        def batch() -> Any:
+            arrays = [pa.array(pretokens, pa.binary()), pa.array(numbers, pa.int64())]
+            return pa.record_batch(arrays, ["pretoken", "count"])
+
+        for pretoken, number in counts.items():
+            pretokens.append(pretoken)
+            numbers.append(number)
+            if len(pretokens) == self.ROWS:
+                yield batch()
+                pretokens, numbers = [], []
+        if pretokens:
+            yield batch()
+
+
+def to_counts(
+    frame: Any,
+    *,
+    pattern: Pattern = patterns.GPT2,
+    special_tokens: Sequence[str] = ("<|endoftext|>",),
+    normalization: str | None = None,
+) -> PretokenCounts:
+    """What `count_column` counted, collected here a partition at a time.
+
+    Args:
+        frame: From `count_column`, or any dataframe of pretoken and count.
+        pattern, special_tokens, normalization: What it was counted with.
+    """
+    rows = ((bytes(row[0]), row[1]) for row in frame.select("pretoken", "count").toLocalIterator())
+    return PretokenCounts(rows, pattern=pattern, special_tokens=special_tokens, normalization=normalization)
+
+
+def train_column(
+    frame: Any,
+    vocab_size: int,
+    *,
+    column: str = "text",
+    pattern: Pattern = patterns.GPT2,
+    special_tokens: Sequence[str] = ("<|endoftext|>",),
+    normalization: str | None = None,
+    **options: Any,
+) -> Tokenizer:
+    """Learn a tokenizer from a column of texts, counted by Spark: that of `bpetite.Tokenizer.train`, merge by merge.
+
+    Args:
+        frame, column: As for `count_column`.
+        vocab_size, pattern, special_tokens, normalization, options: As for `bpetite.Tokenizer.train`.
+    """
+    settings: dict[str, Any] = {"pattern": pattern, "special_tokens": special_tokens, "normalization": normalization}
+    Tokenizer.train_from_counts({}, vocab_size, **settings, **options)  # finds a mistake before hours of counting
+    counts = to_counts(count_column(frame, column=column, **settings), **settings)
+    return Tokenizer.train_from_counts(counts, vocab_size, **settings, **options)
+
+
+class SparkEngine:
+    """Runs jobs as the tasks of one Spark stage each.
+
+    Spark says nothing of a task before its stage ends, so there is no progress and a failure is known late. It begins
+    a task again where a worker was lost, as often as ``spark.task.maxFailures`` says; in ``local[N]`` that is once,
+    and ``local[N,4]`` allows three more.
+
+    Args:
+        session: A pyspark.sql.SparkSession, classic or Connect.
+    """
+
+    def __init__(self, session: Any) -> None:
+        _pyspark()
+        self.session = session
+
+    def run(
+        self,
+        call: Call,
+        shared: Parcel[Any],
+        jobs: Sequence[Any],
+        wanted: Callable[[int], bool],
+        on_report: Callable[[int, Any], object] | None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        """See :class:`bpetite.cluster.engine.Engine`."""
+        numbers = [number for number in range(len(jobs)) if wanted(number)]
+        if not numbers:
+            return
+        work = _Work(call, shared, Parcel([jobs[number] for number in numbers]))
+        # a partition a job: partition i of this range holds the number i
+        frame = self.session.range(0, len(numbers), 1, len(numbers)).mapInArrow(work, "id bigint, outcome binary")
+        for row in frame.toLocalIterator() if on_report is None and len(numbers) > 4096 else frame.collect():
+            outcome, letters = pickle.loads(bytes(row["outcome"]))
+            for letter in letters if on_report is not None else ():
+                on_report(numbers[row["id"]], letter)  # type: ignore[misc]
+            yield numbers[row["id"]], outcome
+
+
+class _Work:
+    """The function of a stage: ids of jobs in, their outcomes out."""
+
+    def __init__(self, call: Call, shared: Parcel[Any], jobs: Parcel[list[Any]]) -> None:
+        self.call, self.shared, self.jobs = call, shared, jobs
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                letters: list[Any] = []
+                report: Report = letters.append
+                outcome = self.call(self.shared, self.jobs.get()[number], report)
+                # of numbers only the last one counts, and lines for people are few
+                lines = [letter for letter in letters if isinstance(letter, str)]
+                made = pickle.dumps((outcome, lines))
+                yield pa.record_batch(
+                    [pa.array([number], pa.int64()), pa.array([made], pa.binary())], ["id", "outcome"]
+                )
+
+
+def encode_corpus(
+    session: Any, sources: SourcesLike, sink: str | os.PathLike[str], tokenizer: Any, **options: Any
+) -> dict[str, Any]:
+    """Turn a corpus into token files by Spark tasks, byte for byte as one process would.
+
+    Args:
+        session: A pyspark.sql.SparkSession.
+        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; sources and sink are
+            at the same paths on every node.
+
+    Returns:
+        The summary that :func:`bpetite.corpus.encode_corpus` gives.
+    """
+    return encoding.encode_corpus(SparkEngine(session), sources, sink, tokenizer, **options)
+
+
+def train(session: Any, sources: SourcesLike, vocab_size: int, **options: Any) -> Tokenizer:
+    """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
+    return counting.train(SparkEngine(session), sources, vocab_size, **options)
+
+
+def _pyspark() -> Any:
+    try:
+        import pyspark
+    except ImportError:
+        raise MissingExtraError("bpetite.cluster.spark", "pyspark", "spark") from None
+    return pyspark

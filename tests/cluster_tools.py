@@ -1,0 +1,75 @@
+"""What the tests of bpetite.cluster share: a corpus, what lies in a folder, an engine of this process."""
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bpetite.cluster.engine import Call, Outcome
+from bpetite.cluster.parcel import Parcel
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "said", "'we'll", "go'", "1", "x\n\n", "", "!"]
+
+
+def text_of(seed: int, words: int) -> str:
+    choose = random.Random(seed)
+    return " ".join(choose.choice(WORDS) for _ in range(words))
+
+
+def make_corpus(folder: Path) -> Path:
+    """Text, JSON lines (one of them compressed), empty documents and files, names that need care."""
+    folder.mkdir(parents=True)
+    (folder / "a one.txt").write_text(
+        "<|endoftext|>".join(text_of(seed, seed * 7 % 90) for seed in range(60)), encoding="utf-8"
+    )
+    (folder / "b empty.txt").write_bytes(b"")
+    records = [{"id": f"r{seed}", "text": text_of(seed, seed % 50)} for seed in range(80)]
+    (folder / "ć lines.jsonl").write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+    with gzip.GzipFile(folder / "d.jsonl.gz", "wb", mtime=0) as file:
+        file.write(b"".join(json.dumps(record).encode() + b"\n" for record in records[:30]))
+    (folder / "e last.txt").write_text("<|endoftext|><|endoftext|>one more<|endoftext|>", encoding="utf-8")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder and what they hold."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class HereEngine:
+    """Runs jobs in this process, everything that travels pickled: backwards, and every third one twice."""
+
+    def __init__(self, *, lose: int | None = None) -> None:
+        self.lose, self.begun = lose, 0
+
+    def run(
+        self,
+        call: Call,
+        shared: Parcel[Any],
+        jobs: Sequence[Any],
+        wanted: Callable[[int], bool],
+        on_report: Callable[[int, Any], object] | None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        sent = pickle.dumps((call, shared))
+        for number in reversed(range(len(jobs))):
+            for _ in range(1 + (number % 3 == 0)):
+                if not wanted(number):
+                    break
+                self.begun += 1
+                if self.begun == self.lose:
+                    raise ConnectionError("the engine is gone")
+                call, shared = pickle.loads(sent)
+                job = pickle.loads(pickle.dumps(jobs[number]))
+
+                def report(value: Any, number: int = number) -> None:
+                    if on_report is not None:
+                        on_report(number, value)
+
+                outcome = call(shared, job, report)
+                yield number, pickle.loads(pickle.dumps(outcome))

@@ -1,0 +1,294 @@
+"""bpetite.cluster without an engine: shard tasks, joining, counting, parcels. The engines are in test_cluster_*."""
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_tools import FORMATS, HereEngine, contents, make_corpus, text_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite.cluster import Parcel
+from bpetite.cluster.counting import count_corpus, train
+from bpetite.cluster.encoding import encode_corpus
+from bpetite.corpus import RecordError, find_sources, share, shares
+from bpetite.corpus import encode_corpus as encode_here
+from bpetite.counts import PretokenCounts
+
+pytest.importorskip("pyarrow")
+
+TINY = 1500  # bytes of a task
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """In memory where there is a place for it: these tests sync thousands of files."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="bpetite-", dir=memory) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
+
+
+@pytest.mark.parametrize("shard_tokens", [None, 700])
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_output_is_that_of_one_process(
+    tmp_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
+) -> None:
+    options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens}
+    one = encode_here(corpus, tmp_path / "here" / "out", tokenizer, **options)
+    two = encode_corpus(HereEngine(), corpus, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    assert {name: two[name] for name in ("documents", "tokens", "files")} == {
+        name: one[name] for name in ("documents", "tokens", "files")
+    }
+
+
+@pytest.mark.parametrize("task_bytes", [1, 97, 4000, 1 << 30])
+def test_the_size_of_tasks_changes_nothing(
+    tmp_path: Path, corpus: Path, tokenizer: Tokenizer, task_bytes: int
+) -> None:
+    options: dict[str, Any] = {"format": "megatron", "val_fraction": 0.3, "eot": "append", "shard_tokens": 900}
+    source = corpus / "a one.txt"
+    task_bytes = max(task_bytes, source.stat().st_size // 200)
+    encode_here(source, tmp_path / "here" / "out", tokenizer, **options)
+    encode_corpus(HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_an_output_folder(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    encode_here(corpus, tmp_path / "here", tokenizer)
+    encode_corpus(HereEngine(), corpus, tmp_path / "there", tokenizer, task_bytes=TINY)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+@given(
+    lengths=st.lists(st.integers(0, 12), max_size=30),
+    limit=st.integers(1, 20),
+    tasks=st.integers(1, 9),
+    format=st.sampled_from(["npy", "llmc", "datatrove"]),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_shards_are_cut_where_one_process_cuts_them(
+    tmp_path: Path, tokenizer: Tokenizer, lengths: list[int], limit: int, tasks: int, format: str
+) -> None:
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    lines = [json.dumps({"text": "q" * length}) for length in lengths]
+    source = folder / "in.jsonl"
+    source.write_text("".join(line + "\n" for line in lines))
+    options: dict[str, Any] = {"format": format, "shard_tokens": limit, "eot": "none"}
+    encode_here(source, folder / "here" / "out", tokenizer, **options)
+    task_bytes = max(1, -(-source.stat().st_size // tasks))
+    encode_corpus(HereEngine(), source, folder / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    assert contents(folder / "there") == contents(folder / "here")
+
+
+@pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
+def test_an_engine_that_dies_anywhere(tmp_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
+    options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
+    encode_corpus(HereEngine(), corpus, tmp_path / "whole" / "out", tokenizer, **options)
+    died = 0
+    for lose in range(1, 100):
+        folder = tmp_path / str(lose)
+        try:
+            encode_corpus(HereEngine(lose=lose), corpus, folder / "out", tokenizer, **options)
+        except ConnectionError:
+            died += 1
+            # the size of tasks is that of the run begun, whatever is asked for now
+            encode_corpus(HereEngine(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
+        assert contents(folder) == contents(tmp_path / "whole")
+        if died < lose:
+            break
+    assert died > 5
+
+
+def test_files_that_a_power_failure_damaged(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = tmp_path / "there" / "out"
+    with pytest.raises(ConnectionError):
+        encode_corpus(HereEngine(lose=5), corpus, out, tokenizer, task_bytes=TINY)
+    damaged = sorted(path for path in out.parent.iterdir() if ".rank" in path.name and path.name.endswith(".npy"))
+    assert len(damaged) > 4
+    damaged[0].write_bytes(bytes(damaged[0].stat().st_size))
+    damaged[-1].unlink()
+    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
+    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_doing_it_again_does_nothing(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = tmp_path / "out"
+    first = encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
+    engine = HereEngine()
+    again = encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY)
+    assert engine.begun == 0
+    assert again["tokens"] == first["tokens"]
+    with pytest.raises(FileExistsError):
+        encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
+
+
+def test_overwrite(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = tmp_path / "there" / "out"
+    with pytest.raises(ConnectionError):
+        encode_corpus(HereEngine(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
+    with pytest.raises(ValueError, match="--overwrite"):
+        encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
+    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
+    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
+    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_files_of_others_are_not_replaced(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    (tmp_path / "out.npy").write_bytes(b"precious")
+    engine = HereEngine()
+    with pytest.raises(FileExistsError):
+        encode_corpus(engine, corpus, tmp_path / "out", tokenizer, task_bytes=TINY)
+    assert engine.begun == 0
+    assert contents(tmp_path)["out.npy"] == b"precious"
+
+
+def test_tasks_left_apart(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    from bpetite.corpus import merge_outputs
+
+    encode_corpus(HereEngine(), corpus, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
+    parts = sorted((tmp_path / "there").glob("*.manifest.json"))
+    assert len(parts) > 3
+    merge_outputs(tmp_path / "joined" / "out", parts)
+    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
+    assert contents(tmp_path / "joined") == contents(tmp_path / "here")
+
+
+@pytest.mark.parametrize("policy", ["fail", "skip", "replace"])
+def test_an_odd_record_in_the_middle(tmp_path: Path, tokenizer: Tokenizer, policy: str) -> None:
+    lines = [json.dumps({"text": text_of(seed, 20)}).encode() for seed in range(100)]
+    lines[40:40] = [b"{not json", b'{"text": null}']
+    lines[70] = b'{"text": "\xff"}'
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(b"\n".join(lines))
+    if policy == "fail":
+        found = []
+        for run in (
+            lambda: encode_here(source, tmp_path / "here" / "out", tokenizer),
+            lambda: encode_corpus(HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=TINY),
+        ):
+            with pytest.raises(RecordError, match=r"in\.jsonl:41") as caught:
+                run()
+            found.append(str(caught.value))
+        assert found[0] == found[1]
+        return
+    said: list[str] = []
+    encode_here(source, tmp_path / "here" / "out", tokenizer, on_error=policy)
+    encode_corpus(
+        HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
+    )
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    assert any("in.jsonl:41" in line for line in said)
+
+
+def test_progress_adds_up(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    steps: list[tuple[int, int, int]] = []
+    summary = encode_corpus(
+        HereEngine(), corpus, tmp_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
+    )
+    assert sum(step[0] for step in steps) == sum(path.stat().st_size for path in corpus.iterdir())
+    assert steps[-1][1:] == (summary["tokens"], summary["documents"])
+
+
+@pytest.mark.parametrize("wrong", [{"task_bytes": 0}, {"threads": 0}, {"eot": "x"}, {"format": "x"}])
+def test_options_that_cannot_be(tmp_path: Path, corpus: Path, tokenizer: Tokenizer, wrong: dict[str, Any]) -> None:
+    engine = HereEngine()
+    with pytest.raises(ValueError):
+        encode_corpus(engine, corpus, tmp_path / "out", tokenizer, **wrong)
+    assert engine.begun == 0
+    assert contents(tmp_path) == {}
+
+
+def test_shares_are_those_of_ranks(corpus: Path) -> None:
+    pieces = find_sources([corpus]).pieces
+    for size in (1, 2, 3, 7, 50, 5000):
+        for cut in (True, False):
+            assert list(shares(pieces, size, cut_files=cut)) == [
+                share(pieces, rank, size, cut_files=cut) for rank in range(size)
+            ]
+
+
+def test_counts_and_training(tmp_path: Path, corpus: Path) -> None:
+    import bpetite
+
+    texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
+    source = corpus / "a one.txt"
+    counts = count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=200)
+    assert dict(counts) == dict(bpetite.count_pretokens(texts))
+    assert counts.documents == len(texts)
+    assert not (tmp_path / "work").exists()
+    learned = train(HereEngine(), source, 400, work=tmp_path / "work", task_bytes=40)
+    assert learned == Tokenizer.train(texts, 400)
+
+
+def test_counting_goes_on(tmp_path: Path, corpus: Path) -> None:
+    whole = count_corpus(HereEngine(), corpus, work=tmp_path / "work", task_bytes=TINY)
+    with pytest.raises(ConnectionError):
+        count_corpus(HereEngine(lose=4), corpus, work=tmp_path / "work", task_bytes=TINY)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").iterdir()}
+    assert before
+    (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
+    counts = count_corpus(HereEngine(), corpus, work=tmp_path / "work", task_bytes=TINY)
+    assert isinstance(counts, PretokenCounts)
+    assert dict(counts) == dict(whole)
+    assert [path.name for path in (tmp_path / "work").iterdir()] == [".counts-left-by-another"]
+
+
+def test_counting_meets_odd_records(tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")
+    with pytest.raises(RecordError, match=r"in\.txt:1: text that is not UTF-8"):
+        count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=10)
+    skipped = count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=10, on_error="skip")
+    assert dict(skipped) == {b"one": 1, b" two": 1, b"\n": 1, b"four": 1}
+    said: list[str] = []
+    replaced = count_corpus(
+        HereEngine(), source, work=tmp_path / "work", task_bytes=10, on_error="replace", log=said.append
+    )
+    assert replaced["\ufffd".encode()] == 1
+    assert said
+
+
+def test_a_parcel_of_equal_tokenizers_is_the_same_bytes(tokenizer: Tokenizer) -> None:
+    other = pickle.loads(pickle.dumps(tokenizer))
+    other.fingerprint()
+    one, two = Parcel(tokenizer), Parcel(other)
+    assert pickle.dumps(one) == pickle.dumps(two)
+    assert one == two
+    assert hash(one) == hash(two)
+    arrived = pickle.loads(pickle.dumps(one))
+    assert arrived.get() is one.get()
+    assert arrived.get() == tokenizer
+    assert pickle.dumps(arrived) == pickle.dumps(one)
+    assert pickle.loads(pickle.dumps(one, 4)).get() == tokenizer
+
+
+def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
+    first = Parcel(("first", tokenizer))
+    for number in range(50):
+        Parcel(number)
+    assert first.get() == ("first", tokenizer)
