@@ -117,7 +117,7 @@ random_patterns = sequences(st.one_of(repeated_character, repeated_character, gr
 
 
 cases = given(random_patterns, st.one_of(st.none(), random_patterns), st.randoms(use_true_random=False))
-lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 @cases

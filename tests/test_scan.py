@@ -146,6 +146,16 @@ def test_a_scan_that_has_ended_refuses_more() -> None:
         scan.feed(b"a")
 
 
+@given(texts(24))
+def test_a_scan_begun_at_an_end_goes_on_alike(text: str) -> None:
+    """Texts may be read in parts that meet at an end."""
+    data = text.encode()
+    for name, pattern in COMPILED.items():
+        ends = list(scanner(pattern).ends(data))
+        for number, end in enumerate(ends):
+            assert [end + further for further in scanner(pattern).ends(data[end:])] == ends[number + 1 :], name
+
+
 def test_threads_share_a_scanner() -> None:
     texts = [long_text(seed, 2000).encode() for seed in range(8)]
     for name in ("gpt2", "o200k"):
