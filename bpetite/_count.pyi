@@ -1,8 +1,10 @@
 from array import array
 from collections.abc import Iterable, Iterator
+from typing import final
 
 from ._scan import Scanner
 
+@final
 class CountTable:
     @property
     def used(self) -> int: ...
@@ -12,12 +14,17 @@ class CountTable:
     def totals(self) -> tuple[int, int, int]: ...
     def sorted(self) -> Iterator[tuple[bytes, int]]: ...
 
+@final
+class Order:  # of use to `CountTable` only
+    def __new__(cls, table: CountTable) -> Order: ...
+
+@final
 class TextCounter:
     @property
     def table(self) -> CountTable: ...
     @property
     def pretokens(self) -> int: ...
-    def __init__(self, scanner: Scanner | None, special_tokens: Iterable[bytes] = ()) -> None: ...
+    def __new__(cls, scanner: Scanner | None, special_tokens: Iterable[bytes] = ()) -> TextCounter: ...
     def count_documents(self, texts: list[str | bytes], first: int | None = None) -> None: ...
     def count_part(
         self,
