@@ -15,10 +15,11 @@ The shape, and why.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memmove
 
 from ._scan cimport Scanner, scan_cursor
 
@@ -59,6 +60,7 @@ cdef enum:
     BLOCK = 128                 # pre-tokens between the two steps
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
     LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
+    STREAM = 1 << 18            # characters written as UTF-8 at a time where a text is read as one scan
     SETTLE = 512                # characters scanned to settle
 
 cdef enum status:
@@ -499,6 +501,61 @@ cdef class TextCounter:
             result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
+
+    def count_stream(self, str text not None):
+        """Count a text of any length as one scan, in pieces of STREAM characters, whatever the split pattern.
+
+        Special tokens are not looked for.
+        """
+        cdef source opened
+        cdef scan_cursor cursor
+        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t filled = 0
+        cdef Py_ssize_t take
+        cdef int result = OK
+        if self.scanner is None:
+            raise ValueError("without a compiled pattern there is no scan")
+        open_source(text, &opened)
+        if opened.width == 0:
+            opened.width = 1
+        while at < opened.length and result == OK:
+            take = opened.length - at if opened.length - at < STREAM else STREAM
+            with nogil:
+                result = self.count_next(&opened, &cursor, at, take, &filled)
+            at += take
+            PyErr_CheckSignals()
+        self.report(result, text)
+
+    cdef int count_next(self, source* text, scan_cursor* cursor, Py_ssize_t at, Py_ssize_t take,
+                        Py_ssize_t* filled) noexcept nogil:
+        """Scan so many more characters. IN/OUT: bytes in the buffer, of which none has been counted."""
+        cdef Py_ssize_t ends[BLOCK]
+        cdef Py_ssize_t number, written
+        cdef Py_ssize_t start = 0
+        cdef bint final = at + take == text.length
+        cdef Py_ssize_t before = filled[0]
+        if self.make_room(before + take * (text.width if text.width == 4 else text.width + 1) + BP_READ) < 0:
+            return NO_MEMORY
+        written = bp_write(text.data, text.width, at, take, self.buffer + before)
+        if written < 0:
+            self.bad_at = at - 1 - written
+            return BAD_TEXT
+        filled[0] += written
+        if at == 0:
+            self.scanner.begin(cursor, self.buffer, filled[0], final)
+        else:
+            self.scanner.extend(cursor, self.buffer, filled[0], cursor.done, final)
+        while True:
+            number = self.scanner.next_ends(cursor, ends, BLOCK)
+            if number == 0:
+                break
+            if self.table.count_block(self.buffer, start, ends, number, filled[0] + BP_READ, 1) < 0:
+                return NO_MEMORY
+            self.pretokens += number
+            start = ends[number - 1]
+        filled[0] -= start
+        memmove(self.buffer, self.buffer + start, filled[0])
+        return OK
 
     def count_ends(self, bytes data not None, const long long[::1] ends):
         """Count pre-tokens of UTF-8 text that something else has split: their ends, ascending byte offsets."""
