@@ -1,5 +1,4 @@
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +24,3 @@ class BatchEncoder(LongEncoder):
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-    def encode_to_arrow(
-        self,
-        texts: Iterable[Text],
-        *,
-        large: bool = ...,
-        num_threads: int | None = ...,
-        allowed_special: Specials = ...,
-        disallowed_special: Specials = ...,
-    ) -> Any: ...

@@ -20,7 +20,6 @@ import threading
 import numpy
 
 from ._encode import thread_count
-from .errors import MissingExtraError
 
 cdef enum:
     RUN_BYTES = 1 << 18        # text that a thread takes at a time, at most
@@ -113,32 +112,6 @@ cdef class BatchEncoder(LongEncoder):
                     free(batch.pieces[run])
                     batch.pieces[run] = NULL
         return own_ids(ids, at), result
-
-    def encode_to_arrow(self, texts, *, large=False, num_threads=None, allowed_special="all", disallowed_special=()):
-        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
-
-        Args:
-            texts: An iterable of str or UTF-8 bytes.
-            large: Make a LargeListArray, whose offsets are 64-bit.
-            num_threads: As for :meth:`encode_batch`.
-            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
-
-        Raises:
-            MissingExtraError: pyarrow is not installed.
-            OverflowError: There are 2^31 ids or more and ``large`` is false.
-        """
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
-        ids, offsets = self.encode_batch_to_numpy(
-            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        values = pyarrow.array(ids)
-        if large:
-            return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
-        if len(ids) > 0x7FFFFFFF:
-            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
-        return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype(numpy.int32)), values)
 
     cdef _Batch _batch(self, object texts, object allowed, object disallowed):
         cdef _Batch batch = _Batch()

@@ -1,8 +1,8 @@
 """One long text over several threads.
 
-The text is cut at any characters and every thread encodes its part, reading on past the part's end to the end of a
-pre-token. A thread that starts inside a pre-token cuts wrongly at first, but a scan that stands at an end of a pre-token
-depends on nothing before it: as soon as the thread of the part before ends where this part has an end too, both go on
+The text is cut at any characters and every thread encodes its part, reading on past its end to the end of a pre-token.
+A thread that starts inside a pre-token cuts wrongly at first, but a scan that stands at an end of one depends
+on nothing before it: as soon as the thread of the part before ends where this part has an end too, both go on
 alike. So each part keeps the first few hundred of its ends; behind them the ids are certain, what is before them is
 encoded again from where the part before stopped. A part that never meets (one pre-token over several parts) is encoded
 again as a whole. The ids are those of one thread, for any pattern that looks ahead only, which all compiled ones do.
@@ -10,7 +10,6 @@ again as a whole. The ids are those of one thread, for any pattern that looks ah
 Text that has to be rewritten to UTF-8 goes through this in rounds, so memory stays bounded.
 """
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
 
 from ._encode cimport Encoder, text_view

@@ -77,7 +77,7 @@ class Tokenizer(BatchEncoder):
             Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
         )
 
-    def _set(self, vocab: Vocab) -> None:
+    def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._vocab = vocab
         self._around = pipeline(vocab)
         super().__init__(
@@ -90,6 +90,7 @@ class Tokenizer(BatchEncoder):
             pipeline=self._around,
             template=vocab.template,
             errors=vocab.errors,
+            cache_bytes=cache_bytes,
         )
 
     @classmethod
@@ -104,6 +105,23 @@ class Tokenizer(BatchEncoder):
     def to_vocab(self) -> Vocab:
         """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
         return self._vocab
+
+    def with_cache(self, cache_bytes: int) -> Tokenizer:
+        """The same tokenizer with another bound of the word cache, 64 MiB at first.
+
+        Each thread that encodes holds one cache; it fills with the words of the text and forgets when it is full. Ids
+        never depend on it, so the tokenizer is equal to this one; pickling does not keep the bound.
+
+        Args:
+            cache_bytes: The bound in bytes; 0 for no cache.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.with_cache(0).encode("ab ab") == tok.encode("ab ab")
+        True
+        """
+        tokenizer = type(self).__new__(type(self))
+        tokenizer._set(self._vocab, cache_bytes)
+        return tokenizer
 
     # Making one: training and files
 
@@ -349,7 +367,7 @@ class Tokenizer(BatchEncoder):
         return TransformersTokenizer(self, **options)
 
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
-    # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
+    # decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
     # method in Python around each would cost more than a short text takes.
 
     def encode_with_offsets(
@@ -402,6 +420,40 @@ class Tokenizer(BatchEncoder):
         """
         cut = pretokenizer(self._vocab.pattern) if self._around is None else None  # type: ignore[arg-type]
         return streaming.encode_iterable(self, self._vocab, cut, chunks, allowed_special, disallowed_special)
+
+    def encode_to_arrow(
+        self,
+        texts: Iterable[Text],
+        *,
+        large: bool = False,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> Any:
+        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+        Args:
+            texts: The texts.
+            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+            num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OverflowError: There are 2^31 ids or more and ``large`` is false.
+        """
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
+        ids, starts = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        values = pyarrow.array(ids)
+        if large:
+            return pyarrow.LargeListArray.from_arrays(pyarrow.array(starts), values)
+        if len(ids) > 0x7FFFFFFF:
+            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
+        return pyarrow.ListArray.from_arrays(pyarrow.array(starts.astype("int32")), values)
 
     def encode_padded(
         self,
