@@ -17,7 +17,7 @@ from ..errors import FormatError
 from ..template import Template
 from ..unidata import unicode_version
 from ..vocab import Vocab
-from .files import Source, expect_keys, parse_json, read_file, show
+from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 __all__ = ["dump", "from_json", "load", "recognizes"]
@@ -84,6 +84,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and content.get("format") == "bpetite"
 
 
+@without_collector
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     if not recognizes(content):
