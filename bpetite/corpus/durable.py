@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO
 
 try:
@@ -67,10 +67,24 @@ def begin_writeback(file: BinaryIO, start: int, stop: int) -> int:
 
 def seal(path: Path, file: BinaryIO, size: int) -> str:
     """Make a file durable; returns the SHA-256 of its first ``size`` bytes, found while the disk is busy."""
-    with ThreadPoolExecutor(1) as pool:
-        digest = pool.submit(sha256_of, path, size)
+    found: list[str | BaseException] = []
+
+    def look() -> None:
+        try:
+            found.append(sha256_of(path, size))
+        except BaseException as error:  # it is raised where the result is wanted
+            found.append(error)
+
+    thread = Thread(target=look)
+    thread.start()
+    try:
         os.fsync(file.fileno())
-        return digest.result()
+    finally:
+        thread.join()
+    digest = found[0]
+    if isinstance(digest, BaseException):
+        raise digest
+    return digest
 
 
 def sha256_of(path: Path, size: int | None = None) -> str:
