@@ -1,5 +1,7 @@
 """Fixtures that several test modules use."""
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,10 @@ def shared() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def ram_path() -> Iterator[Path]:
+    """A folder of the test's own, in memory where the system offers it: for tests that sync files again and again."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        yield Path(folder)
