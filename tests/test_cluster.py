@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.cli import main
 from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
@@ -279,3 +282,28 @@ def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
     for number in range(50):
         Parcel(number)
     assert first.get() == ("first", tokenizer)
+
+
+def test_no_engine_is_imported_unasked() -> None:
+    code = "import sys, bpetite.cluster, bpetite.cluster.ray, bpetite.cluster.spark, bpetite.cluster.datasets\n"
+    code += "print(sorted({'pyarrow', 'ray', 'pyspark', 'datasets', 'pandas'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task-bytes", "1X"], "is no size"),
+        (["--task-bytes", "64M"], "goes with --engine ray"),
+        (["--address", "auto"], "goes with --engine ray"),
+        (["--engine", "ray", "--world-size", "2"], "leave --rank and --world-size away"),
+    ],
+)
+def test_the_command_line_refuses(
+    ram_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["encode", str(corpus), "-o", str(ram_path / "out"), *arguments])
+    assert left.value.code == 1
+    assert message in capsys.readouterr().err

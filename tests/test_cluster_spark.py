@@ -28,7 +28,7 @@ pytest.importorskip("pandas", reason="mapInArrow of PySpark takes pandas")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark takes Java, and there is none", allow_module_level=True)
 
-from bpetite.cluster import spark as on_spark  # noqa: E402  (below what skips where Spark is absent)
+from bpetite.cluster import spark as on_spark
 
 pytestmark = [
     pytest.mark.cluster,

@@ -14,18 +14,14 @@ __all__ = ["engine_options", "only_with_engine"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Size(click.ParamType):
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """Bytes, with K, M, G or T for powers of 1024."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"([1-9][0-9]*)([KMGT]?)", value)
-        if found is None:
-            self.fail(f"{value!r} is no size: bytes, or a number with K, M, G or T", param, ctx)
-        return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]*)([KMGT]?)", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size: bytes, or a number with K, M, G or T")
+    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
 
 
 def engine_options(command: Command) -> Command:
@@ -37,7 +33,8 @@ def engine_options(command: Command) -> Command:
         ),
         click.option("--address", help="Of the Ray cluster: auto, host:port or ray://... [default: RAY_ADDRESS]."),
         click.option(
-            "--task-bytes", type=Size(), help=f"Input of a task on an engine, as 64M or 2G [default: {TASK_BYTES >> 20}M]."
+            "--task-bytes", callback=_size, metavar="SIZE",
+            help=f"Input of a task on an engine, as 64M or 2G [default: {TASK_BYTES >> 20}M].",
         ),
     ]):
         command = option(command)
