@@ -3,14 +3,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import random
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bpetite import Tokenizer
 from bpetite.cluster.engine import Call, Outcome
 from bpetite.cluster.parcel import Parcel
+from bpetite.corpus.codec import Codec, Ids, Offsets, codec_of
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -73,3 +81,42 @@ class HereEngine:
 
                 outcome = call(shared, job, report)
                 yield number, pickle.loads(pickle.dumps(outcome))
+
+
+def slow_codec(tokenizer: Tokenizer, folder: Path, seconds: float) -> Codec:
+    """A tokenizer as a corpus sees it that takes its time, and notes in a folder which process is at work."""
+    folder.mkdir(parents=True, exist_ok=True)
+    codec = codec_of(tokenizer)
+    return replace(codec, encode=partial(_slow, codec, str(folder), seconds))
+
+
+def _slow(codec: Codec, folder: str, seconds: float, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    Path(folder, f"{os.getpid()}.{time.monotonic_ns()}").touch()
+    time.sleep(seconds)
+    return codec.encode(texts)
+
+
+def workers_seen(folder: Path) -> list[int]:
+    """The processes that a slow codec has noted, the latest last, one entry a call."""
+    found = [path.name.split(".") for path in folder.iterdir()]
+    return [int(pid) for pid, when in sorted(found, key=lambda one: int(one[1]))]
+
+
+def kill_workers(folder: Path, times: int, every: int, done: threading.Event) -> list[int]:
+    """Kill (-9) the process that encoded last after each ``every`` calls, ``times`` times; returns those killed."""
+    killed: list[int] = []
+    while len(killed) < times and not done.wait(0.05):
+        seen = workers_seen(folder)
+        if len(seen) >= every * (len(killed) + 1) and seen[-1] not in (*killed, os.getpid()):
+            os.kill(seen[-1], signal.SIGKILL)
+            killed.append(seen[-1])
+    return killed
+
+
+def big_corpus(folder: Path, megabytes: int) -> Path:
+    """One text file of so many documents of a megabyte."""
+    path = folder / "big.txt"
+    with path.open("wb") as file:
+        for number in range(megabytes):
+            file.write((text_of(number, 2000) + "\n").encode() * 105 + b"<|endoftext|>")
+    return path

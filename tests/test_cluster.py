@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.cli import main
 from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
@@ -25,17 +26,6 @@ from bpetite.counts import PretokenCounts
 pytest.importorskip("pyarrow")
 
 TINY = 1500  # bytes of a task
-
-
-@pytest.fixture
-def tmp_path(tmp_path: Path) -> Iterator[Path]:
-    """In memory where there is a place for it: these tests sync thousands of files."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(prefix="bpetite-", dir=memory) as folder:
-        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +41,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("shard_tokens", [None, 700])
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_output_is_that_of_one_process(
-    tmp_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
+    ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens}
-    one = encode_here(corpus, tmp_path / "here" / "out", tokenizer, **options)
-    two = encode_corpus(HereEngine(), corpus, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    one = encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
+    two = encode_corpus(HereEngine(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
     assert {name: two[name] for name in ("documents", "tokens", "files")} == {
         name: one[name] for name in ("documents", "tokens", "files")
     }
@@ -64,22 +54,22 @@ def test_the_output_is_that_of_one_process(
 
 @pytest.mark.parametrize("task_bytes", [1, 97, 4000, 1 << 30])
 def test_the_size_of_tasks_changes_nothing(
-    tmp_path: Path, corpus: Path, tokenizer: Tokenizer, task_bytes: int
+    ram_path: Path, corpus: Path, tokenizer: Tokenizer, task_bytes: int
 ) -> None:
     options: dict[str, Any] = {"format": "megatron", "val_fraction": 0.3, "eot": "append", "shard_tokens": 900}
     source = corpus / "a one.txt"
     task_bytes = max(task_bytes, source.stat().st_size // 200)
-    encode_here(source, tmp_path / "here" / "out", tokenizer, **options)
-    encode_corpus(HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    encode_here(source, ram_path / "here" / "out", tokenizer, **options)
+    encode_corpus(HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
-def test_an_output_folder(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+def test_an_output_folder(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    encode_here(corpus, tmp_path / "here", tokenizer)
-    encode_corpus(HereEngine(), corpus, tmp_path / "there", tokenizer, task_bytes=TINY)
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+        (ram_path / name).mkdir()
+    encode_here(corpus, ram_path / "here", tokenizer)
+    encode_corpus(HereEngine(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
 @given(
@@ -90,9 +80,9 @@ def test_an_output_folder(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) ->
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_shards_are_cut_where_one_process_cuts_them(
-    tmp_path: Path, tokenizer: Tokenizer, lengths: list[int], limit: int, tasks: int, format: str
+    ram_path: Path, tokenizer: Tokenizer, lengths: list[int], limit: int, tasks: int, format: str
 ) -> None:
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    folder = Path(tempfile.mkdtemp(dir=ram_path))
     lines = [json.dumps({"text": "q" * length}) for length in lengths]
     source = folder / "in.jsonl"
     source.write_text("".join(line + "\n" for line in lines))
@@ -104,26 +94,26 @@ def test_shards_are_cut_where_one_process_cuts_them(
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
-def test_an_engine_that_dies_anywhere(tmp_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
+def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
-    encode_corpus(HereEngine(), corpus, tmp_path / "whole" / "out", tokenizer, **options)
+    encode_corpus(HereEngine(), corpus, ram_path / "whole" / "out", tokenizer, **options)
     died = 0
     for lose in range(1, 100):
-        folder = tmp_path / str(lose)
+        folder = ram_path / str(lose)
         try:
             encode_corpus(HereEngine(lose=lose), corpus, folder / "out", tokenizer, **options)
         except ConnectionError:
             died += 1
             # the size of tasks is that of the run begun, whatever is asked for now
             encode_corpus(HereEngine(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
-        assert contents(folder) == contents(tmp_path / "whole")
+        assert contents(folder) == contents(ram_path / "whole")
         if died < lose:
             break
     assert died > 5
 
 
-def test_files_that_a_power_failure_damaged(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    out = tmp_path / "there" / "out"
+def test_files_that_a_power_failure_damaged(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
         encode_corpus(HereEngine(lose=5), corpus, out, tokenizer, task_bytes=TINY)
     damaged = sorted(path for path in out.parent.iterdir() if ".rank" in path.name and path.name.endswith(".npy"))
@@ -131,12 +121,12 @@ def test_files_that_a_power_failure_damaged(tmp_path: Path, corpus: Path, tokeni
     damaged[0].write_bytes(bytes(damaged[0].stat().st_size))
     damaged[-1].unlink()
     encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
-    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    encode_here(corpus, ram_path / "here" / "out", tokenizer)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
-def test_doing_it_again_does_nothing(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    out = tmp_path / "out"
+def test_doing_it_again_does_nothing(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = ram_path / "out"
     first = encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
     engine = HereEngine()
     again = encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY)
@@ -146,50 +136,50 @@ def test_doing_it_again_does_nothing(tmp_path: Path, corpus: Path, tokenizer: To
         encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
 
 
-def test_overwrite(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    out = tmp_path / "there" / "out"
+def test_overwrite(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
         encode_corpus(HereEngine(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
     with pytest.raises(ValueError, match="--overwrite"):
         encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
     encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
     encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
-    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    encode_here(corpus, ram_path / "here" / "out", tokenizer)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
-def test_files_of_others_are_not_replaced(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    (tmp_path / "out.npy").write_bytes(b"precious")
+def test_files_of_others_are_not_replaced(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    (ram_path / "out.npy").write_bytes(b"precious")
     engine = HereEngine()
     with pytest.raises(FileExistsError):
-        encode_corpus(engine, corpus, tmp_path / "out", tokenizer, task_bytes=TINY)
+        encode_corpus(engine, corpus, ram_path / "out", tokenizer, task_bytes=TINY)
     assert engine.begun == 0
-    assert contents(tmp_path)["out.npy"] == b"precious"
+    assert contents(ram_path)["out.npy"] == b"precious"
 
 
-def test_tasks_left_apart(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+def test_tasks_left_apart(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     from bpetite.corpus import merge_outputs
 
-    encode_corpus(HereEngine(), corpus, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
-    parts = sorted((tmp_path / "there").glob("*.manifest.json"))
+    encode_corpus(HereEngine(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
+    parts = sorted((ram_path / "there").glob("*.manifest.json"))
     assert len(parts) > 3
-    merge_outputs(tmp_path / "joined" / "out", parts)
-    encode_here(corpus, tmp_path / "here" / "out", tokenizer)
-    assert contents(tmp_path / "joined") == contents(tmp_path / "here")
+    merge_outputs(ram_path / "joined" / "out", parts)
+    encode_here(corpus, ram_path / "here" / "out", tokenizer)
+    assert contents(ram_path / "joined") == contents(ram_path / "here")
 
 
 @pytest.mark.parametrize("policy", ["fail", "skip", "replace"])
-def test_an_odd_record_in_the_middle(tmp_path: Path, tokenizer: Tokenizer, policy: str) -> None:
+def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, policy: str) -> None:
     lines = [json.dumps({"text": text_of(seed, 20)}).encode() for seed in range(100)]
     lines[40:40] = [b"{not json", b'{"text": null}']
     lines[70] = b'{"text": "\xff"}'
-    source = tmp_path / "in.jsonl"
+    source = ram_path / "in.jsonl"
     source.write_bytes(b"\n".join(lines))
     if policy == "fail":
         found = []
         for run in (
-            lambda: encode_here(source, tmp_path / "here" / "out", tokenizer),
-            lambda: encode_corpus(HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=TINY),
+            lambda: encode_here(source, ram_path / "here" / "out", tokenizer),
+            lambda: encode_corpus(HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY),
         ):
             with pytest.raises(RecordError, match=r"in\.jsonl:41") as caught:
                 run()
@@ -197,30 +187,30 @@ def test_an_odd_record_in_the_middle(tmp_path: Path, tokenizer: Tokenizer, polic
         assert found[0] == found[1]
         return
     said: list[str] = []
-    encode_here(source, tmp_path / "here" / "out", tokenizer, on_error=policy)
+    encode_here(source, ram_path / "here" / "out", tokenizer, on_error=policy)
     encode_corpus(
-        HereEngine(), source, tmp_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
+        HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
     )
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    assert contents(ram_path / "there") == contents(ram_path / "here")
     assert any("in.jsonl:41" in line for line in said)
 
 
-def test_progress_adds_up(tmp_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     steps: list[tuple[int, int, int]] = []
     summary = encode_corpus(
-        HereEngine(), corpus, tmp_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
+        HereEngine(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
     )
     assert sum(step[0] for step in steps) == sum(path.stat().st_size for path in corpus.iterdir())
     assert steps[-1][1:] == (summary["tokens"], summary["documents"])
 
 
 @pytest.mark.parametrize("wrong", [{"task_bytes": 0}, {"threads": 0}, {"eot": "x"}, {"format": "x"}])
-def test_options_that_cannot_be(tmp_path: Path, corpus: Path, tokenizer: Tokenizer, wrong: dict[str, Any]) -> None:
+def test_options_that_cannot_be(ram_path: Path, corpus: Path, tokenizer: Tokenizer, wrong: dict[str, Any]) -> None:
     engine = HereEngine()
     with pytest.raises(ValueError):
-        encode_corpus(engine, corpus, tmp_path / "out", tokenizer, **wrong)
+        encode_corpus(engine, corpus, ram_path / "out", tokenizer, **wrong)
     assert engine.begun == 0
-    assert contents(tmp_path) == {}
+    assert contents(ram_path) == {}
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:
@@ -232,42 +222,42 @@ def test_shares_are_those_of_ranks(corpus: Path) -> None:
             ]
 
 
-def test_counts_and_training(tmp_path: Path, corpus: Path) -> None:
+def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     import bpetite
 
     texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
     source = corpus / "a one.txt"
-    counts = count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=200)
+    counts = count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
-    assert not (tmp_path / "work").exists()
-    learned = train(HereEngine(), source, 400, work=tmp_path / "work", task_bytes=40)
+    assert not (ram_path / "work").exists()
+    learned = train(HereEngine(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
 
 
-def test_counting_goes_on(tmp_path: Path, corpus: Path) -> None:
-    whole = count_corpus(HereEngine(), corpus, work=tmp_path / "work", task_bytes=TINY)
+def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
+    whole = count_corpus(HereEngine(), corpus, work=ram_path / "work", task_bytes=TINY)
     with pytest.raises(ConnectionError):
-        count_corpus(HereEngine(lose=4), corpus, work=tmp_path / "work", task_bytes=TINY)
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").iterdir()}
+        count_corpus(HereEngine(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+    before = {path: path.stat().st_mtime_ns for path in (ram_path / "work").iterdir()}
     assert before
     (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
-    counts = count_corpus(HereEngine(), corpus, work=tmp_path / "work", task_bytes=TINY)
+    counts = count_corpus(HereEngine(), corpus, work=ram_path / "work", task_bytes=TINY)
     assert isinstance(counts, PretokenCounts)
     assert dict(counts) == dict(whole)
-    assert [path.name for path in (tmp_path / "work").iterdir()] == [".counts-left-by-another"]
+    assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
 
 
-def test_counting_meets_odd_records(tmp_path: Path) -> None:
-    source = tmp_path / "in.txt"
+def test_counting_meets_odd_records(ram_path: Path) -> None:
+    source = ram_path / "in.txt"
     source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")
     with pytest.raises(RecordError, match=r"in\.txt:1: text that is not UTF-8"):
-        count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=10)
-    skipped = count_corpus(HereEngine(), source, work=tmp_path / "work", task_bytes=10, on_error="skip")
+        count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=10)
+    skipped = count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
     assert dict(skipped) == {b"one": 1, b" two": 1, b"\n": 1, b"four": 1}
     said: list[str] = []
     replaced = count_corpus(
-        HereEngine(), source, work=tmp_path / "work", task_bytes=10, on_error="replace", log=said.append
+        HereEngine(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
     )
     assert replaced["\ufffd".encode()] == 1
     assert said
@@ -292,3 +282,28 @@ def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
     for number in range(50):
         Parcel(number)
     assert first.get() == ("first", tokenizer)
+
+
+def test_no_engine_is_imported_unasked() -> None:
+    code = "import sys, bpetite.cluster, bpetite.cluster.ray, bpetite.cluster.spark, bpetite.cluster.datasets\n"
+    code += "print(sorted({'pyarrow', 'ray', 'pyspark', 'datasets', 'pandas'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task-bytes", "1X"], "is no size"),
+        (["--task-bytes", "64M"], "goes with --engine ray"),
+        (["--address", "auto"], "goes with --engine ray"),
+        (["--engine", "ray", "--world-size", "2"], "leave --rank and --world-size away"),
+    ],
+)
+def test_the_command_line_refuses(
+    ram_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["encode", str(corpus), "-o", str(ram_path / "out"), *arguments])
+    assert left.value.code == 1
+    assert message in capsys.readouterr().err

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import click
@@ -10,6 +11,7 @@ import click
 from ..corpus import Options, Sources, find_sources, make_task
 from ..corpus.pipeline import Progress
 from .common import PACKAGED, load_tokenizer, progress_bar
+from .engines import engine_options, only_with_engine
 
 __all__ = ["command", "meter", "reading_options", "report_left_out", "report_problems", "say", "unescape"]
 
@@ -113,6 +115,7 @@ def report_problems(summary: dict[str, Any]) -> None:
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
 )
+@engine_options
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
@@ -123,31 +126,47 @@ def command(
     overwrite: bool,
     checkpoint_seconds: float,
     separator: str | None,
+    engine: str,
+    address: str | None,
+    task_bytes: int | None,
     **options: Any,
 ) -> None:
     """Encode FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input).
 
     Killed at any moment, the same command goes on where it was and writes the same bytes. A summary goes to standard
-    output as JSON; a manifest with checksums lies beside the token files.
+    output as JSON; a manifest with checksums lies beside the token files. With --engine ray, --jobs are the threads of
+    a task.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
     sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
     report_left_out(sources)
-    task = make_task(
-        sources,
-        output,
-        load_tokenizer(tokenizer),
-        rank=rank,
-        world_size=world_size,
-        options=settings,
-        overwrite=overwrite,
-        tokenizer_name=tokenizer or PACKAGED,
-        checkpoint_seconds=checkpoint_seconds,
-    )
-    bar, move = meter(Sources(task.pieces))
-    with bar:
-        summary = task.run(jobs=jobs, progress=move, log=say)
+    common: dict[str, Any] = {
+        "overwrite": overwrite,
+        "tokenizer_name": tokenizer or PACKAGED,
+        "checkpoint_seconds": checkpoint_seconds,
+    }
+    loaded = load_tokenizer(tokenizer)
+    if engine == "ray":
+        if world_size > 1:
+            raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
+        from ..cluster import ray
+        from ..cluster.encoding import TASK_BYTES
+
+        bar, move = meter(sources)
+        with bar:
+            summary = ray.encode_corpus(
+                sources, output, loaded, address=address, threads=jobs, task_bytes=task_bytes or TASK_BYTES,
+                progress=move, log=say, **common, **asdict(settings),
+            )
+    else:
+        only_with_engine(address=address, task_bytes=task_bytes)
+        task = make_task(
+            sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common
+        )
+        bar, move = meter(Sources(task.pieces))
+        with bar:
+            summary = task.run(jobs=jobs, progress=move, log=say)
     report_problems(summary)
     names = summary["files"]
     say(

@@ -11,6 +11,7 @@ import click
 from .. import patterns
 from ..tokenizer import Tokenizer
 from .common import progress_bar
+from .engines import engine_options, only_with_engine
 
 #: Text is read in pieces of this many characters.
 PIECE = 1 << 20
@@ -73,6 +74,7 @@ def pattern_of(value: str) -> patterns.Pattern:
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=int, help="Learn no longer tokens.")
 @click.option("--threads", type=int, help="Threads that count; all cores by default.")
+@engine_options
 def command(
     files: tuple[Path, ...],
     output: Path,
@@ -82,22 +84,54 @@ def command(
     specials: tuple[str, ...],
     pattern: str,
     threads: int | None,
+    engine: str,
+    address: str | None,
+    task_bytes: int | None,
     **options: Any,
 ) -> None:
     """Learn a tokenizer from text FILES and save it.
 
-    Documents are what lies between separators; special tokens in the text cut it and take no part in any merge.
+    Documents are what lies between separators; special tokens in the text cut it and take no part in any merge. With
+    --engine ray, tasks count into files in a folder beside the output, --threads each (1 by default); learning runs
+    here.
     """
     if output.exists() and not overwrite:
         raise FileExistsError(17, "exists already; --overwrite replaces it", str(output))
     if not separator:
         raise click.UsageError("--separator must not be empty")
-    tokenizer = Tokenizer.train(
-        documents(files, separator),
-        special_tokens=specials,
-        pattern=pattern_of(pattern),
-        num_threads=threads,
-        **options,
-    )
+    options |= {"special_tokens": specials, "pattern": pattern_of(pattern)}
+    if engine == "ray":
+        tokenizer = _train_on_ray(files, address, output, separator, task_bytes, threads or 1, options)
+    else:
+        only_with_engine(address=address, task_bytes=task_bytes)
+        tokenizer = Tokenizer.train(documents(files, separator), num_threads=threads, **options)
     tokenizer.save(output, format=file_format, overwrite=overwrite)
     click.echo(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}", err=True)
+
+
+def _train_on_ray(
+    files: tuple[Path, ...],
+    address: str | None,
+    output: Path,
+    separator: str,
+    task_bytes: int | None,
+    threads: int,
+    options: dict[str, Any],
+) -> Tokenizer:
+    from ..cluster import ray
+    from ..cluster.encoding import TASK_BYTES
+
+    total = sum(path.stat().st_size for path in files)
+    with progress_bar(total=total, unit="B", unit_scale=True, desc="counting") as bar:
+        return ray.train(
+            files,
+            address=address,
+            work=output.with_name(output.name + ".counts"),
+            separator=separator,
+            input_kind="text",
+            task_bytes=task_bytes or TASK_BYTES,
+            threads=threads,
+            progress=bar.update,
+            log=lambda line: click.echo(line, err=True),
+            **options,
+        )

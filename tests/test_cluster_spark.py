@@ -1,0 +1,195 @@
+"""bpetite.cluster.spark on a real local Spark with two worker slots."""
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_tools import FORMATS, big_corpus, contents, kill_workers, make_corpus, slow_codec, text_of
+
+import bpetite
+from bpetite import Tokenizer
+from bpetite.corpus import RecordError
+from bpetite.corpus import encode_corpus as encode_here
+
+pytest.importorskip("pyspark", reason="PySpark is not installed")
+pytest.importorskip("pyarrow")
+pytest.importorskip("pandas", reason="mapInArrow of PySpark takes pandas")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark takes Java, and there is none", allow_module_level=True)
+
+from bpetite.cluster import spark as on_spark
+
+pytestmark = [
+    pytest.mark.cluster,
+    # said by PySpark about any pandas of another major version than its own tests ran with
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    # sockets of the JVM gateway that PySpark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+HERE = Path(__file__).resolve().parent
+TINY = 2500  # bytes of a task
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """Two slots, and three more attempts for a task whose worker was lost (plain local[2] allows none)."""
+    from pyspark.sql import SparkSession
+
+    before = dict(os.environ)
+    os.environ.update(
+        PYSPARK_PYTHON=sys.executable,
+        SPARK_LOCAL_IP="127.0.0.1",
+        PYTHONPATH=os.pathsep.join([str(HERE), str(HERE.parent)]),
+    )
+    session = (
+        SparkSession.builder.master("local[2,4]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "3")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_output_is_that_of_one_process(
+    spark: Any, ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str
+) -> None:
+    options: dict[str, Any] = {"format": format, "shard_tokens": 2000}
+    encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
+    on_spark.encode_corpus(spark, corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+def test_workers_killed_in_mid_job(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+    source = big_corpus(ram_path, 24)
+    encode_here(source, ram_path / "here" / "out", slow_codec(tokenizer, ram_path / "nobody", 0))
+    slow = slow_codec(tokenizer, ram_path / "seen", 0.4)
+    done = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        killing = pool.submit(kill_workers, ram_path / "seen", 2, 2, done)
+        try:
+            on_spark.encode_corpus(
+                spark, source, ram_path / "there" / "out", slow, task_bytes=12 << 20, checkpoint_seconds=0
+            )
+        finally:
+            done.set()
+        assert len(killing.result()) == 2
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+def test_an_odd_record_in_the_middle(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+    lines = [json.dumps({"text": text_of(seed, 20)}).encode() for seed in range(100)]
+    lines[60] = b"[1, 2"
+    source = ram_path / "in.jsonl"
+    source.write_bytes(b"\n".join(lines))
+    with pytest.raises(RecordError, match=r"in\.jsonl:61"):
+        on_spark.encode_corpus(spark, source, ram_path / "there" / "out", tokenizer, task_bytes=TINY)
+    shutil.rmtree(ram_path / "there")
+    encode_here(source, ram_path / "here" / "out", tokenizer, on_error="skip")
+    on_spark.encode_corpus(spark, source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error="skip")
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+def test_ten_thousand_small_files(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+    folder = ram_path / "in"
+    folder.mkdir()
+    for number in range(10_000):
+        (folder / f"{number:05d}.txt").write_text(f"document {number} " + text_of(number, 9))
+    encode_here(folder, ram_path / "here" / "out", tokenizer)
+    on_spark.encode_corpus(spark, folder, ram_path / "there" / "out", tokenizer, task_bytes=200_000)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+def test_a_column_of_texts(spark: Any, tokenizer: Tokenizer) -> None:
+    texts = [None if seed == 7 else text_of(seed, seed % 30) for seed in range(300)]
+    frame = spark.createDataFrame([(seed, text) for seed, text in enumerate(texts)], "id int, text string")
+    encoded = on_spark.encode_column(frame.repartition(3), tokenizer, keep=["id"], eot="append")
+    assert encoded.schema.simpleString() == "struct<id:int,input_ids:array<int>>"
+    found = {row["id"]: row["input_ids"] for row in encoded.collect()}
+    eot = tokenizer.eot_token
+    assert found == {
+        seed: None if text is None else [*tokenizer.encode_ordinary(text), eot] for seed, text in enumerate(texts)
+    }
+    with pytest.raises(ValueError, match="no column 'txt'"):
+        on_spark.encode_column(frame, tokenizer, column="txt")
+    with pytest.raises(ValueError, match="exists already"):
+        on_spark.encode_column(frame, tokenizer, output="id")
+
+
+def test_counting_and_training(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+    texts = [text_of(seed, 60) + "<|endoftext|>" for seed in range(200)]
+    frame = spark.createDataFrame([(text,) for text in [*texts, None]], "text string").repartition(4)
+    counts = on_spark.to_counts(on_spark.count_column(frame))
+    assert dict(counts) == dict(bpetite.count_pretokens(texts, special_tokens=["<|endoftext|>"]))
+    one = Tokenizer.train(texts, 400)
+    assert on_spark.train_column(frame, 400) == one
+    (ram_path / "in.txt").write_text("".join(texts), encoding="utf-8")
+    assert on_spark.train(spark, ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY) == one
+
+
+DRIVER = """
+import pickle, sys
+from pyspark.sql import SparkSession
+from bpetite.cluster import spark
+with open(sys.argv[1], "rb") as file:
+    source, sink, codec = pickle.load(file)
+session = (
+    SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").config("spark.driver.memory", "512m")
+    .config("spark.driver.host", "127.0.0.1").getOrCreate()
+)
+spark.encode_corpus(session, source, sink, codec, task_bytes=4 << 20, checkpoint_seconds=0)
+"""
+
+
+def test_the_driver_killed_and_started_again(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+    source = big_corpus(ram_path, 12)
+    encode_here(source, ram_path / "here" / "out", slow_codec(tokenizer, ram_path / "nobody", 0))
+    slow = slow_codec(tokenizer, ram_path / "seen", 0.5)
+    (ram_path / "job").write_bytes(pickle.dumps((str(source), str(ram_path / "there" / "out"), slow)))
+    driver = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", DRIVER, str(ram_path / "job")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + 90
+        while not list((ram_path / "there").glob("*.manifest.json")):
+            assert driver.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        os.killpg(driver.pid, 9)  # the JVM, which is the driver, and its workers
+        driver.wait()
+    assert not (ram_path / "there" / "out.manifest.json").exists()
+    on_spark.encode_corpus(
+        spark, source, ram_path / "there" / "out", slow, task_bytes=4 << 20, checkpoint_seconds=0
+    )
+    assert contents(ram_path / "there") == contents(ram_path / "here")
