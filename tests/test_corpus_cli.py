@@ -12,7 +12,7 @@ import pytest
 import bpetite
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cli.encode import unescape
+from bpetite.cli.reading import unescape
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"

@@ -11,7 +11,7 @@ from ..analysis import audit, validate
 from ..analysis.auditpage import audit_page
 from ..analysis.words import audit_text
 from .common import load_tokenizer
-from .train import documents
+from .reading import documents
 
 __all__ = ["command"]
 

@@ -16,7 +16,7 @@ from ..corpus.layouts import layout_of
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
 from ..errors import FormatError
 from .common import load_tokenizer
-from .encode import unescape
+from .reading import unescape
 
 __all__ = ["Opened", "command", "open_output"]
 

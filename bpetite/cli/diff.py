@@ -9,7 +9,7 @@ import click
 from ..analysis import diff
 from ..analysis.words import diff_text
 from .common import load_tokenizer
-from .train import documents
+from .reading import documents
 
 __all__ = ["command"]
 

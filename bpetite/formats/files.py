@@ -133,6 +133,8 @@ def write_files(contents: Mapping[str, bytes], *, overwrite: bool) -> None:
     # through links, so that a link stays one
     places = [Path(os.path.realpath(path)) for path in contents]
     for place in places:
+        if not place.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "no such folder", str(place.parent))
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "a directory is in the way", str(place))
         if not overwrite and place.exists():
