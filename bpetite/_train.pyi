@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import final
 
-from ._count import CountTable
+from ._counttable import CountTable
 
 @final
 class Merger:

@@ -22,7 +22,7 @@ from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
-from ._count cimport CountTable, slot_bytes
+from ._counttable cimport CountTable, slot_bytes
 from ._learned cimport (
     DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, bp_grow, token_length,
 )

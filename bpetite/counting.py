@@ -14,7 +14,8 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from . import patterns
-from ._count import CountTable, TextCounter, take_batch
+from ._count import TextCounter, take_batch
+from ._counttable import CountTable
 from .counts import PretokenCounts
 from .normalize import FORMS, normalizer
 from .patterns import Pattern

@@ -38,6 +38,7 @@ ROWS = [
     ["_long"],
     ["_encode", "_train"],
     ["_count", "_pairs"],
+    ["_counttable"],
     ["_learned"],
     ["_decode", "_worker"],
     ["_special", "_merge"],
