@@ -29,6 +29,8 @@ def audit_page(report: AuditReport, name: str) -> str:
     faults = len(report.faults)
     verdict = f'<span class="fault">{faults} faults</span>' if faults else '<span class="fine">no faults</span>'
     settings = [(key.replace("_", " "), described(value)) for key, value in report.settings.items()]
+    scripts = list(report.scripts.items())[:SCRIPTS]
+    kinds = ([f"{len(ids):,}", escape(kind), escape(KINDS[kind])] for kind, ids in report.kinds.items())
     sections = [
         f'<header><div class="head"><h1>{escape(visible(name))}</h1> {verdict}</div></header>',
         '<main class="report">',
@@ -38,8 +40,11 @@ def audit_page(report: AuditReport, name: str) -> str:
         _findings(report),
         "<h2>Its tokens</h2>",
         '<div class="plots">',
+        "<div>",
         _figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes"),
-        _kinds(report),
+        _table(["tokens", "script"], ([f"{count:,}", escape(one)] for one, count in scripts), numbers=1),
+        "</div>",
+        _table(["tokens", "kind", ""], kinds, numbers=1),
         "</div>",
         _table(["id", "bytes", "the longest tokens"],
                [[str(one), str(len(report.tokens[one])), _code(show(report.tokens[one]))] for one in report.longest],
@@ -65,7 +70,8 @@ def _table(head: list[str] | None, rows: Iterable[list[str]], numbers: int = 0) 
 
     top = "" if head is None else f"<thead><tr>{cells('th', [escape(one) for one in head])}</tr></thead>"
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
+    kind = ' class="facts"' if head is None else ""
+    return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
 
 
 def _figure(drawing: str, caption: str) -> str:
@@ -82,12 +88,6 @@ def _findings(report: AuditReport) -> str:
         more = f"<br>and {finding.count - 8:,} more" if finding.count > 8 else ""
         rows.append([f"{finding.count:,}", mark, f"{escape(finding.message)}<br><small>{examples}{more}</small>"])
     return _table(["count", "", "finding"], rows, numbers=1)
-
-
-def _kinds(report: AuditReport) -> str:
-    rows = [[f"{len(ids):,}", escape(kind), escape(KINDS[kind])] for kind, ids in report.kinds.items()]
-    rows += [[f"{count:,}", "script", escape(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
-    return _table(["tokens", "kind", ""], rows, numbers=1)
 
 
 def _usage(report: AuditReport, usage: Usage) -> Iterable[str]:

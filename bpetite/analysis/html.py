@@ -52,6 +52,7 @@ class EncodingView:
         characters: Length of the whole text (as the first tokenizer normalizes it).
         bytes: Length in UTF-8.
         first, last: The window, in characters.
+        line: The line of the text that the window begins in, from 1.
         aligned: Two tokenizers see the same text, so that their tokens can be compared.
     """
 
@@ -61,6 +62,7 @@ class EncodingView:
     bytes: int
     first: int
     last: int
+    line: int = 1
     aligned: bool = True
 
     @property
@@ -130,7 +132,7 @@ class EncodingView:
             apart = ([row[0] for row in rows_of([side.laid])] for side in self.sides)
             rows = [list(row) for row in zip_longest(*apart, fillvalue=list[Cell]())]
         numbers: list[str] = []
-        line, fresh = 1, True
+        line, fresh = self.line, True
         for row in rows:
             numbers.append(str(line) if fresh else "")
             ends = sum(cell.text.count("\n") for cell in row[0])
@@ -166,7 +168,8 @@ class EncodingView:
         button = '<button type="button" id="differ">Next difference</button>' if several and self.aligned else ""
         names = "" if several else escape(visible(self.sides[0].name))
         return (
-            f'<header>\n<div class="head"><h1>{escape(visible(self.title))}</h1><span class="sub">{names}</span></div>\n'
+            f'<header>\n<div class="head"><h1>{escape(visible(self.title))}</h1>'
+            f'<span class="sub">{names}</span></div>\n'
             f'{summary}\n{note}\n<div class="bar" role="group" aria-label="Tools">'
             '<label>Find <input type="search" id="search" placeholder="ids, or a token’s text" autocomplete="off" '
             'spellcheck="false" aria-describedby="found"></label> <output id="found" for="search" aria-live="polite">'
@@ -261,8 +264,8 @@ def view(
     for number, one in enumerate(tokenizers):
         here = edges if edges is not None else _shared_edges([ends[number]], data[number])
         from_byte, to_byte = (len(whole[:at].encode("utf-8")) for at in (start, stop))
-        low = int(here[max(np.searchsorted(here, from_byte, "right") - 1, 0)])
-        high = int(here[min(np.searchsorted(here, to_byte), len(here) - 1)])
+        low = int(here[max(int(np.searchsorted(here, from_byte, "right")) - 1, 0)])
+        high = int(here[min(int(np.searchsorted(here, to_byte)), len(here) - 1)])
         if number == 0:
             bounds = low, high
         inside = slice(int(np.searchsorted(ends[number], low, "right")) if low else 0,
@@ -276,7 +279,9 @@ def view(
             )
         )  # fmt: skip
     first, last = (len(data[0][:at].decode("utf-8")) for at in bounds)
-    return EncodingView(title, tuple(sides), len(whole), len(data[0]), first, last, aligned)
+    return EncodingView(
+        title, tuple(sides), len(whole), len(data[0]), first, last, data[0].count(b"\n", 0, bounds[0]) + 1, aligned
+    )  # fmt: skip
 
 
 def _facts(who: str, facts: list[tuple[str, str]]) -> str:

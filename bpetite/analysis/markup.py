@@ -50,7 +50,8 @@ def document(title: str, body: str, *, classes: str = "", script: str | None = N
         policy.insert(2, f"script-src {_hash(script)}")
         tail = f'<script type="application/json" id="data">{_json(data)}</script>\n<script>{script}</script>\n'
     return (
-        f'<!doctype html>\n<html lang="en" class="{escape(f"bpe {classes}".strip())}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="en" class="{escape(f"bpe {classes}".strip())}">\n<head>\n'
+        '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape("; ".join(policy), quote=True)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'

@@ -12,9 +12,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 34
 
 
 def _svg(height: int, label: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label, quote=True)}">{"".join(parts)}</svg>'
-    )
+    named = escape(label, quote=True)
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{named}">{"".join(parts)}</svg>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
@@ -33,7 +32,7 @@ def short(number: float) -> str:
     """
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= unit:
-            return f"{number / unit:.3g}".removesuffix(".0") + name if number < 10 * unit else f"{number / unit:.0f}{name}"
+            return f"{number / unit:.2g}{name}" if number < 10 * unit else f"{number / unit:.0f}{name}"
     return f"{number:.3g}"
 
 

@@ -120,7 +120,8 @@ def _diff_lines(report: DiffReport, a: str, b: str) -> Iterator[str]:
                 yield f"  only in {side}: {first}{' ...' if len(only) > 5 else ''}"
         if report.moved:
             first = ", ".join(
-                f"{_short(show(token), 30)} {ours} -> {theirs}" for token, (ours, theirs) in list(report.moved.items())[:5]
+                f"{_short(show(token), 30)} {ours} -> {theirs}"
+                for token, (ours, theirs) in list(report.moved.items())[:5]
             )
             yield f"  other ids: {first}{' ...' if len(report.moved) > 5 else ''}"
     if report.first_merge is not None:
@@ -130,7 +131,8 @@ def _diff_lines(report: DiffReport, a: str, b: str) -> Iterator[str]:
         )
         yield (
             f"merges: the first {report.first_merge:,} are the same; then A {ours}, B {theirs}; "
-            f"{report.merges_only_a:,} only in A, {report.merges_only_b:,} only in B, {report.merges_reordered:,} in another order"
+            f"{report.merges_only_a:,} only in A, {report.merges_only_b:,} only in B, "
+            f"{report.merges_reordered:,} in another order"
         )
     if report.documents is not None:
         yield from _texts_lines(report)
@@ -151,7 +153,8 @@ def _texts_lines(report: DiffReport) -> Iterator[str]:
 
 def _place_lines(place: Place) -> Iterator[str]:
     what = "" if place.cut else " (same tokens, other ids)"
-    yield f"  document {place.document}, character {place.offset}{what}: {place.before!r} [{place.text!r}] {place.after!r}"
+    context = f"{place.before!r} [{place.text!r}] {place.after!r}"
+    yield f"  document {place.document}, character {place.offset}{what}: {context}"
     for side, tokens in (("A", place.a), ("B", place.b)):
         shown = "  ".join(f"{one} {_short(show(token), 40)}" for one, token in tokens[:8])
         yield f"    {side}  {shown}{'  ...' if len(tokens) > 8 else ''}"

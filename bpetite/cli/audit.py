@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.argument("tokenizer")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
-@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots as well.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots, too.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
 @click.option("--validate", "check", is_flag=True, help="Check round trips, streaming and the like on the first texts.")
 @click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")

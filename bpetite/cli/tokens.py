@@ -54,7 +54,8 @@ def command(
             {"id": cell.id, "token": show(cell.data), "bytes": cell.data.hex(), "special": cell.special}
             for cell in laid.cells
         ]
-        click.echo(json.dumps({"tokens": tokens, "characters": laid.characters, "bytes": laid.bytes}, ensure_ascii=False))
+        content = {"tokens": tokens, "characters": laid.characters, "bytes": laid.bytes}
+        click.echo(json.dumps(content, ensure_ascii=False))
     elif as_ids:
         click.echo(" ".join(map(str, ids)))
     elif as_printable:

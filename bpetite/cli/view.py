@@ -16,7 +16,9 @@ __all__ = ["command"]
 @click.command()
 @click.argument("tokenizer")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the page goes.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the page goes."
+)
 @click.option("--with", "other", metavar="TOKENIZER", help="A second tokenizer, shown beside the first.")
 @click.option("--start", type=click.IntRange(0), default=0, show_default=True, help="First character shown.")
 @click.option("--characters", type=click.IntRange(1), default=WINDOW, show_default=True, help="How many are shown.")
