@@ -1,5 +1,6 @@
 """The fast trainer against the one that recounts, against other people's merges, and at its edges."""
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -242,6 +243,20 @@ def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
         assert train(raw, 1000, num_threads=threads) == expected[0]
         assert train(raw.encode(), 1000, num_threads=threads) == expected[0]
         assert train(iter(docs), 1000, num_threads=threads) == expected[1]
+
+
+def test_hash_seeds_change_nothing():
+    code = (
+        "from bpetite.train import train\n"
+        "vocab = train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
+        "print(vocab.fingerprint)"
+    )
+    prints = {
+        subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
+                       text=True, check=True).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(prints) == 1
 
 
 def test_continue_with_other_text():
