@@ -18,7 +18,7 @@ from .durable import Journal
 from .manifest import VERSION, read_manifest, write_manifest
 from .parallel import in_order
 from .plan import Plan
-from .readers import Block, Position, read_blocks
+from .readers import Block, Position, read_blocks, require
 from .shards import ShardWriter, settle
 from .sources import Piece
 from .tally import Tally
@@ -67,6 +67,8 @@ class ShardTask(Plan):
             raise ValueError(f"jobs {jobs} is not at least 1")
         began = time.perf_counter()
         _ = self.encoding, self.run_digest  # every mistake in the options is found before a file is touched
+        self.layout.require()
+        require(self.pieces)
         self.names.folder.mkdir(parents=True, exist_ok=True)
         done = None if self.overwrite else self.finished()
         if done is not None:
