@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -44,7 +43,7 @@ def _trouble(message: str) -> click.exceptions.Exit:
 @click.command(cls=Diff)
 @click.argument("a")
 @click.argument("b")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing, only exit with 0 or 1.")
 @click.option("--places", type=click.IntRange(0), default=10, show_default=True, help="Differing places to show.")
@@ -53,14 +52,15 @@ def _trouble(message: str) -> click.exceptions.Exit:
 def command(
     a: str,
     b: str,
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     places: int,
     ordinary: bool,
     separator: str,
 ) -> None:
-    """Compare the tokenizers A and B, and the ids they give text FILES if there are any.
+    """Compare the tokenizers A and B, and the ids they give FILES if there are any (text, JSON lines, Parquet, also .gz
+    and .zst; folders; globs).
 
     Exit codes are those of diff: 0 the same, 1 different, 2 trouble.
     """
