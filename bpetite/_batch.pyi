@@ -1,12 +1,12 @@
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._encode import Encoder, Specials, Text
+from ._encode import Specials, Text
+from ._long import LongEncoder
 
-class BatchEncoder(Encoder):
+class BatchEncoder(LongEncoder):
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -14,6 +14,7 @@ class BatchEncoder(Encoder):
         num_threads: int | None = ...,
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
+        add_special_tokens: bool = ...,
     ) -> list[list[int]]: ...
     def encode_batch_to_numpy(
         self,
@@ -23,14 +24,3 @@ class BatchEncoder(Encoder):
         allowed_special: Specials = ...,
         disallowed_special: Specials = ...,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-    def encode_to_arrow(
-        self,
-        texts: Iterable[Text],
-        *,
-        large: bool = ...,
-        num_threads: int | None = ...,
-        allowed_special: Specials = ...,
-        disallowed_special: Specials = ...,
-    ) -> Any: ...
-
-def thread_count(num_threads: int | None) -> int: ...

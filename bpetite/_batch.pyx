@@ -9,17 +9,17 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from ._encode cimport Encoder, own_ids, run_view, text_view
+from ._encode cimport own_ids, run_view, text_view
+from ._long cimport LongEncoder
 from ._special cimport Specials
 from ._types cimport token_t
 from ._worker cimport DONE, Worker
 
-import os
 import threading
 
 import numpy
 
-from .errors import MissingExtraError
+from ._encode import thread_count
 
 cdef enum:
     RUN_BYTES = 1 << 18        # text that a thread takes at a time, at most
@@ -52,16 +52,17 @@ cdef class _Batch:
         free(self.runs)
 
 
-cdef class BatchEncoder(Encoder):
+cdef class BatchEncoder(LongEncoder):
     """An Encoder for many texts at once; the arguments are those of Encoder."""
 
-    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
+                     bint add_special_tokens=False):
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
             texts: An iterable of str or UTF-8 bytes.
             num_threads: Threads to use; all that the process may run on when None. The ids never depend on it.
-            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
         Raises:
             ValueError: As for :meth:`encode`; of several texts with an error the first one counts.
@@ -69,6 +70,8 @@ cdef class BatchEncoder(Encoder):
         cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
         batch.lists = [None] * batch.n
         self._run_all(batch, num_threads)
+        if add_special_tokens and self._template is not None:
+            return [self._template.one(ids) for ids in batch.lists]
         return batch.lists
 
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
@@ -109,32 +112,6 @@ cdef class BatchEncoder(Encoder):
                     free(batch.pieces[run])
                     batch.pieces[run] = NULL
         return own_ids(ids, at), result
-
-    def encode_to_arrow(self, texts, *, large=False, num_threads=None, allowed_special="all", disallowed_special=()):
-        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
-
-        Args:
-            texts: An iterable of str or UTF-8 bytes.
-            large: Make a LargeListArray, whose offsets are 64-bit.
-            num_threads: As for :meth:`encode_batch`.
-            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
-
-        Raises:
-            MissingExtraError: pyarrow is not installed.
-            OverflowError: There are 2^31 ids or more and ``large`` is false.
-        """
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
-        ids, offsets = self.encode_batch_to_numpy(
-            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        values = pyarrow.array(ids)
-        if large:
-            return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
-        if len(ids) > 0x7FFFFFFF:
-            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
-        return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype(numpy.int32)), values)
 
     cdef _Batch _batch(self, object texts, object allowed, object disallowed):
         cdef _Batch batch = _Batch()
@@ -246,20 +223,3 @@ cdef class BatchEncoder(Encoder):
             memcpy(piece, worker.out, worker.used * sizeof(token_t))
         batch.pieces[run] = piece
         return 0
-
-
-def thread_count(num_threads):
-    """How many threads to use: as asked for, or as many as the process may run on.
-
-    >>> thread_count(3)
-    3
-    """
-    if num_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not isinstance(num_threads, int) or isinstance(num_threads, bool):
-        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
-    if num_threads < 1:
-        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
-    return num_threads

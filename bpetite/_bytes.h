@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define BP_SSE2 1
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define BP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define BP_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -18,6 +18,7 @@
 
 #include "_bytes.h"
 
+
 enum {
     BP_BLOCK = 128,        /* pre-tokens in flight between the two steps */
     BP_INLINE_IDS = 3,
@@ -52,7 +53,11 @@ typedef struct {
 } bp_cache;
 
 typedef struct {
-    uint64_t low, high, hash;      /* high = BP_IS_LONG: only the hash counts */
+    uint64_t low, high;            /* as in bp_short; high = BP_IS_LONG for more than 15 bytes */
+    union {
+        const bp_short *entry;     /* its place in the table, which must not have been replaced since */
+        uint64_t hash;             /* of a long one */
+    } at;
 } bp_key;
 
 #define BP_IS_LONG UINT64_MAX
@@ -173,13 +178,13 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
             high |= (uint64_t)length << 56;
             keys[i].low = low;
             keys[i].high = high;
-            keys[i].hash = bp_hash_short(low, high);
-            BP_PREFETCH(&shorts[keys[i].hash >> shift]);
+            keys[i].at.entry = &shorts[bp_hash_short(low, high) >> shift];
+            BP_PREFETCH(keys[i].at.entry);
         } else {
             keys[i].low = 0;
             keys[i].high = BP_IS_LONG;
-            keys[i].hash = length <= BP_LONGEST ? bp_hash_long(p, length) : 0;
-            BP_PREFETCH(&cache->longs[keys[i].hash >> cache->long_shift]);
+            keys[i].at.hash = length <= BP_LONGEST ? bp_hash_long(p, length) : 0;
+            BP_PREFETCH(&cache->longs[keys[i].at.hash >> cache->long_shift]);
         }
     }
 }
@@ -193,9 +198,18 @@ static inline void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdif
         bp_prepare_block(cache, text, start, ends, n, 0, keys);
 }
 
+BP_INLINE int bp_same(const bp_short *entry, const bp_key *key) {
+#ifdef BP_SSE2
+    __m128i a = _mm_loadu_si128((const __m128i *)&entry->low), b = _mm_loadu_si128((const __m128i *)&key->low);
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) == 0xFFFF;
+#else
+    return entry->low == key->low && entry->high == key->high;
+#endif
+}
+
 /* The entry of a key that is not in its first place, or NULL. */
 static inline const bp_short *bp_find_short(const bp_cache *cache, const bp_key *key) {
-    size_t mask = bp_shorts(cache) - 1, at = key->hash >> cache->short_shift;
+    size_t mask = bp_shorts(cache) - 1, at = (size_t)(key->at.entry - cache->shorts);
     for (int probe = 0; probe < BP_PROBES; probe++, at++) {
         const bp_short *entry = &cache->shorts[at & mask];
         if (entry->low == key->low && entry->high == key->high) return entry;
@@ -235,19 +249,28 @@ static inline bp_long *bp_place_long(bp_long *longs, size_t mask, size_t home) {
 static inline ptrdiff_t bp_emit(const bp_cache *cache, const bp_key *keys, const uint8_t *text, ptrdiff_t start,
                          const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                          ptrdiff_t *used, int *starved) {
-    const bp_short *shorts = cache->shorts;
-    const int shift = cache->short_shift;
     uint32_t *at = out + *used;
     /* Every remaining pre-token may put out its inline ids without a look at the room that is left. */
     const uint32_t *limit = out + capacity - BP_INLINE_IDS * (n - i) - BP_SLACK;
     *starved = at > limit;
     if (!*starved)
         for (; i < n; i++) {
-            const bp_short *entry = &shorts[keys[i].hash >> shift];
+            const bp_key *key = &keys[i];
             const uint32_t *ids;
             size_t count;
-            if (BP_LIKELY(entry->low == keys[i].low && entry->high == keys[i].high)) {
-            found:
+            if (key->high == BP_IS_LONG) {
+                const uint8_t *p = text + (i ? ends[i - 1] : start);
+                size_t length = (size_t)(ends[i] - (p - text));
+                const bp_long *known = length <= BP_LONGEST ? bp_find_long(cache, key->at.hash, p, length) : NULL;
+                if (!known) break;
+                ids = cache->arena + known->key + (length + 3) / 4;
+                count = known->count;
+            } else {
+                const bp_short *entry = key->at.entry;
+                if (BP_UNLIKELY(!bp_same(entry, key))) {
+                    entry = bp_find_short(cache, key);
+                    if (!entry) break;
+                }
                 count = entry->count;
                 memcpy(at, entry->ids, 16);
                 if (BP_LIKELY(count <= BP_INLINE_IDS)) {
@@ -255,17 +278,6 @@ static inline ptrdiff_t bp_emit(const bp_cache *cache, const bp_key *keys, const
                     continue;
                 }
                 ids = cache->arena + entry->ids[0];
-            } else if (keys[i].high == BP_IS_LONG) {
-                const uint8_t *p = text + (i ? ends[i - 1] : start);
-                size_t length = (size_t)(ends[i] - (p - text));
-                const bp_long *known = length <= BP_LONGEST ? bp_find_long(cache, keys[i].hash, p, length) : NULL;
-                if (!known) break;
-                ids = cache->arena + known->key + (length + 3) / 4;
-                count = known->count;
-            } else {
-                entry = bp_find_short(cache, &keys[i]);
-                if (!entry) break;
-                goto found;
             }
             if (at + count > limit) {
                 *starved = 1;
@@ -337,32 +349,35 @@ static inline int bp_longs_room(bp_cache *cache) {
     return 1;
 }
 
-/* Remember a pre-token that bp_emit did not find. It may be forgotten at once. */
-static inline void bp_remember(bp_cache *cache, const bp_key *key, const uint8_t *p, size_t length, const uint32_t *ids,
+/* Remember a pre-token that bp_emit did not find. It may be forgotten at once. Returns 1 where the table of short
+   entries was replaced, so that keys have to be prepared again. */
+static inline int bp_remember(bp_cache *cache, const bp_key *key, const uint8_t *p, size_t length, const uint32_t *ids,
                         size_t count) {
     size_t words = (length > BP_INLINE_BYTES ? (length + 3) / 4 : 0)
                    + (count > BP_INLINE_IDS || length > BP_INLINE_BYTES ? count : 0);
-    if (length > BP_LONGEST) return;
-    if (cache->arena_bound < 64 || cache->short_bound < 4 || cache->long_bound < 4) return;  /* no cache wanted */
+    const bp_short *table = cache->shorts;
+    if (length > BP_LONGEST) return 0;
+    if (cache->arena_bound < 64 || cache->short_bound < 4 || cache->long_bound < 4) return 0;  /* none wanted */
     if (!bp_arena_room(cache, words) || !(length > BP_INLINE_BYTES ? bp_longs_room(cache) : bp_shorts_room(cache))) {
         bp_cache_forget(cache);
-        if (!bp_arena_room(cache, words)) return;
+        if (!bp_arena_room(cache, words)) return 0;
     }
     uint32_t place = (uint32_t)cache->arena_used;
     uint32_t *to = cache->arena + place;
     cache->arena_used += words;
     if (length > BP_INLINE_BYTES) {
-        bp_long *entry = bp_place_long(cache->longs, bp_longs(cache) - 1, key->hash >> cache->long_shift);
-        entry->hash = key->hash;
+        bp_long *entry = bp_place_long(cache->longs, bp_longs(cache) - 1, key->at.hash >> cache->long_shift);
+        entry->hash = key->at.hash;
         entry->length = (uint32_t)length;
         entry->key = place;
         entry->count = (uint32_t)count;
         memcpy(to, p, length);
         memcpy(to + (length + 3) / 4, ids, count * sizeof(uint32_t));
         cache->long_used++;
-        return;
+        return 0;
     }
-    bp_short *entry = bp_place_short(cache->shorts, bp_shorts(cache) - 1, key->hash >> cache->short_shift);
+    bp_short *entry = bp_place_short(
+        cache->shorts, bp_shorts(cache) - 1, bp_hash_short(key->low, key->high) >> cache->short_shift);
     entry->low = key->low;
     entry->high = key->high;
     entry->count = (uint32_t)count;
@@ -373,6 +388,7 @@ static inline void bp_remember(bp_cache *cache, const bp_key *key, const uint8_t
         memcpy(entry->ids, ids, count * sizeof(uint32_t));
     }
     cache->short_used++;
+    return cache->shorts != table;
 }
 
 #endif

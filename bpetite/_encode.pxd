@@ -22,9 +22,11 @@ cdef class Encoder(Decoder):
     cdef dict _special_ids         # literal -> id
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
+    cdef object _template          # or None
     cdef Py_ssize_t _cache_bytes
     cdef bint _compiled            # text goes through the scanner alone
-    cdef list _pool
+    cdef Worker _spare             # the worker given back last, or None
+    cdef list _pool                # the others
     cdef dict _subsets
     cdef object _objects_owner
     cdef PyObject** _objects
@@ -33,7 +35,10 @@ cdef class Encoder(Decoder):
     cdef void _give(self, Worker worker)
     cdef Specials _choose(self, object text, object allowed, object disallowed)
     cdef int _view(self, object text, text_view* view) except -1
+    cdef int _start(self, Worker worker, object text, Specials specials, object num_threads) except -1
     cdef int _encode(self, Worker worker, object text, Specials specials) except -1
+    # The same by several threads, if a subclass knows how.
+    cdef int _encode_long(self, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1
     cdef int _encode_slowly(self, Worker worker, object text, Specials specials) except -1
     cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1
     cdef int _encode_pieces(self, Worker worker, bytes stretch, const long long[::1] ends) except -1

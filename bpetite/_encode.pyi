@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -20,17 +21,39 @@ class Encoder(Decoder):
         ignore_merges: bool = ...,
         normalize: Callable[[str], str] | None = ...,
         pipeline: Any = ...,
+        template: Any = ...,
         errors: str = ...,
         cache_bytes: int = ...,
     ) -> None: ...
     def encode(
-        self, text: Text, *, allowed_special: Specials = ..., disallowed_special: Specials = ...
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+        num_threads: int | None = ...,
+        add_special_tokens: bool = ...,
     ) -> list[int]: ...
-    def encode_ordinary(self, text: Text) -> list[int]: ...
+    def encode_ordinary(self, text: Text, *, num_threads: int | None = ...) -> list[int]: ...
     def encode_to_numpy(
-        self, text: Text, *, allowed_special: Specials = ..., disallowed_special: Specials = ...
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+        num_threads: int | None = ...,
     ) -> NDArray[np.uint32]: ...
-    def count(self, text: Text, *, allowed_special: Specials = ..., disallowed_special: Specials = ...) -> int: ...
+    def encode_pieces(self, data: bytes, ends: array[int]) -> list[int]: ...
+    def count(
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = ...,
+        disallowed_special: Specials = ...,
+        num_threads: int | None = ...,
+    ) -> int: ...
     def _special_spans(
         self, text: str, allowed_special: Specials, disallowed_special: Specials
     ) -> list[tuple[int, int]]: ...
+
+def thread_count(num_threads: int | None) -> int: ...

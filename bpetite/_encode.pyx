@@ -18,6 +18,8 @@ from ._tokens cimport TokenTable
 from ._types cimport token_t
 from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
+import os
+
 import numpy
 
 from .special import choose
@@ -139,12 +141,13 @@ cdef class Encoder(Decoder):
         pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are not
             plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to cut, and
             pairs of bytes and the ends of the pre-tokens in them.
+        template: `one(ids)` gives the ids with the special tokens that belong around a text.
         errors: What decoding makes of bytes that are not UTF-8.
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
     def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
-                 bint ignore_merges=False, normalize=None, pipeline=None, str errors not None="strict",
+                 bint ignore_merges=False, normalize=None, pipeline=None, template=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
@@ -154,6 +157,7 @@ cdef class Encoder(Decoder):
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline
+        self._template = template
         self._cache_bytes = cache_bytes
         self._compiled = pretokenizer.scanner is not None and normalize is None and pipeline is None
         self._pool = []
@@ -163,8 +167,12 @@ cdef class Encoder(Decoder):
     def __dealloc__(self):
         free(self._objects)
 
-    def encode(self, text, *, allowed_special="all", disallowed_special=()):
-        """Token ids of a text.
+    def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+               bint add_special_tokens=False):
+        """Token ids of a text, with special tokens recognised.
+
+        Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
+        special token.
 
         Args:
             text: str, or bytes in UTF-8.
@@ -172,43 +180,77 @@ cdef class Encoder(Decoder):
                 is ordinary text.
             disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
                 those that are not allowed.
+            num_threads: Threads that share a long text; all that the process may run on when None. The ids never
+                depend on it.
+            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
 
         Raises:
-            ValueError: A disallowed special token is in the text, or a byte of it has no token.
-            UnicodeEncodeError: The str holds a lone surrogate.
-            UnicodeDecodeError: The bytes are not UTF-8.
+            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
+            UnicodeEncodeError: The str holds a lone surrogate, with its position.
+            UnicodeDecodeError: The bytes are not UTF-8, with the offset.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
+        [256, 258, 256]
         """
         cdef Specials specials = self._specials
         cdef Worker worker
         if allowed_special != "all" or disallowed_special != ():
             specials = self._choose(text, allowed_special, disallowed_special)
         worker = self._take()
-        self._encode(worker, text, specials)
+        self._start(worker, text, specials, num_threads)
         ids = self._to_list(worker.out, worker.used)
         self._give(worker)
-        return ids
+        return self._template.one(ids) if add_special_tokens and self._template is not None else ids
 
-    def encode_ordinary(self, text):
-        """Token ids of a text in which special tokens are ordinary text; see :meth:`encode`."""
+    def encode_ordinary(self, text, *, num_threads=1):
+        """Token ids of a text in which no special token is recognised; see :meth:`encode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
+        [60, 124, 101, 110, 100]
+        """
         cdef Worker worker = self._take()
-        self._encode(worker, text, None)
+        self._start(worker, text, None, num_threads)
         ids = self._to_list(worker.out, worker.used)
         self._give(worker)
         return ids
 
-    def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=()):
+    def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1):
         """Token ids of a text as an array of uint32; see :meth:`encode`."""
         cdef Specials specials = self._specials
         cdef Worker worker
         if allowed_special != "all" or disallowed_special != ():
             specials = self._choose(text, allowed_special, disallowed_special)
         worker = self._take()
-        self._encode(worker, text, specials)
+        self._start(worker, text, specials, num_threads)
         ids = self._to_numpy(worker)
         self._give(worker)
         return ids
 
-    def count(self, text, *, allowed_special="all", disallowed_special=()):
+    def encode_pieces(self, bytes data not None, const long long[::1] ends not None):
+        """Token ids of ordinary text that is cut already.
+
+        Args:
+            data: Valid UTF-8.
+            ends: Where its pre-tokens end, in bytes, ascending; the last is its length.
+
+        Raises:
+            ValueError: A byte has no token.
+        """
+        cdef Worker worker
+        cdef Py_ssize_t i, start = 0
+        for i in range(ends.shape[0]):
+            if not start < ends[i] <= PyBytes_GET_SIZE(data):
+                raise ValueError(f"ends must ascend up to {len(data)}, but {ends[i]} follows {start}")
+            start = ends[i]
+        worker = self._take()
+        self._encode_pieces(worker, data, ends)
+        ids = self._to_list(worker.out, worker.used)
+        self._give(worker)
+        return ids
+
+    def count(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1):
         """How many tokens a text has; see :meth:`encode`."""
         cdef Specials specials = self._specials
         cdef Worker worker
@@ -216,7 +258,7 @@ cdef class Encoder(Decoder):
         if allowed_special != "all" or disallowed_special != ():
             specials = self._choose(text, allowed_special, disallowed_special)
         worker = self._take()
-        self._encode(worker, text, specials)
+        self._start(worker, text, specials, num_threads)
         n = worker.used
         self._give(worker)
         return n
@@ -234,16 +276,17 @@ cdef class Encoder(Decoder):
             at = end
         return spans
 
-    # A worker is lost, not given back, when a call fails; the next call makes a new one.
+    # A worker is lost, not given back, when a call fails; the next call makes a new one. The interpreter lock makes
+    # both methods safe: nothing in them lets another thread run between a look and a change.
     cdef Worker _take(self):
         cdef Worker worker
         if self._core is None:
             raise TypeError("this tokenizer has not been set up")
-        if self._pool:
-            try:
-                worker = self._pool.pop()
-            except IndexError:                     # another thread was faster
-                worker = Worker(self._core, self._cache_bytes)
+        if self._spare is not None:
+            worker = self._spare
+            self._spare = None
+        elif self._pool:
+            worker = self._pool.pop()
         else:
             worker = Worker(self._core, self._cache_bytes)
         worker.used = 0
@@ -258,7 +301,10 @@ cdef class Encoder(Decoder):
             free(worker.piece)
             worker.piece = NULL
             worker.piece_capacity = 0
-        self._pool.append(worker)
+        if self._spare is None:
+            self._spare = worker
+        else:
+            self._pool.append(worker)
 
     cdef Specials _choose(self, object text, object allowed, object disallowed):
         # The special tokens to recognise; raises where a disallowed one is in the text.
@@ -318,6 +364,16 @@ cdef class Encoder(Decoder):
             except UnicodeDecodeError as error:
                 raise UnicodeDecodeError("utf-8", text, bad, bad + error.end, error.reason) from None
         return 0
+
+    cdef int _start(self, Worker worker, object text, Specials specials, object num_threads) except -1:
+        if num_threads is None or num_threads != 1:
+            threads = thread_count(num_threads)
+            if threads > 1:
+                return self._encode_long(worker, text, specials, threads)
+        return self._encode(worker, text, specials)
+
+    cdef int _encode_long(self, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
+        return self._encode(worker, text, specials)
 
     cdef int _encode(self, Worker worker, object text, Specials specials) except -1:
         cdef text_view view
@@ -438,3 +494,20 @@ cdef object own_ids(token_t* ids, Py_ssize_t n):
     owner.ids = ids
     owner.n = n
     return numpy.frombuffer(owner, numpy.uint32)
+
+
+def thread_count(num_threads):
+    """How many threads to use: as asked for, or as many as the process may run on.
+
+    >>> thread_count(3)
+    3
+    """
+    if num_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not isinstance(num_threads, int) or isinstance(num_threads, bool):
+        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
+    return num_threads

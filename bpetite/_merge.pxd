@@ -5,7 +5,8 @@ from ._tokens cimport TokenTable
 from ._types cimport token_t
 
 cdef enum:
-    SCAN_LIMIT = 96    # pre-tokens of at most so many tokens are merged by scanning for the lowest rank
+    SCAN_LIMIT = 96    # so many tokens or fewer are merged by scanning for the lowest rank
+    PASS_SHARE = 16    # more are merged by passes, while one of so many tokens goes with each pass
 
 
 cdef struct merge_entry:
@@ -13,15 +14,21 @@ cdef struct merge_entry:
     uint64_t result        # rank << 32 | id of the token that the pair becomes; NO_MERGE in an empty place
 
 
+cdef struct merge_node:
+    # A token in the linked list, all that a step touches side by side.
+    uint64_t result        # merge_entry.result with its right neighbour
+    token_t id
+    uint32_t before, behind
+
+
 cdef struct merge_room:
     # Working memory of merge(); all zero at first, owned by one thread, freed by room_free.
     token_t* ids           # IN and OUT
     uint64_t* results      # merge_entry.result of each token with its right neighbour
-    uint32_t* before
-    uint32_t* behind
+    merge_node* nodes
     uint64_t* heap
     Py_ssize_t capacity    # of ids and results
-    Py_ssize_t linked      # of before and behind
+    Py_ssize_t linked      # of nodes
     Py_ssize_t heap_capacity
 
 
@@ -44,4 +51,5 @@ cdef class MergeTable:
     # Merge room.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory.
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil
     cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil

@@ -1,9 +1,12 @@
 """The merge table of a vocabulary, and merging of token ids by it.
 
 The rule: of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
-until none has a rank. Two ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
-the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: a linked list and a heap of (rank,
-place), whose entries are checked when they surface, n log n whatever the text is.
+until none has a rank. Three ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
+the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: passes over the array, each joining
+all pairs of the lowest rank from left to right; a pass is worth it only while it makes the array shorter by a fixed
+share, which long runs of few letters do, so all passes together are linear. It stops where a joined pair has a lower
+rank than the pass, as merge lists not made by training allow. What is left then goes to a linked list and a heap of
+(rank, place), whose entries are checked when they surface: n log n whatever the text is.
 
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
@@ -43,27 +46,22 @@ cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil:
 cdef void room_free(merge_room* room) noexcept nogil:
     free(room.ids)
     free(room.results)
-    free(room.before)
-    free(room.behind)
+    free(room.nodes)
     free(room.heap)
     room.ids = NULL
     room.results = room.heap = NULL
-    room.before = room.behind = NULL
+    room.nodes = NULL
     room.capacity = room.linked = room.heap_capacity = 0
 
 
-cdef bint _reserve_links(merge_room* room, Py_ssize_t n) noexcept nogil:
+cdef bint _reserve_nodes(merge_room* room, Py_ssize_t n) noexcept nogil:
     cdef void* grown
     if n <= room.linked:
         return True
-    grown = realloc(room.before, n * sizeof(uint32_t))
+    grown = realloc(room.nodes, n * sizeof(merge_node))
     if grown == NULL:
         return False
-    room.before = <uint32_t*> grown
-    grown = realloc(room.behind, n * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    room.behind = <uint32_t*> grown
+    room.nodes = <merge_node*> grown
     room.linked = n
     return True
 
@@ -109,6 +107,15 @@ cdef void _sift_up(uint64_t* heap, Py_ssize_t at) noexcept nogil:
     heap[at] = value
 
 
+cdef Py_ssize_t _push(uint64_t* heap, Py_ssize_t size, uint64_t result, uint32_t place) noexcept nogil:
+    """One more entry for a pair that has a rank; returns the new size. The caller gives room."""
+    if result == NO_MERGE:
+        return size
+    heap[size] = (result >> 32) << 32 | place
+    _sift_up(heap, size)
+    return size + 1
+
+
 cdef class MergeTable:
     """Pair of token ids -> (rank, id of the token the pair becomes).
 
@@ -149,7 +156,7 @@ cdef class MergeTable:
         Returns:
             The ids that are left.
         """
-        cdef merge_room room = merge_room(NULL, NULL, NULL, NULL, NULL, 0, 0, 0)
+        cdef merge_room room = merge_room(NULL, NULL, NULL, NULL, 0, 0, 0)
         cdef Py_ssize_t n = len(ids), i
         try:
             if not room_reserve(&room, n):
@@ -305,15 +312,67 @@ cdef class MergeTable:
             at += 1
 
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef bint go_on = n > SCAN_LIMIT
+        for i in range(n - 1):
+            room.results[i] = self.find(room.ids[i], room.ids[i + 1])
+        while go_on:
+            n = self._merge_by_passes(room.ids, room.results, n, &go_on)
         if n <= SCAN_LIMIT:
             return self._merge_by_scan(room.ids, room.results, n)
         return self._merge_by_heap(room, n)
 
+    # All three take ids and the results of their n - 1 pairs.
+
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil:
+        """One pass, if it is worth it; *go_on says whether another may be."""
+        cdef Py_ssize_t i, kept = 0, found = 0
+        cdef uint64_t lowest = NO_MERGE, left_pair = 0, right_pair = 0, left_result = 0, right_result = 0, pair
+        cdef token_t joined
+        go_on[0] = False
+        for i in range(n - 1):
+            if results[i] <= lowest:
+                found = found + 1 if results[i] == lowest else 1
+                lowest = results[i]
+        # Of pairs that overlap (x x x) only half are joined.
+        if lowest == NO_MERGE or found * PASS_SHARE < n:
+            return n
+        go_on[0] = True
+        joined = <token_t> lowest
+        results[n - 1] = NO_MERGE
+        i = 0
+        while i < n:
+            if results[i] != lowest or not go_on[0]:
+                ids[kept] = ids[i]
+                results[kept] = results[i]
+                kept += 1
+                i += 1
+                continue
+            ids[kept] = joined
+            if kept > 0:
+                pair = <uint64_t> ids[kept - 1] << 32 | joined
+                if pair != left_pair or left_result == 0:
+                    left_pair = pair
+                    left_result = self.find(ids[kept - 1], joined)
+                results[kept - 1] = left_result
+                if left_result < lowest:
+                    go_on[0] = False
+            results[kept] = NO_MERGE
+            if i + 2 < n:
+                pair = <uint64_t> joined << 32 | ids[i + 2]
+                if pair != right_pair or right_result == 0:
+                    right_pair = pair
+                    right_result = self.find(joined, ids[i + 2])
+                results[kept] = right_result
+                if right_result < lowest:
+                    go_on[0] = False
+            kept += 1
+            i += 2
+        return kept
+
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef uint64_t lowest
-        for i in range(n - 1):
-            results[i] = self.find(ids[i], ids[i + 1])
         while n > 1:
             lowest = NO_MERGE
             best = 0
@@ -336,64 +395,59 @@ cdef class MergeTable:
         return n
 
     cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil:
-        cdef token_t* ids = room.ids
-        cdef uint64_t* results = room.results
-        cdef uint32_t* before
-        cdef uint32_t* behind
+        cdef merge_node* nodes
+        cdef merge_node* node
+        cdef merge_node* other
         cdef uint64_t* heap
-        cdef Py_ssize_t size = 0, i, at, next_one, kept
-        cdef uint64_t top, result
-        if n >= <Py_ssize_t> NOWHERE or not _reserve_links(room, n) or not _reserve_heap(room, n + 2):
+        cdef Py_ssize_t size = 0, i, kept = 0
+        cdef uint64_t top
+        cdef uint32_t at
+        if n >= <Py_ssize_t> NOWHERE or not _reserve_nodes(room, n) or not _reserve_heap(room, n + 2):
             return -1
-        before = room.before
-        behind = room.behind
+        nodes = room.nodes
         heap = room.heap
         for i in range(n):
-            before[i] = <uint32_t> (i - 1) if i else NOWHERE
-            behind[i] = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
-            results[i] = self.find(ids[i], ids[i + 1]) if i + 1 < n else NO_MERGE
-            if results[i] != NO_MERGE:
-                heap[size] = (results[i] >> 32) << 32 | <uint64_t> i
+            nodes[i].id = room.ids[i]
+            nodes[i].result = room.results[i] if i + 1 < n else NO_MERGE
+            nodes[i].before = <uint32_t> (i - 1) if i else NOWHERE
+            nodes[i].behind = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
+            if nodes[i].result != NO_MERGE:
+                heap[size] = (nodes[i].result >> 32) << 32 | <uint64_t> i
                 size += 1
         for i in range(size // 2 - 1, -1, -1):
             _sift_down(heap, size, i)
         while size:
             top = heap[0]
-            at = <Py_ssize_t> (top & 0xFFFFFFFFu)
             size -= 1
             if size:
                 heap[0] = heap[size]
                 _sift_down(heap, size, 0)
-            result = results[at]
-            if result == NO_MERGE or result >> 32 != top >> 32:
+            at = <uint32_t> top
+            node = nodes + at
+            if node.result == NO_MERGE or node.result >> 32 != top >> 32:
                 continue                       # the pair that stood here is gone
-            next_one = behind[at]
-            ids[at] = <token_t> result
-            results[next_one] = NO_MERGE       # joined to its left: no pair starts there any more
-            behind[at] = behind[next_one]
-            if behind[at] != NOWHERE:
-                before[behind[at]] = <uint32_t> at
+            other = nodes + node.behind
+            node.id = <token_t> node.result
+            other.result = NO_MERGE            # joined to its left: no pair starts there any more
+            node.behind = other.behind
+            node.result = NO_MERGE
             if not _reserve_heap(room, size + 2):
                 return -1
             heap = room.heap
-            results[at] = self.find(ids[at], ids[behind[at]]) if behind[at] != NOWHERE else NO_MERGE
-            if results[at] != NO_MERGE:
-                heap[size] = (results[at] >> 32) << 32 | <uint64_t> at
-                _sift_up(heap, size)
-                size += 1
-            if before[at] != NOWHERE:
-                i = before[at]
-                results[i] = self.find(ids[i], ids[at])
-                if results[i] != NO_MERGE:
-                    heap[size] = (results[i] >> 32) << 32 | <uint64_t> i
-                    _sift_up(heap, size)
-                    size += 1
-        kept = 0
+            if node.behind != NOWHERE:
+                other = nodes + node.behind
+                other.before = at
+                node.result = self.find(node.id, other.id)
+                size = _push(heap, size, node.result, at)
+            if node.before != NOWHERE:
+                other = nodes + node.before
+                other.result = self.find(other.id, node.id)
+                size = _push(heap, size, other.result, node.before)
         at = 0
-        while at != <Py_ssize_t> NOWHERE:
-            ids[kept] = ids[at]
+        while at != NOWHERE:
+            room.ids[kept] = nodes[at].id
             kept += 1
-            at = behind[at]
+            at = nodes[at].behind
         return kept
 
 

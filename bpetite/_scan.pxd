@@ -44,8 +44,8 @@ cdef class Scanner:
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil
 
     # Go on after a buffer that was not final: text[0:length] now holds what was text[dropped:] before, and more behind
-    # it. Only bytes before `done` may be dropped; offsets count from the new start of the buffer from here on. (To begin
-    # anew at an end is right for one pattern, not for a sequence of splits: a piece of the first may go on there.)
+    # it. Only bytes before `done` may be dropped; offsets count from the new start of the buffer from here on. Nothing
+    # is read twice. (A scan begun anew at an end gives the same ends; it only reads the open pre-token again.)
     cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
                      bint final) noexcept nogil
 

@@ -24,6 +24,7 @@ without a second code path to choose at run time. A branch at every cut: 0.24 GB
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from array import array as new_array
 
@@ -157,8 +158,8 @@ cdef class Scanner:
         cdef uint64_t leads_before
         cdef const uint8_t* text = cursor.text + cursor.position
         cdef const uint8_t* codes = rewritten
-        cdef Py_ssize_t size = cursor.length - cursor.position
-        cdef int blocks = SCAN_BLOCKS, block, state = -1
+        cdef Py_ssize_t left = cursor.length - cursor.position, size = left
+        cdef int blocks = SCAN_BLOCKS, block, count, state = -1
         if size >= SCAN_SPAN:
             size = SCAN_SPAN
             if scan_is_ascii(text, SCAN_SPAN):
@@ -167,7 +168,7 @@ cdef class Scanner:
                     leads[block] = ALL
             else:
                 for block in range(SCAN_BLOCKS):
-                    leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, size - block * SCAN_BLOCK,
+                    leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
                                                rewritten + block * SCAN_BLOCK)
             if self.lanes:
                 state = scan_run_lanes(&self.tables, codes, cursor.state, out)
@@ -182,7 +183,9 @@ cdef class Scanner:
                 rewritten[size] = self.tables.end
                 cursor.ended = True
         if state < 0:
-            state = <int>scan_run(&self.tables, codes, blocks * SCAN_BLOCK, cursor.state, out)
+            count = <int>size + cursor.ended  # the end of the text is a code of its own
+            state = <int>scan_run(&self.tables, codes, count, cursor.state, out)
+            memset(out + count, 0, blocks * SCAN_BLOCK - count)
         cursor.state = <uint32_t>state
         cursor.base = cursor.position
         cursor.position += size

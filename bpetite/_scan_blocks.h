@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     SCAN_BLOCK = 64,  /* codes whose outputs fill a mask */
     SCAN_LANES = 4,   /* places of the text read side by side */
@@ -17,6 +21,7 @@ enum {
     SCAN_BLOCKS = SCAN_SPAN / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
+    SCAN_PAGES = 0x110000 / 64, /* entries of `stage` */
     SCAN_SEARCH = 32 /* how far before a lane to look for a place where its state is known */
 };
 
@@ -56,6 +61,15 @@ typedef struct {
 static inline int scan_lowest(uint64_t mask) { return __builtin_ctzll(mask); }
 static inline int scan_highest(uint64_t mask) { return 63 - __builtin_clzll(mask); }
 
+/* How many bits are set; written out, because without -mpopcnt the builtin is a call. */
+static inline int scan_population(uint64_t mask)
+{
+    mask -= mask >> 1 & UINT64_C(0x5555555555555555);
+    mask = (mask & UINT64_C(0x3333333333333333)) + (mask >> 2 & UINT64_C(0x3333333333333333));
+    mask = (mask + (mask >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (int)(mask * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline uint64_t scan_word(const uint8_t *bytes)
 {
     uint64_t word;
@@ -78,8 +92,16 @@ static inline uint64_t scan_gather(uint64_t word)
 static inline uint64_t scan_mask(const uint8_t *out, int kind)
 {
     uint64_t mask = 0;
+#ifdef __SSE2__
+    const __m128i shift = _mm_cvtsi32_si128(7 - kind);
+    for (int i = 0; i < SCAN_BLOCK; i += 16) {
+        const __m128i bytes = _mm_sll_epi16(_mm_loadu_si128((const __m128i *)(out + i)), shift);
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
+    }
+#else
     for (int i = 0; i < SCAN_BLOCK; i += 8)
         mask |= scan_gather(scan_word(out + i) >> kind) << i;
+#endif
     return mask;
 }
 
@@ -91,19 +113,20 @@ static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
     return (any & SCAN_EACH(0x80)) == 0;
 }
 
-/* Rewrite 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where a character
+/* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where one
    may reach past 64: its group is known from its first byte on, and the next block begins with codes that stay. */
 static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
 {
     uint8_t padded[SCAN_BLOCK];
     const uint8_t *block = text;
+    const int count = size < SCAN_BLOCK ? (int)size : SCAN_BLOCK;
     uint64_t leads = 0, others = 0;
-    if (size < SCAN_BLOCK) {
-        memset(padded, tables->stay, SCAN_BLOCK); /* looks like bytes of a character that began before */
-        memcpy(padded, text, (size_t)size);
+    if (count < SCAN_BLOCK) {
+        memset(padded + (count & ~7), 0, 8);
+        memcpy(padded, text, (size_t)count);
         block = padded;
     }
-    for (int i = 0; i < SCAN_BLOCK; i += 8) {
+    for (int i = 0; i < count; i += 8) {
         const uint64_t word = scan_word(block + i);
         const uint64_t high = word >> 7 & SCAN_EACH(1), later = high & ~(word >> 6);
         const uint64_t fill = high * 0xFF;
@@ -115,26 +138,26 @@ static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *tex
         leads |= scan_gather(~later) << i;
         others |= scan_gather(high & ~later) << i;
     }
-    if (size < SCAN_BLOCK) { /* the padding is no character, whatever `stay` looks like */
-        const uint64_t beyond = ~UINT64_C(0) << size;
-        others &= ~beyond;
-        leads |= beyond;
-        memset(codes + size, tables->stay, (size_t)(SCAN_BLOCK - size));
-    }
+    if (count < SCAN_BLOCK)
+        leads |= ~UINT64_C(0) << count;
     while (others) {
         const int i = scan_lowest(others);
         const uint8_t *at = text + i;
         uint32_t page, last;
         others &= others - 1;
-        if (at[0] < 0xE0) {
+        if (at[0] < 0xE0 && i + 2 <= size) {
             page = at[0] & 0x1F;
             last = at[1];
-        } else if (at[0] < 0xF0) {
+        } else if (at[0] < 0xF0 && i + 3 <= size) {
             page = (uint32_t)(at[0] & 0x0F) << 6 | (at[1] & 0x3F);
             last = at[2];
-        } else {
+        } else if (at[0] < 0xF5 && i + 4 <= size) {
             page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
             last = at[3];
+            if (page >= SCAN_PAGES)
+                continue;
+        } else {
+            continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
         }
         codes[i] = tables->pages[(uint32_t)tables->stage[page] << 6 | (last & 0x3F)];
     }
@@ -237,7 +260,7 @@ static inline Py_ssize_t scan_put(uint64_t *mask, Py_ssize_t base, Py_ssize_t *e
     uint64_t bits = *mask;
     if (capacity - count >= SCAN_BLOCK) { /* room for all: four at a time, the last few perhaps in vain */
         Py_ssize_t *to = ends + count;
-        const int found = __builtin_popcountll(bits);
+        const int found = scan_population(bits);
         for (int i = 0; i < found; i += 4)
             for (int j = 0; j < 4; j++) {
                 to[i + j] = base + scan_lowest(bits | UINT64_C(1) << 63);

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
+#define BP_TRAIN_MAPS 1
 #endif
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -70,22 +71,62 @@ static inline int bp_lowest_bit(uint64_t x) {
 #endif
 }
 
-/* A hash table of `size` bytes, each `fill`; to be given to free(). Tables of megabytes are entered at random places, so on
-   Linux they ask for huge pages: half the time of a look-up goes into translating addresses otherwise. */
+/* A hash table of `size` bytes, each `fill` (0 or 255), and its end. Large ones come from the system and go back to it at
+   once: freed by another thread than the one that asked, they would stay with malloc. They are entered at random places,
+   so on Linux they ask for huge pages, without which a good part of a look-up is the translation of its address. */
+#define BP_LARGE_TABLE ((size_t)1 << 20)
+
 static inline void *bp_new_table(size_t size, int fill) {
     void *table;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const size_t huge = (size_t)1 << 21;
-    if (size >= huge) {
-        if (posix_memalign(&table, huge, size)) return NULL;
+#if defined(BP_TRAIN_MAPS)
+    if (size >= BP_LARGE_TABLE) {
+        table = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (table == MAP_FAILED) return NULL;
+#if defined(MADV_HUGEPAGE)
         madvise(table, size, MADV_HUGEPAGE); /* a wish: where it is not granted nothing changes */
-        memset(table, fill, size);
+#endif
+        if (fill) memset(table, fill, size);
         return table;
     }
 #endif
+    if (fill == 0) return calloc(size, 1);
     table = malloc(size);
     if (table) memset(table, fill, size);
     return table;
+}
+
+static inline void bp_free_table(void *table, size_t size) {
+#if defined(BP_TRAIN_MAPS)
+    if (size >= BP_LARGE_TABLE) {
+        if (table) munmap(table, size);
+        return;
+    }
+#endif
+    (void)size;
+    free(table);
+}
+
+/* Make room in an array from malloc for `needed` items of `item` bytes, half as much again as before; 0, or -1 without
+   memory, and then the array is as it was. */
+static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, size_t item) {
+    uint64_t wanted = *capacity + *capacity / 2 + 64;
+    void *larger;
+    if (needed <= *capacity) return 0;
+    if (wanted < needed) wanted = needed;
+    if (wanted > SIZE_MAX / item) return -1;
+    larger = realloc(*array, (size_t)wanted * item);
+    if (!larger) return -1;
+    *array = larger;
+    *capacity = wanted;
+    return 0;
+}
+
+/* Spread the bits of x over the whole word. */
+static inline uint64_t bp_train_mix(uint64_t x) {
+    x *= 0x9E3779B97F4A7C15u;
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    return x ^ x >> 32;
 }
 
 #endif

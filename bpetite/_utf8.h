@@ -4,11 +4,6 @@
 
 #include "_bytes.h"
 
-#if defined(__SSE2__) || defined(_M_X64)
-#include <emmintrin.h>
-#define BP_SSE2 1
-#endif
-
 /* The offset of the first byte that is not valid UTF-8, n where all are. Overlong forms, surrogates and values above
    U+10FFFF are not valid, as in Python's strict decoder. */
 static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {

@@ -16,7 +16,7 @@ cdef extern from "_cache.h" nogil:
         size_t short_used, long_used, arena_used, arena_capacity, forgotten
 
     ctypedef struct bp_key:
-        uint64_t hash
+        pass
 
     bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
@@ -27,7 +27,7 @@ cdef extern from "_cache.h" nogil:
     Py_ssize_t bp_emit(const bp_cache* cache, const bp_key* keys, const uint8_t* text, Py_ssize_t start,
                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
                        Py_ssize_t* used, bint* starved) noexcept
-    void bp_remember(bp_cache* cache, const bp_key* key, const uint8_t* p, size_t length, const token_t* ids,
+    bint bp_remember(bp_cache* cache, const bp_key* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
 cdef enum:
@@ -73,5 +73,6 @@ cdef class Worker:
     # The same for pre-tokens that are known already.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable) noexcept nogil
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                             const bp_key* key) noexcept nogil
+    # Merge one pre-token; *moved is set where keys prepared before have to be prepared again.
+    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const bp_key* key,
+                             bint* moved) noexcept nogil

@@ -131,7 +131,7 @@ cdef class Worker:
         cdef bp_key keys[BP_BLOCK]
         cdef Py_ssize_t i = 0
         cdef int status
-        cdef bint starved
+        cdef bint starved, moved = False
         bp_prepare(&self.cache, text, start, ends, n, readable, keys)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
@@ -140,15 +140,17 @@ cdef class Worker:
             if i == n:
                 return DONE
             if not starved:
-                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], &keys[i])
+                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], &keys[i], &moved)
                 if status != DONE:
                     return status
+                if moved:
+                    bp_prepare(&self.cache, text, start, ends, n, readable, keys)
                 i += 1
                 if i == n:
                     return DONE
 
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                             const bp_key* key) noexcept nogil:
+                             const bp_key* key, bint* moved) noexcept nogil:
         cdef Py_ssize_t n = end - start, i, slot
         cdef token_t* ids
         if not room_reserve(&self.room, n):
@@ -172,5 +174,5 @@ cdef class Worker:
             return NO_MEMORY
         memcpy(self.out + self.used, ids, i * sizeof(token_t))
         self.used += i
-        bp_remember(&self.cache, key, text + start, n, ids, i)
+        moved[0] = bp_remember(&self.cache, key, text + start, n, ids, i)
         return DONE

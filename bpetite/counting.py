@@ -4,20 +4,22 @@ from __future__ import annotations
 import operator
 import os
 import re
-import unicodedata
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from functools import partial
+from itertools import accumulate, chain, islice
 from queue import SimpleQueue
 from typing import TypeVar
 
 from . import patterns
-from ._count import CountTable, TextCounter, take_batch
+from ._count import TextCounter, take_batch
+from ._counttable import CountTable
 from .counts import PretokenCounts
-from .normalize import FORMS
+from .normalize import FORMS, normalizer
 from .patterns import Pattern
-from .pretokenize import Pretokenizer, pretokenizer
+from .pretokenize import Pretokenizer, pretokenizer, split_one
 
 __all__ = ["Progress", "check_specials", "count_pretokens"]
 
@@ -26,6 +28,7 @@ __all__ = ["Progress", "check_specials", "count_pretokens"]
 Progress = Callable[[str, int, int | None], object]
 
 PART = 1 << 20  # characters (bytes of bytes) counted in one go
+PIECES = 1 << 14  # pre-tokens counted in one go where `regex` splits
 
 Text = str | bytes
 Result = TypeVar("Result")
@@ -121,7 +124,7 @@ class _Counting:
     ) -> None:
         self.documents = 0
         self.pretokenizer = pretokenizer
-        self.normalization = normalization
+        self.normalize = normalizer(normalization)
         by_length = sorted(specials, key=len, reverse=True)
         self.cut = re.compile("|".join(map(re.escape, by_length))) if specials else None
         by_regex = pretokenizer.kind == "regex"
@@ -148,7 +151,7 @@ class _Counting:
         """Count the texts; yields the sizes of what is done."""
         if self.pretokenizer.kind == "regex":
             yield from (self._by_regex(text) for text in self._each(texts))
-        elif self.normalization is not None:
+        elif self.normalize is not None:
             yield from _in_order(self._batches(self._normalized(self._each(texts))), self.counters)
         else:
             yield from _in_order(self._jobs(texts), self.counters)
@@ -171,6 +174,8 @@ class _Counting:
             if long is not None:
                 if self.one_stage and len(long) > 2 * PART:
                     yield from self._long(long)
+                elif self.pretokenizer.scanner is not None and isinstance(long, str) and not long.isascii():
+                    yield self._stream(long)
                 else:
                     yield _count_batch([long], len(long), self.documents)
                 self.documents += 1
@@ -215,6 +220,19 @@ class _Counting:
             yield part(number)
         yield settle
 
+    def _stream(self, text: str) -> Job:
+        """A long text that one thread must read as one scan, without writing all of it as UTF-8."""
+
+        def count(counter: TextCounter) -> int:
+            for offset, piece in self._pieces(text):
+                try:
+                    counter.count_stream(piece)
+                except UnicodeEncodeError as bad:
+                    raise _moved(bad, text, offset) from None
+            return len(text)
+
+        return count
+
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
         """What lies between special tokens: (offset, piece)."""
         at = 0
@@ -229,10 +247,10 @@ class _Counting:
         try:
             return piece.encode("utf-8")
         except UnicodeEncodeError as bad:
-            raise UnicodeEncodeError("utf-8", text, offset + bad.start, offset + bad.end, bad.reason) from None
+            raise _moved(bad, text, offset) from None
 
     def _normalized(self, texts: Iterator[Text]) -> Iterator[str]:
-        assert self.normalization is not None  # narrowed for the type checker
+        assert self.normalize is not None  # narrowed for the type checker
         for text in texts:
             text = text.decode("utf-8") if isinstance(text, bytes) else text
             for offset, piece in self._pieces(text):
@@ -240,16 +258,16 @@ class _Counting:
                     for at in range(0, len(piece), PART):
                         self._encoded(text, offset + at, piece[at : at + PART])
                 if len(piece) <= 2 * PART or not self.one_stage:
-                    yield unicodedata.normalize(self.normalization, piece)  # type: ignore[arg-type]
+                    yield self.normalize(piece)
                 else:
-                    yield self._normalized_long(piece)
+                    yield self._normalized_long(piece, self.normalize)
 
-    def _normalized_long(self, piece: str) -> str:
+    def _normalized_long(self, piece: str, normalize: Callable[[str], str]) -> str:
         """Count all but the end of a long piece, which is returned, without holding it normalized as a whole."""
         rest, at, step = "", 0, PART
         while at < len(piece):
             stop = _normal_cut(piece, min(at + step, len(piece)))
-            rest += unicodedata.normalize(self.normalization, piece[at:stop])  # type: ignore[arg-type]
+            rest += normalize(piece[at:stop])
             at = stop
             _, _, reached = self.extra.count_part(rest, 0, len(rest), more=True)
             # One pre-token without end is looked at a logarithmic number of times.
@@ -261,11 +279,19 @@ class _Counting:
         size = len(text)
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         for offset, piece in self._pieces(text):
-            data = self._encoded(text, offset, piece)
-            if self.normalization is not None:
-                data = unicodedata.normalize(self.normalization, piece).encode("utf-8")  # type: ignore[arg-type]
-            self.counters[0].count_ends(data, self.pretokenizer.ends(data))
+            for at in range(0, len(piece), PART):
+                self._encoded(text, offset + at, piece[at : at + PART])
+            pieces = iter([self.normalize(piece) if self.normalize is not None else piece])
+            for stage in self.pretokenizer.stages:
+                pieces = chain.from_iterable(map(partial(split_one, stage), pieces))
+            while block := [one.encode("utf-8") for one in islice(pieces, PIECES)]:
+                self.counters[0].count_ends(b"".join(block), array("q", accumulate(map(len, block))))
         return size
+
+
+def _moved(error: UnicodeEncodeError, text: str, offset: int) -> UnicodeEncodeError:
+    """The error of a piece as one of the text it begins in at `offset`."""
+    return UnicodeEncodeError("utf-8", text, offset + error.start, offset + error.end, error.reason)
 
 
 def _count_batch(batch: list[Text], size: int, first: int | None) -> Job:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import patterns
-from ._count import CountTable
+from ._counttable import CountTable
 from .errors import FormatError
 from .patterns import Pattern
 

@@ -253,7 +253,54 @@ def chain(first: Machine, second: Machine) -> Machine:
                 two = second.next[two][symbol]
         return (after, tuple(queue[len(queue) - keep :]), two), result
 
-    return explore((0, (), 0), end, feed)
+    machine = explore((0, (), 0), end, feed)
+    if not restarts(machine):
+        raise Unfoldable("a later split cuts inside a piece where the first would not begin anew")
+    return machine
+
+
+def restarts(machine: Machine) -> bool:
+    """Whether a scan begun at any cut goes on as the scan that made the cut does.
+
+    Callers rely on it: they read long texts in parts that meet at a cut. It is so for every single pattern, which looks
+    for its next match where the last one ended. In a sequence of splits a later one may cut inside a piece of the
+    first, which begun there might take something else: in "abcd", (`abc|bcd`, `a|bcd|bc|d`) cuts a|bc|d, but "bcd" is
+    one piece. The check runs the machine beside copies of it that were started one, two and more characters ago and at
+    the mark: whenever a cut is made where one of them started, it must be in the same state and have cut alike.
+    """
+    back = max((out & CUTS | out >> MARK & CUTS).bit_length() for outs in machine.out for out in outs)
+    start = (0, ((0, False),) * back, (0, False))
+    todo, seen = [start], {start}
+    while todo:
+        state, copies, marked = todo.pop()
+        for group in range(len(machine.next[0]) - 1):
+            out, after = machine.out[state][group], machine.next[state][group]
+            cuts = out & CUTS
+            running = [(0, False), *copies]  # running[k] was started k characters before this one
+            for distance in range(back):
+                if cuts >> distance & 1 and not same(machine, after, cuts % (1 << distance), running[distance], group):
+                    return False
+            if out & COMMIT and not same(machine, after, cuts, marked, group):
+                return False
+            moved_on = [follow(machine, copy, group, distance) for distance, copy in enumerate(running)]
+            mark = (out >> MARK & CUTS).bit_length()
+            step = (after, tuple(moved_on[:back]), moved_on[mark - 1] if mark else follow(machine, marked, group, MARK))
+            if step not in seen:
+                seen.add(step)
+                todo.append(step)
+    return True
+
+
+def follow(machine: Machine, copy: tuple[int, bool], group: int, age: int) -> tuple[int, bool]:
+    """A copy after one more character: its state, and whether it has cut behind its start."""
+    state, has_cut = copy
+    return machine.next[state][group], has_cut or bool(machine.out[state][group] & (1 << age) - 1)
+
+
+def same(machine: Machine, after: int, cuts: int, copy: tuple[int, bool], group: int) -> bool:
+    """Whether a copy goes to the state `after` with these cuts, and has not cut before."""
+    state, has_cut = copy
+    return not has_cut and machine.next[state][group] == after and machine.out[state][group] & CUTS == cuts
 
 
 def moved(out: int, distance: int) -> int:

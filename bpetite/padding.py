@@ -4,14 +4,14 @@ Rows come as one flat array with offsets and are moved by NumPy, never id by id.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PaddedBatch", "Padding", "Side", "pad", "pad_by_length"]
+__all__ = ["PaddedBatch", "Padding", "Side", "pad", "pad_by_length", "surround"]
 
 Side: TypeAlias = Literal["left", "right"]
 Padding: TypeAlias = Literal["longest", "max_length"]
@@ -133,6 +133,48 @@ def pad_by_length(
         batch = pad(flat, np.concatenate(([0], ends)), pad_id=pad_id, side=side, multiple_of=multiple_of)
         yield PaddedBatch(batch.input_ids, batch.attention_mask, rows[chosen])
         first = last
+
+
+def surround(
+    ids: Ids,
+    offsets: Offsets,
+    before: Sequence[int],
+    behind: Sequence[int],
+    *,
+    max_length: int | None = None,
+    truncation_side: Side = "right",
+    stride: int | None = None,
+) -> tuple[Ids, Offsets, Offsets]:
+    """Rows cut so that they fit with further ids around them, and those ids around them.
+
+    Args:
+        ids: All ids, row after row.
+        offsets: Row i is ``ids[offsets[i]:offsets[i + 1]]``.
+        before: Ids to put in front of each row.
+        behind: Ids to put behind each row.
+        max_length: As for :func:`pad`, and so are ``truncation_side`` and ``stride``; what is put around counts.
+
+    Returns:
+        The new ids and offsets, and which row given each new row is of.
+
+    >>> surround(np.array([1, 2, 3], np.uint32), np.array([0, 1, 3]), [8], [9], max_length=3)[0].tolist()
+    [8, 1, 9, 8, 2, 9]
+    """
+    around = len(before) + len(behind)
+    if max_length is not None and max_length <= around:
+        raise ValueError(f"max_length {max_length} leaves no room for text beside {around} special tokens")
+    room = None if max_length is None else max_length - around
+    starts, lengths, rows = _windows(offsets, room, truncation_side, stride)
+    ends = np.cumsum(lengths + around)
+    made = np.empty(int(ends[-1]) if len(ends) else 0, np.uint32)
+    firsts = ends - lengths - around
+    for place, token_id in enumerate(before):
+        made[firsts + place] = token_id
+    for place, token_id in enumerate(behind):
+        made[ends - len(behind) + place] = token_id
+    flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    made[np.repeat(firsts + len(before), lengths) + flat] = ids[np.repeat(starts, lengths) + flat]
+    return made, np.concatenate(([0], ends)), rows
 
 
 def _windows(

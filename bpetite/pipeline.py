@@ -160,7 +160,8 @@ class Pipeline:
         if found is None:
             early: dict[str, str] = {}
             late: dict[str, str] = {}
-            for literal in allowed:
+            # of two that look alike once normalized the first counts: special ones come first, then lower ids
+            for literal in sorted(allowed, key=self._rank):
                 if "normalized" in self._flags.get(literal, ()):
                     late.setdefault(self._normalize(literal) if self._normalize is not None else literal, literal)
                 else:
@@ -171,6 +172,9 @@ class Pipeline:
                 self._finders.clear()
             self._finders[allowed] = found
         return found
+
+    def _rank(self, literal: str) -> tuple[bool, int]:
+        return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
 
     def _normalize_traced(self, text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
         for one in rewritings(self._normalization):

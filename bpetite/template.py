@@ -35,12 +35,25 @@ class Template:
     single: tuple[Part, ...]
     pair: tuple[Part, ...]
 
+    def __post_init__(self) -> None:
+        for parts, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
+            found = [part.text for part in parts if part.text]
+            if parts and sorted(found) != texts:
+                raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {found}")
+
+    def around(self) -> tuple[list[int], list[int]]:
+        """The ids in front of a single text, and behind it."""
+        at = next((at for at, part in enumerate(self.single) if part.text), 0)
+        return self._ids(self.single[:at]), self._ids(self.single[at:])
+
+    @staticmethod
+    def _ids(parts: Sequence[Part]) -> list[int]:
+        return [token_id for part in parts for token_id in part.ids]
+
     def one(self, ids: Sequence[int]) -> list[int]:
         """The ids of one text with what belongs around them."""
-        made: list[int] = []
-        for part in self.single:
-            made.extend(ids if part.text == "A" else part.ids)
-        return made
+        before, behind = self.around()
+        return [*before, *ids, *behind]
 
     def ids(self) -> set[int]:
         """All ids that the template puts in."""

@@ -5,17 +5,19 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from . import formats, offsets, patterns, special, train
+from . import formats, offsets, patterns, special, streaming, train
 from ._batch import BatchEncoder
+from .errors import MissingExtraError
 from .formats import hub
 from .formats.tiktoken import BY_NAME
 from .normalize import Normalization, normalizer
-from .padding import PaddedBatch, Padding, Side, pad, pad_by_length
+from .padding import PaddedBatch, Padding, Side, pad, pad_by_length, surround
 from .patterns import Pattern
 from .pipeline import Pipeline, pipeline
 from .pretokenize import pretokenizer
 from .splits import SplitPattern
 from .template import Template
+from .views.tiktoken import Encoding
 from .vocab import Vocab
 
 __all__ = ["Tokenizer"]
@@ -75,7 +77,7 @@ class Tokenizer(BatchEncoder):
             Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
         )
 
-    def _set(self, vocab: Vocab) -> None:
+    def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._vocab = vocab
         self._around = pipeline(vocab)
         super().__init__(
@@ -86,7 +88,9 @@ class Tokenizer(BatchEncoder):
             ignore_merges=vocab.ignore_merges,
             normalize=normalizer(vocab.normalization) if self._around is None else None,
             pipeline=self._around,
+            template=vocab.template,
             errors=vocab.errors,
+            cache_bytes=cache_bytes,
         )
 
     @classmethod
@@ -101,6 +105,23 @@ class Tokenizer(BatchEncoder):
     def to_vocab(self) -> Vocab:
         """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
         return self._vocab
+
+    def with_cache(self, cache_bytes: int) -> Tokenizer:
+        """The same tokenizer with another bound of the word cache, 64 MiB at first.
+
+        Each thread that encodes holds one cache; it fills with the words of the text and forgets when it is full. Ids
+        never depend on it, so the tokenizer is equal to this one; pickling does not keep the bound.
+
+        Args:
+            cache_bytes: The bound in bytes; 0 for no cache.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.with_cache(0).encode("ab ab") == tok.encode("ab ab")
+        True
+        """
+        tokenizer = type(self).__new__(type(self))
+        tokenizer._set(self._vocab, cache_bytes)
+        return tokenizer
 
     # Making one: training and files
 
@@ -316,8 +337,37 @@ class Tokenizer(BatchEncoder):
         """
         return self.from_vocab(formats.ranks.to_merges(self._vocab))
 
+    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
+        """This tokenizer in the shape of ``tiktoken.Encoding``, for code that is written against that: its methods,
+        its defaults (special tokens in a text raise unless allowed), its errors. See docs/tiktoken.md.
+
+        >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
+        [258]
+        """
+        return Encoding(self, name)
+
+    def as_transformers(self, **options: Any) -> Any:
+        """This tokenizer in the shape of a fast tokenizer of ``transformers``: call it, pad, truncate, decode, hand it
+        to collators and ``datasets.map``.
+
+        Args:
+            options: Those of ``transformers.PreTrainedTokenizerBase``, such as ``pad_token="<|pad|>"``,
+                ``model_max_length=1024``, ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
+
+        Returns:
+            A ``transformers.PreTrainedTokenizerBase``.
+
+        Raises:
+            MissingExtraError: ``transformers`` is not installed.
+        """
+        try:
+            from .views.transformers import TransformersTokenizer
+        except ImportError:
+            raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
+        return TransformersTokenizer(self, **options)
+
     # Text to ids and back: encode, encode_ordinary, encode_to_numpy, count, encode_batch, encode_batch_to_numpy,
-    # encode_to_arrow, decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
+    # decode, decode_bytes, decode_batch and decode_iterable are inherited as they are compiled: a
     # method in Python around each would cost more than a short text takes.
 
     def encode_with_offsets(
@@ -350,6 +400,61 @@ class Tokenizer(BatchEncoder):
         spans = self._char_spans(ids, origin.text.encode("utf-8"))
         return ids, [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
 
+    def encode_iterable(
+        self,
+        chunks: Iterable[Text],
+        *,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> Iterator[int]:
+        """Token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined, wherever
+        they are cut, each as soon as it is certain. Only the open pre-token is held, see :mod:`bpetite.streaming`.
+
+        Args:
+            chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and what is raised.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
+        [256, 258, 257]
+        """
+        cut = pretokenizer(self._vocab.pattern) if self._around is None else None  # type: ignore[arg-type]
+        return streaming.encode_iterable(self, self._vocab, cut, chunks, allowed_special, disallowed_special)
+
+    def encode_to_arrow(
+        self,
+        texts: Iterable[Text],
+        *,
+        large: bool = False,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+    ) -> Any:
+        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+        Args:
+            texts: The texts.
+            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+            num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OverflowError: There are 2^31 ids or more and ``large`` is false.
+        """
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
+        ids, starts = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        values = pyarrow.array(ids)
+        if large:
+            return pyarrow.LargeListArray.from_arrays(pyarrow.array(starts), values)
+        if len(ids) > 0x7FFFFFFF:
+            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
+        return pyarrow.ListArray.from_arrays(pyarrow.array(starts.astype("int32")), values)
+
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -364,6 +469,7 @@ class Tokenizer(BatchEncoder):
         num_threads: int | None = None,
         allowed_special: Specials = "all",
         disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
     ) -> PaddedBatch:
         """Token ids of many texts as a rectangle with its attention mask.
 
@@ -378,6 +484,8 @@ class Tokenizer(BatchEncoder):
                 which begins with the last ``stride`` tokens of the row before.
             multiple_of: The width is rounded up to a multiple of this.
             num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
+            add_special_tokens: Put special tokens around each row as :attr:`template` says; they count in
+                ``max_length`` and are never cut off.
 
         Returns:
             ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
@@ -394,7 +502,14 @@ class Tokenizer(BatchEncoder):
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        return pad(
+        rows = None
+        if add_special_tokens and self.template is not None:
+            before, behind = self.template.around()
+            ids, starts, rows = surround(
+                ids, starts, before, behind, max_length=max_length, truncation_side=truncation_side, stride=stride
+            )
+            stride = None
+        batch = pad(
             ids,
             starts,
             pad_id=self._pad_id(pad_token),
@@ -405,6 +520,7 @@ class Tokenizer(BatchEncoder):
             stride=stride,
             multiple_of=multiple_of,
         )
+        return batch if rows is None else PaddedBatch(batch.input_ids, batch.attention_mask, rows)
 
     def padded_batches(
         self,

@@ -118,7 +118,8 @@ def train_from_counts(
     Args:
         counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter.
         pattern, normalization, special_tokens: What the text was split with; they become part of the vocabulary.
-            With a :class:`PretokenCounts`, whose own must be the same, the first two may be left out.
+            With a :class:`PretokenCounts`, whose own must be the same, the first two may be left out. Special tokens
+            that were not cut out when counting are in the counts as text.
         num_threads: Accepted so that both functions take the same options; merging runs on one thread.
 
     Raises:
@@ -237,13 +238,14 @@ class _Options:
                 progress("merge", merger.tokens - start, limit - start)
         if merger.tokens < limit:
             log.info("no pair is left to learn: %d tokens of %d", merger.tokens, self.vocab_size)
+        merger.finish()
         return self._new_vocab(merger) if self.initial is None else self._grown(self.initial, ids, start, merger)
 
     def _new_vocab(self, merger: Merger) -> Vocab:
         own = [literal for literal in self.special_tokens if len(literal.encode()) > 1]
         shift = len(own) if self.special_ids == "before" else 0
         tokens = {number + shift: merger.token(number) for number in range(merger.tokens)}
-        merges = tuple((left + shift, right + shift) for left, right, _ in merger.merges())
+        merges = tuple((left + shift, right + shift) for left, right in merger.merges())
         first = 0 if shift else merger.tokens
         specials = dict(zip(own, range(first, first + len(own)), strict=True))
         _check_no_special(tokens, specials)
@@ -272,7 +274,7 @@ class _Options:
             if specials[literal] == free:
                 tokens[free] = data
                 free += 1
-        merges = tuple((ids[left], ids[right]) for left, right, _ in merger.merges())
+        merges = tuple((ids[left], ids[right]) for left, right in merger.merges())
         return replace(initial, tokens=tokens, merges=(*(initial.merges or ()), *merges), special_tokens=specials)
 
 

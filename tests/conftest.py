@@ -5,6 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A loaded machine is no failure.
+settings.register_profile("bpetite", deadline=None)
+settings.load_profile("bpetite")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

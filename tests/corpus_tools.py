@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import random
 import struct
@@ -74,7 +75,7 @@ def documents_in(path: Path) -> list[list[int]]:
     """The documents of a .npy output, by NumPy alone."""
     tokens = np.load(path, mmap_mode="r")
     ends = np.load(path.with_name(path.stem + ".offsets.npy"))
-    return [tokens[start:stop].tolist() for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [tokens[start:stop].tolist() for start, stop in itertools.pairwise(ends)]
 
 
 def texts_in(path: Path) -> list[str]:
@@ -132,5 +133,5 @@ def read_megatron(prefix: Path) -> tuple[np.dtype[Any], list[list[int]]]:
     ]
     assert sum(map(len, rows)) * dtype.itemsize == len(data)
     return dtype, [
-        [token for row in rows[start:stop] for token in row] for start, stop in zip(firsts[:-1], firsts[1:], strict=True)
+        [token for row in rows[start:stop] for token in row] for start, stop in itertools.pairwise(firsts)
     ]

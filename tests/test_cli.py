@@ -1,4 +1,6 @@
 """The command line as a user runs it: real processes, exit codes, what goes to which stream."""
+import gzip
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +10,6 @@ import pytest
 
 import bpetite
 from bpetite import Tokenizer
-from bpetite.cli.train import split_stream
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
 
@@ -90,11 +91,31 @@ def test_unknown_command() -> None:
     assert done.stderr == "Error: No such command 'trane'. (bpetite --help)\n"
 
 
-def test_documents_are_cut_wherever_the_reads_fall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.txt"
-    for text in ("", "<s>", "a<s>b<s>", "<s><s>a", "a<<s>s>b", "a<", "<s"):
-        path.write_text(text, encoding="utf-8")
-        for size in (1, 2, 3, 4, 100):
-            monkeypatch.setattr("bpetite.cli.train.PIECE", size)
-            with path.open(encoding="utf-8") as file:
-                assert list(split_stream(file, "<s>")) == text.split("<s>"), (text, size)
+def test_train_reads_what_encode_reads(tmp_path: Path) -> None:
+    documents = ["ab ab", "größer", "ab ab ab"]
+    (tmp_path / "a.txt").write_text("ab ab|größer", encoding="utf-8")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"doc": {"text": "ab ab ab"}}).encode() + b"\n"))
+    done = run("train", tmp_path, "--text-key", "doc.text", "--separator", "|", "-n", 270, "-o", tmp_path / "tok.json")
+    assert done.returncode == 0, done.stderr
+    assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train(documents, 270)
+    assert "3 documents" in done.stderr.splitlines()[0]
+
+
+def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
+    small, large = tmp_path / "small.json", tmp_path / "large.json"
+    assert run("train", corpus, "-n", 257, "-o", small).returncode == 0
+    done = run("train", corpus, "-n", 258, "-o", large, "--initial", small)
+    assert done.returncode == 0, done.stderr
+    assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258).merges
+
+
+def test_train_bad_records(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "ab ab"}\n{"text": 5}\n{"text": "ab"}\n', encoding="utf-8")
+    done = run("train", path, "-n", 258, "-o", tmp_path / "tok.json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "x.jsonl:2" in done.stderr
+    assert not (tmp_path / "tok.json").exists()
+    done = run("train", path, "-n", 258, "-o", tmp_path / "tok.json", "--on-error", "skip")
+    assert done.returncode == 0
+    assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train(["ab ab", "ab"], 258)

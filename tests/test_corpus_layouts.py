@@ -13,8 +13,8 @@ DOCUMENTS = ["ab", "", "céd", "e\0\nf"]
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "in.jsonl"
+def source(ram_path: Path) -> Path:
+    path = ram_path / "in.jsonl"
     path.write_text("".join(json.dumps({"id": f"n{n}", "text": text}) + "\n" for n, text in enumerate(DOCUMENTS)))
     return path
 
@@ -23,59 +23,59 @@ def appended(documents: list[str]) -> list[int]:
     return [token for text in documents for token in [*ids(text), EOT]]
 
 
-def test_npy(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "o.npy")
-    tokens = np.load(tmp_path / "o.npy", mmap_mode="r")
+def test_npy(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o.npy")
+    tokens = np.load(ram_path / "o.npy", mmap_mode="r")
     assert tokens.dtype == np.uint16
     assert tokens.tolist() == appended(DOCUMENTS)
-    assert np.load(tmp_path / "o.offsets.npy").dtype == np.int64
-    assert documents_in(tmp_path / "o.npy") == [[*ids(text), EOT] for text in DOCUMENTS]
+    assert np.load(ram_path / "o.offsets.npy").dtype == np.int64
+    assert documents_in(ram_path / "o.npy") == [[*ids(text), EOT] for text in DOCUMENTS]
 
 
-def test_nanogpt_is_memory_mapped_uint16(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "train.bin", format="nanogpt")
-    assert np.memmap(tmp_path / "train.bin", dtype=np.uint16, mode="r").tolist() == appended(DOCUMENTS)
-    assert (tmp_path / "train.bin").stat().st_size == 2 * len(appended(DOCUMENTS))
+def test_nanogpt_is_memory_mapped_uint16(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "train.bin", format="nanogpt")
+    assert np.memmap(ram_path / "train.bin", dtype=np.uint16, mode="r").tolist() == appended(DOCUMENTS)
+    assert (ram_path / "train.bin").stat().st_size == 2 * len(appended(DOCUMENTS))
 
 
-def test_llmc(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "o", format="llmc")
+def test_llmc(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="llmc")
     prepended = [token for text in DOCUMENTS for token in [EOT, *ids(text)]]
-    assert read_llmc(tmp_path / "o_000000.bin") == (np.uint16, prepended)
-    run(source, tmp_path / "large", format="llmc", codec=byte_codec(100_000))
-    assert read_llmc(tmp_path / "large_000000.bin") == (np.uint32, prepended)
-    assert (tmp_path / "o_000000.bin").read_bytes()[:12] == struct.pack("<3i", 20240520, 1, len(prepended))
+    assert read_llmc(ram_path / "o_000000.bin") == (np.uint16, prepended)
+    run(source, ram_path / "large", format="llmc", codec=byte_codec(100_000))
+    assert read_llmc(ram_path / "large_000000.bin") == (np.uint32, prepended)
+    assert (ram_path / "o_000000.bin").read_bytes()[:12] == struct.pack("<3i", 20240520, 1, len(prepended))
 
 
-def test_megatron_to_the_byte(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "o", format="megatron")
-    assert read_megatron(tmp_path / "o") == (np.uint16, [ids(text) for text in DOCUMENTS])
+def test_megatron_to_the_byte(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="megatron")
+    assert read_megatron(ram_path / "o") == (np.uint16, [ids(text) for text in DOCUMENTS])
     # the empty document repeats an index and has no sequence
-    assert (tmp_path / "o_text_document.idx").read_bytes() == (
+    assert (ram_path / "o_text_document.idx").read_bytes() == (
         b"MMIDIDX\x00\x00" + struct.pack("<QBQQ", 1, 8, 3, 5) + struct.pack("<3i", 2, 4, 4)
         + struct.pack("<3q", 0, 4, 12) + struct.pack("<5q", 0, 1, 1, 2, 3)
     )  # fmt: skip
-    assert (tmp_path / "o_text_document.bin").read_bytes() == np.array(
+    assert (ram_path / "o_text_document.bin").read_bytes() == np.array(
         [token for text in DOCUMENTS for token in ids(text)], "<u2"
     ).tobytes()
 
 
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(65_499, np.uint16), (65_500, np.int32), (200_000, np.int32)])
-def test_megatron_dtype_by_its_own_rule(source: Path, tmp_path: Path, vocab_size: int, dtype: type) -> None:
-    run(source, tmp_path / "o", format="megatron", codec=byte_codec(vocab_size), eot="append")
-    assert read_megatron(tmp_path / "o") == (dtype, [[*ids(text), EOT] for text in DOCUMENTS])
+def test_megatron_dtype_by_its_own_rule(source: Path, ram_path: Path, vocab_size: int, dtype: type) -> None:
+    run(source, ram_path / "o", format="megatron", codec=byte_codec(vocab_size), eot="append")
+    assert read_megatron(ram_path / "o") == (dtype, [[*ids(text), EOT] for text in DOCUMENTS])
 
 
-def test_datatrove(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "o.ds", format="datatrove")
-    assert np.fromfile(tmp_path / "o.ds", "<u2").tolist() == appended(DOCUMENTS)
-    assert np.fromfile(tmp_path / "o.ds.index", "<u8").tolist() == [3, 4, 9, 14]
+def test_datatrove(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o.ds", format="datatrove")
+    assert np.fromfile(ram_path / "o.ds", "<u2").tolist() == appended(DOCUMENTS)
+    assert np.fromfile(ram_path / "o.ds.index", "<u8").tolist() == [3, 4, 9, 14]
 
 
-def test_dolma(source: Path, tmp_path: Path) -> None:
-    run(source, tmp_path / "o", format="dolma")
-    assert np.fromfile(tmp_path / "o.npy", "<u2").tolist() == appended(DOCUMENTS)
-    with gzip.open(tmp_path / "o.csv.gz", "rt", newline="") as text:
+def test_dolma(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="dolma")
+    assert np.fromfile(ram_path / "o.npy", "<u2").tolist() == appended(DOCUMENTS)
+    with gzip.open(ram_path / "o.csv.gz", "rt", newline="") as text:
         rows = list(csv.reader(text))
     path = str(source)
     assert rows == [
@@ -84,10 +84,10 @@ def test_dolma(source: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_parquet(source: Path, tmp_path: Path) -> None:
+def test_parquet(source: Path, ram_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    run(source, tmp_path / "o.parquet", format="parquet")
-    table = pq.read_table(tmp_path / "o.parquet")
+    run(source, ram_path / "o.parquet", format="parquet")
+    table = pq.read_table(ram_path / "o.parquet")
     assert str(table.schema.field("input_ids").type).startswith("list<")
     assert str(table.schema.field("input_ids").type.value_type) == "uint32"
     assert table.to_pydict() == {"id": ["n0", "n1", "n2", "n3"], "input_ids": [ids(text) for text in DOCUMENTS]}
@@ -95,13 +95,13 @@ def test_parquet(source: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
 @pytest.mark.parametrize("eot", ["append", "prepend", "none"])
-def test_eot_everywhere(source: Path, tmp_path: Path, format: str, eot: str) -> None:
+def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
     from bpetite.corpus.decoding import pieces_of
     from bpetite.corpus.tokenfiles import open_token_file
 
-    made = run(source, tmp_path / "o", format=format, eot=eot)
+    made = run(source, ram_path / "o", format=format, eot=eot)
     first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))
-    file = open_token_file(tmp_path / first, format=format, dtype="uint32" if format == "parquet" else "uint16")
+    file = open_token_file(ram_path / first, format=format, dtype="uint32" if format == "parquet" else "uint16")
     expected = {
         "append": appended(DOCUMENTS),
         "prepend": [token for text in DOCUMENTS for token in [EOT, *ids(text)]],
@@ -133,17 +133,17 @@ def test_eot_everywhere(source: Path, tmp_path: Path, format: str, eot: str) -> 
     ],
 )
 def test_ids_that_do_not_fit_are_refused(
-    source: Path, tmp_path: Path, format: str, vocab_size: int, dtype: str, message: str
+    source: Path, ram_path: Path, format: str, vocab_size: int, dtype: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        run(source, tmp_path / "new" / "o", format=format, dtype=dtype, codec=byte_codec(vocab_size))
-    assert not (tmp_path / "new").exists()
+        run(source, ram_path / "new" / "o", format=format, dtype=dtype, codec=byte_codec(vocab_size))
+    assert not (ram_path / "new").exists()
 
 
-def test_nanogpt_takes_65536(source: Path, tmp_path: Path) -> None:
-    assert run(source, tmp_path / "o", format="nanogpt", codec=byte_codec(65_536))["documents"] == 4
+def test_nanogpt_takes_65536(source: Path, ram_path: Path) -> None:
+    assert run(source, ram_path / "o", format="nanogpt", codec=byte_codec(65_536))["documents"] == 4
 
 
-def test_unknown_format(source: Path, tmp_path: Path) -> None:
+def test_unknown_format(source: Path, ram_path: Path) -> None:
     with pytest.raises(ValueError, match="'bin' is not one of npy, nanogpt"):
-        run(source, tmp_path / "o", format="bin")
+        run(source, ram_path / "o", format="bin")

@@ -61,15 +61,15 @@ def pack(data: bytes, compression: str) -> bytes:
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("suffix", MAKERS)
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_every_kind(tmp_path: Path, suffix: str, compression: str, mark: bytes) -> None:
-    path = tmp_path / f"in{suffix}{compression}"
+def test_every_kind(ram_path: Path, suffix: str, compression: str, mark: bytes) -> None:
+    path = ram_path / f"in{suffix}{compression}"
     path.write_bytes(pack(mark + MAKERS[suffix](DOCUMENTS), compression))
     for block in (1, 2, 3, 5, 16, 100, 1 << 20):
         assert read(path, block=block) == DOCUMENTS
 
 
-def test_a_mark_inside_is_text(tmp_path: Path) -> None:
-    path = tmp_path / "in.txt"
+def test_a_mark_inside_is_text(ram_path: Path) -> None:
+    path = ram_path / "in.txt"
     path.write_bytes("\ufeff\ufeffa<|endoftext|>\ufeffb".encode())
     assert read(path) == ["\ufeffa", "\ufeffb"]
 
@@ -80,8 +80,8 @@ def test_a_mark_inside_is_text(tmp_path: Path) -> None:
         ("", []), ("a", ["a"]), ("a|", ["a"]), ("a||", ["a", ""]), ("|", [""]), ("|a", ["", "a"]), ("a|b|", ["a", "b"]),
     ],
 )  # fmt: skip
-def test_a_final_separator_ends_the_last_document(tmp_path: Path, text: str, documents: list[str]) -> None:
-    path = tmp_path / "in.txt"
+def test_a_final_separator_ends_the_last_document(ram_path: Path, text: str, documents: list[str]) -> None:
+    path = ram_path / "in.txt"
     path.write_text(text)
     assert read(path, separator=b"|") == documents
 
@@ -105,10 +105,10 @@ def test_splitting_is_str_split_for_any_block(
 
 @pytest.mark.parametrize("suffix", MAKERS)
 @pytest.mark.parametrize("compression", ["", ".gz"])
-def test_going_on_from_every_block(tmp_path: Path, suffix: str, compression: str) -> None:
-    path = tmp_path / f"in{suffix}{compression}"
+def test_going_on_from_every_block(ram_path: Path, suffix: str, compression: str) -> None:
+    path = ram_path / f"in{suffix}{compression}"
     path.write_bytes(pack(b"\xef\xbb\xbf" + MAKERS[suffix](DOCUMENTS * 3), compression))
-    other = tmp_path / "z.txt"
+    other = ram_path / "z.txt"
     other.write_text("z")
     reading = Reading(block=20)
     pieces = find_sources([path, other]).pieces
@@ -118,8 +118,8 @@ def test_going_on_from_every_block(tmp_path: Path, suffix: str, compression: str
         assert before + read(path, other, block=20, position=block.end) == [*DOCUMENTS * 3, "z"]
 
 
-def test_json_of_all_shapes(tmp_path: Path) -> None:
-    path = tmp_path / "in.json"
+def test_json_of_all_shapes(ram_path: Path) -> None:
+    path = ram_path / "in.json"
     for data in (
         '{"text": "a"}', '{\n "text": "a"\n}\n', '[{"text": "a"}]', ' [ {"text": "a"} ] ', '{"text": "a"}\n',
         '[\n{"text":\n"a"}\n,\n]',
@@ -136,25 +136,25 @@ def test_json_of_all_shapes(tmp_path: Path) -> None:
         assert read(path) == []
 
 
-def test_nested_keys(tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl"
+def test_nested_keys(ram_path: Path) -> None:
+    path = ram_path / "in.jsonl"
     path.write_text('{"a": {"b": "nested"}}\n{"a.b": "literal", "a": {"b": "x"}}\n{"a": 1}\n')
     assert read(path, text_key="a.b") == ["nested", "literal"]
 
 
-def test_blank_lines_are_no_records(tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl"
+def test_blank_lines_are_no_records(ram_path: Path) -> None:
+    path = ram_path / "in.jsonl"
     path.write_bytes(b'\n{"text": "a"}\r\n   \n\t\n{"text": "b"}\n\n')
-    made = run(path, tmp_path / "o")
+    made = run(path, ram_path / "o")
     assert made["documents"] == 2
     assert made["problems"] == {}
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet(ram_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    path = tmp_path / "in.parquet"
+    path = ram_path / "in.parquet"
     types = [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
     for kind in types:
         column = pa.array([text.encode() if kind == pa.binary() else text for text in DOCUMENTS]).cast(kind)
@@ -175,42 +175,42 @@ def test_parquet(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_file_that_changes_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "in.txt"
+def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
+    path = ram_path / "in.txt"
     path.write_text("a")
-    task = make_task([path], tmp_path / "o", byte_codec(), options=Options())
+    task = make_task([path], ram_path / "o", byte_codec(), options=Options())
     path.write_text("ab")
     with pytest.raises(ValueError, match="has changed since the run began"):
         task.run()
 
 
 @pytest.mark.parametrize("kind", ["text", "jsonl", "json"])
-def test_standard_input(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(ram_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = {"text": MAKERS[".txt"], "jsonl": json_lines, "json": json_array}[kind](DOCUMENTS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + data)))
-    run("-", tmp_path / "o", input_kind=kind)
-    assert texts_in(tmp_path / "o.npy") == DOCUMENTS
+    run("-", ram_path / "o", input_kind=kind)
+    assert texts_in(ram_path / "o.npy") == DOCUMENTS
 
 
-def test_standard_input_names_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_names_lines(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'{"text": "a"}\n' * 50 + b"\n{}\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    task = make_task(["-"], tmp_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
-    with pytest.raises(ValueError, match="^<stdin>:52: no text"):
+    task = make_task(["-"], ram_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
+    with pytest.raises(ValueError, match=r"^<stdin>:52: no text"):
         replace(task, block=40).run()
 
 
-def test_100_000_tiny_documents(tmp_path: Path) -> None:
+def test_100_000_tiny_documents(ram_path: Path) -> None:
     documents = [f"d{n}" for n in range(100_000)]
     for suffix in (".txt", ".jsonl"):
-        path = tmp_path / f"in{suffix}"
+        path = ram_path / f"in{suffix}"
         path.write_bytes(MAKERS[suffix](documents))
-        assert run(path, tmp_path / suffix[1:])["documents"] == 100_000
-        assert texts_in(tmp_path / f"{suffix[1:]}.npy") == documents
+        assert run(path, ram_path / suffix[1:])["documents"] == 100_000
+        assert texts_in(ram_path / f"{suffix[1:]}.npy") == documents
 
 
-def test_many_small_files_are_worked_on_together(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
+def test_many_small_files_are_worked_on_together(ram_path: Path) -> None:
+    folder = ram_path / "in"
     folder.mkdir()
     for n, text in enumerate(some_documents(1500)):
         (folder / f"{n:05d}.txt").write_text(text, encoding="utf-8")
@@ -221,19 +221,19 @@ def test_many_small_files_are_worked_on_together(tmp_path: Path) -> None:
         calls.append(len(texts))
         return codec.encode(texts)
 
-    run(folder, tmp_path / "o", whole_files=True, codec=replace(codec, encode=counting))
-    assert texts_in(tmp_path / "o.npy") == some_documents(1500)
+    run(folder, ram_path / "o", whole_files=True, codec=replace(codec, encode=counting))
+    assert texts_in(ram_path / "o.npy") == some_documents(1500)
     assert len(calls) <= 3
 
 
 @pytest.mark.parametrize(("module", "name"), [("zstandard", "in.txt.zst"), ("pyarrow", "in.parquet")])
 def test_a_missing_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str
 ) -> None:
-    (tmp_path / name).write_bytes(b"x")
+    (ram_path / name).write_bytes(b"x")
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"{module}: pip install 'bpetite\[corpus\]'"):
-        run(tmp_path / name, tmp_path / "o")
+        run(ram_path / name, ram_path / "o")
 
 
 LIMIT = """
@@ -255,12 +255,12 @@ print(sum(1 for block in read_blocks(pieces, reading)))
 
 @pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.jsonl.zst"])
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, name: str) -> None:
+def test_memory_does_not_grow_with_the_file(ram_path: Path, name: str) -> None:
     # 38 MB, read under a limit of 12 MB on added memory
     documents = [random.Random(n).randbytes(1_800).hex() + " " * 1_200 for n in range(8_000)]
     suffix, *compression = name.removeprefix("in").removeprefix(".").split(".")
     data = MAKERS[f".{suffix}"](documents)
-    path = tmp_path / name
+    path = ram_path / name
     path.write_bytes(pack(data, f".{compression[0]}" if compression else ""))
     code = LIMIT.format(path=[str(Path(__file__).parent), str(Path(readers.__file__).parents[2])], file=str(path))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -42,86 +42,87 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("name", BAD_LINES)
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
-def test_json_lines(tmp_path: Path, name: str, suffix: str) -> None:
+def test_json_lines(ram_path: Path, name: str, suffix: str) -> None:
     line, kind, replacement = BAD_LINES[name]
-    source = jsonl(tmp_path / "in.jsonl", line)
+    source = jsonl(ram_path / "in.jsonl", line)
     if suffix == ".jsonl.gz":
-        source = tmp_path / "in.jsonl.gz"
-        source.write_bytes(gzip.compress((tmp_path / "in.jsonl").read_bytes()))
+        source = ram_path / "in.jsonl.gz"
+        source.write_bytes(gzip.compress((ram_path / "in.jsonl").read_bytes()))
     with pytest.raises(RecordError) as error:
-        run(source, tmp_path / "fail")
+        run(source, ram_path / "fail")
     assert str(error.value).startswith(f"{source}:3: ")
     assert "--on-error skip or replace" in str(error.value)
-    assert not (tmp_path / "fail.npy").exists()
+    assert not (ram_path / "fail.npy").exists()
     for policy, expected in (("skip", [GOOD, "last"]), ("replace", [GOOD, replacement, "last"])):
         log: list[str] = []
-        made = run(source, tmp_path / policy, on_error=policy, log=log.append)
-        assert texts_in(tmp_path / f"{policy}.npy") == expected
+        made = run(source, ram_path / policy, on_error=policy, log=log.append)
+        assert texts_in(ram_path / f"{policy}.npy") == expected
         assert made["documents"] == len(expected)
         assert made["problems"][kind]["count"] == 1
         assert made["problems"][kind]["first"] == f"{source}:3"
         assert len(log) == 1
 
 
-def test_json_lines_without_orjson_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_lines_without_orjson_are_the_same(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bpetite.corpus import records
 
     lines = [line for line, _, _ in BAD_LINES.values()]
     lines += [b'\xef\xbb\xbf{"text": "mark"}', b'{"text": "nan", "x": NaN}', b'{"text": "a", "text": "b"}']
     lines += [b'{"text": "e", "x": 1e999, "y": 123456789012345678901234567890}', b'{"text": "tab\there"}']
-    source = tmp_path / "in.jsonl"
+    source = ram_path / "in.jsonl"
     source.write_bytes(b"\r\n".join(lines) + b'\n  \n\t\n{"text": "\\ud83d\\ude42"}')
-    first = run(source, tmp_path / "a", on_error="replace")
+    first = run(source, ram_path / "a", on_error="replace")
     monkeypatch.setattr(records, "_fast_loads", records.json_loads)
-    second = run(source, tmp_path / "b", on_error="replace")
+    second = run(source, ram_path / "b", on_error="replace")
     assert first["problems"] == second["problems"]
-    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
-    assert texts_in(tmp_path / "a.npy")[-4:] == ["b", "e", "", "🙂"]
+    assert (ram_path / "a.npy").read_bytes() == (ram_path / "b.npy").read_bytes()
+    assert texts_in(ram_path / "a.npy")[-4:] == ["b", "e", "", "🙂"]
 
 
-def test_counts_and_the_first_place_of_each_kind(tmp_path: Path) -> None:
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(b'{"text": "a"}\n{}\n{}\nx\n{"text": null}\n{"text": "\\ud800"}\n{"text": "\xff"}\n{"text": "z"}')
-    made = run(source, tmp_path / "o", on_error="skip")
+def test_counts_and_the_first_place_of_each_kind(ram_path: Path) -> None:
+    source = ram_path / "in.jsonl"
+    bad = [b"{}", b"{}", b"x", b'{"text": null}', b'{"text": "\\ud800"}', b'{"text": "\xff"}']
+    source.write_bytes(b"\n".join([b'{"text": "a"}', *bad, b'{"text": "z"}']))
+    made = run(source, ram_path / "o", on_error="skip")
     assert {kind: (found["count"], found["first"]) for kind, found in made["problems"].items()} == {
         "no-text": (3, f"{source}:2"),
         "malformed-json": (1, f"{source}:4"),
         "lone-surrogate": (1, f"{source}:6"),
         "invalid-utf8": (1, f"{source}:7"),
     }
-    manifest = json.loads((tmp_path / "o.manifest.json").read_text())
+    manifest = json.loads((ram_path / "o.manifest.json").read_text())
     assert manifest["problems"] == made["problems"]
-    assert texts_in(tmp_path / "o.npy") == ["a", "z"]
+    assert texts_in(ram_path / "o.npy") == ["a", "z"]
 
 
-def test_the_first_problem_of_a_file_is_the_one_named(tmp_path: Path) -> None:
+def test_the_first_problem_of_a_file_is_the_one_named(ram_path: Path) -> None:
     # line 2 fails in the tokenizer, line 3 in the parser
-    source = tmp_path / "in.jsonl"
+    source = ram_path / "in.jsonl"
     source.write_bytes(b'{"text": "a"}\n{"text": "\\u0007"}\nx\n')
     with pytest.raises(RecordError, match=r"in\.jsonl:2: "):
-        run(source, tmp_path / "o")
+        run(source, ram_path / "o")
 
 
-def test_text_names_the_line_of_the_byte(tmp_path: Path) -> None:
-    source = tmp_path / "in.txt"
+def test_text_names_the_line_of_the_byte(ram_path: Path) -> None:
+    source = ram_path / "in.txt"
     source.write_bytes(b"one\ntwo<|endoftext|>three\nfo\xffur\nfive<|endoftext|>six\n")
     with pytest.raises(RecordError, match=r"in\.txt:3: .*not UTF-8: byte 0xff"):
-        run(source, tmp_path / "fail")
-    made = run(source, tmp_path / "skip", on_error="skip")
-    assert texts_in(tmp_path / "skip.npy") == ["one\ntwo", "six\n"]
+        run(source, ram_path / "fail")
+    made = run(source, ram_path / "skip", on_error="skip")
+    assert texts_in(ram_path / "skip.npy") == ["one\ntwo", "six\n"]
     assert made["problems"]["invalid-utf8"]["first"] == f"{source}:3"
-    run(source, tmp_path / "replace", on_error="replace")
-    assert texts_in(tmp_path / "replace.npy") == ["one\ntwo", "three\nfo\ufffdur\nfive", "six\n"]
+    run(source, ram_path / "replace", on_error="replace")
+    assert texts_in(ram_path / "replace.npy") == ["one\ntwo", "three\nfo\ufffdur\nfive", "six\n"]
 
 
-def test_problems_in_later_blocks_keep_their_lines(tmp_path: Path) -> None:
-    text = tmp_path / "in.txt"
+def test_problems_in_later_blocks_keep_their_lines(ram_path: Path) -> None:
+    text = ram_path / "in.txt"
     text.write_bytes(b"abc\n<|endoftext|>" * 100 + b"\n\xff")
-    lines = tmp_path / "in.jsonl"
+    lines = ram_path / "in.jsonl"
     lines.write_bytes(b'{"text": "abc"}\n' * 100 + b'{"text": "\\u0007"}')
     for source, line in ((text, 102), (lines, 101)):
         with pytest.raises(RecordError, match=rf"{source.name}:{line}: "):
-            small_blocks(source, tmp_path / "o")
+            small_blocks(source, ram_path / "o")
 
 
 def small_blocks(source: Path, sink: Path, **options: Any) -> dict[str, Any]:
@@ -132,67 +133,67 @@ def small_blocks(source: Path, sink: Path, **options: Any) -> dict[str, Any]:
     return replace(make_task([source], sink, byte_codec(), options=Options(**options), overwrite=True), block=64).run()
 
 
-def test_whole_files(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.txt").write_bytes(b"ok<|endoftext|>ok")
-    (tmp_path / "in" / "b.txt").write_bytes(b"x\n\n\xc3(")
-    (tmp_path / "in" / "c.txt").write_bytes(b"")
+def test_whole_files(ram_path: Path) -> None:
+    (ram_path / "in").mkdir()
+    (ram_path / "in" / "a.txt").write_bytes(b"ok<|endoftext|>ok")
+    (ram_path / "in" / "b.txt").write_bytes(b"x\n\n\xc3(")
+    (ram_path / "in" / "c.txt").write_bytes(b"")
     with pytest.raises(RecordError, match=r"b\.txt:3: "):
-        run(tmp_path / "in", tmp_path / "fail", whole_files=True)
-    run(tmp_path / "in", tmp_path / "skip", whole_files=True, on_error="skip")
-    assert texts_in(tmp_path / "skip.npy") == ["ok<|endoftext|>ok", ""]
-    run(tmp_path / "in", tmp_path / "replace", whole_files=True, on_error="replace")
-    assert texts_in(tmp_path / "replace.npy") == ["ok<|endoftext|>ok", "x\n\n\ufffd(", ""]
+        run(ram_path / "in", ram_path / "fail", whole_files=True)
+    run(ram_path / "in", ram_path / "skip", whole_files=True, on_error="skip")
+    assert texts_in(ram_path / "skip.npy") == ["ok<|endoftext|>ok", ""]
+    run(ram_path / "in", ram_path / "replace", whole_files=True, on_error="replace")
+    assert texts_in(ram_path / "replace.npy") == ["ok<|endoftext|>ok", "x\n\n\ufffd(", ""]
 
 
 @pytest.mark.parametrize("name", ["missing", "null", "number", "invalid utf-8", "lone surrogate", "no token"])
-def test_json_arrays(tmp_path: Path, name: str) -> None:
+def test_json_arrays(ram_path: Path, name: str) -> None:
     line, kind, replacement = BAD_LINES[name]
-    source = tmp_path / "in.json"
+    source = ram_path / "in.json"
     source.write_bytes(b'[\n{"text": "good one"},\n' + line + b',\n{"text": "last"}]')
     with pytest.raises(RecordError, match=r"in\.json:3: "):
-        run(source, tmp_path / "fail")
+        run(source, ram_path / "fail")
     for policy, expected in (("skip", [GOOD, "last"]), ("replace", [GOOD, replacement, "last"])):
-        made = run(source, tmp_path / policy, on_error=policy)
-        assert texts_in(tmp_path / f"{policy}.npy") == expected
+        made = run(source, ram_path / policy, on_error=policy)
+        assert texts_in(ram_path / f"{policy}.npy") == expected
         assert made["problems"][kind]["count"] == 1
         assert made["problems"][kind]["first"] == f"{source}:3"
 
 
-def test_a_malformed_record_of_an_array_does_not_take_the_rest(tmp_path: Path) -> None:
-    source = tmp_path / "in.json"
+def test_a_malformed_record_of_an_array_does_not_take_the_rest(ram_path: Path) -> None:
+    source = ram_path / "in.json"
     source.write_bytes(b'[{"text": "a"},\n{"text" "b"},\n{"text": "c"},\n{"text": "d"}]')
     with pytest.raises(RecordError, match=r"in\.json:2: malformed JSON"):
-        run(source, tmp_path / "fail")
-    run(source, tmp_path / "skip", on_error="skip")
-    assert texts_in(tmp_path / "skip.npy") == ["a", "c", "d"]
-    run(source, tmp_path / "replace", on_error="replace")
-    assert texts_in(tmp_path / "replace.npy") == ["a", "", "c", "d"]
+        run(source, ram_path / "fail")
+    run(source, ram_path / "skip", on_error="skip")
+    assert texts_in(ram_path / "skip.npy") == ["a", "c", "d"]
+    run(source, ram_path / "replace", on_error="replace")
+    assert texts_in(ram_path / "replace.npy") == ["a", "", "c", "d"]
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet(ram_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    source = tmp_path / "in.parquet"
+    source = ram_path / "in.parquet"
     column = pa.array([b"good one", None, b"a\xffb", b"\x07", b"last"], pa.binary())
     pq.write_table(pa.table({"text": column}), source)
     with pytest.raises(RecordError, match=r"in\.parquet: row 2: no text: 'text' is null"):
-        run(source, tmp_path / "fail")
-    made = run(source, tmp_path / "skip", on_error="skip")
-    assert texts_in(tmp_path / "skip.npy") == ["good one", "last"]
+        run(source, ram_path / "fail")
+    made = run(source, ram_path / "skip", on_error="skip")
+    assert texts_in(ram_path / "skip.npy") == ["good one", "last"]
     assert {kind: found["first"] for kind, found in made["problems"].items()} == {
         "no-text": f"{source}: row 2", "invalid-utf8": f"{source}: row 3", "unencodable": f"{source}: row 4",
     }  # fmt: skip
-    run(source, tmp_path / "replace", on_error="replace")
-    assert texts_in(tmp_path / "replace.npy") == ["good one", "", "a\ufffdb", "", "last"]
+    run(source, ram_path / "replace", on_error="replace")
+    assert texts_in(ram_path / "replace.npy") == ["good one", "", "a\ufffdb", "", "last"]
 
 
 @pytest.mark.parametrize("damage", ["cut short", "flipped"])
 @pytest.mark.parametrize("kind", ["txt", "jsonl", "json"])
 @pytest.mark.parametrize("compression", ["gz", "zst"])
 def test_damaged_compressed_files_keep_what_came_before(
-    tmp_path: Path, damage: str, kind: str, compression: str
+    ram_path: Path, damage: str, kind: str, compression: str
 ) -> None:
     documents = [f"document {n} " + "x" * 5000 for n in range(200)]
     if kind == "txt":
@@ -208,71 +209,71 @@ def test_damaged_compressed_files_keep_what_came_before(
         packed = b"".join(zstandard.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
     middle = len(packed) // 2
     packed = packed[:middle] if damage == "cut short" else packed[:middle] + b"\xff" * 40 + packed[middle + 40 :]
-    source = tmp_path / f"in.{kind}.{compression}"
+    source = ram_path / f"in.{kind}.{compression}"
     source.write_bytes(packed)
     with pytest.raises(RecordError, match="damaged or cut short"):
-        run(source, tmp_path / "fail")
-    other = tmp_path / "other.txt"
+        run(source, ram_path / "fail")
+    other = ram_path / "other.txt"
     other.write_text("the next file")
-    made = run([source, other], tmp_path / "skip", on_error="skip")
-    texts = texts_in(tmp_path / "skip.npy")
+    made = run([source, other], ram_path / "skip", on_error="skip")
+    texts = texts_in(ram_path / "skip.npy")
     assert texts[-1] == "the next file"
     assert 60 < len(texts) < 140
     assert texts[:-1] == documents[: len(texts) - 1]
     assert made["problems"]["damaged-file"]["count"] == 1
 
 
-def test_special_tokens_in_documents(tmp_path: Path) -> None:
-    source = tmp_path / "in.jsonl"
+def test_special_tokens_in_documents(ram_path: Path) -> None:
+    source = ram_path / "in.jsonl"
     source.write_text('{"text": "a"}\n{"text": "b<|endoftext|>c"}\n')
-    run(source, tmp_path / "text")
-    assert texts_in(tmp_path / "text.npy") == ["a", "b<|endoftext|>c"]
+    run(source, ram_path / "text")
+    assert texts_in(ram_path / "text.npy") == ["a", "b<|endoftext|>c"]
     with pytest.raises(RecordError, match=r"in\.jsonl:2: a special token in the text"):
-        run(source, tmp_path / "error", special="error")
-    run(source, tmp_path / "skip", special="error", on_error="skip")
-    assert texts_in(tmp_path / "skip.npy") == ["a"]
-    run(source, tmp_path / "replace", special="error", on_error="replace")
-    assert texts_in(tmp_path / "replace.npy") == ["a", "b<|endoftext|>c"]
+        run(source, ram_path / "error", special="error")
+    run(source, ram_path / "skip", special="error", on_error="skip")
+    assert texts_in(ram_path / "skip.npy") == ["a"]
+    run(source, ram_path / "replace", special="error", on_error="replace")
+    assert texts_in(ram_path / "replace.npy") == ["a", "b<|endoftext|>c"]
 
 
-def test_special_tokens_with_the_tokenizer(tmp_path: Path) -> None:
+def test_special_tokens_with_the_tokenizer(ram_path: Path) -> None:
     from bpetite import Tokenizer
 
     tok = Tokenizer.train("ab ab ab", 258)
-    source = tmp_path / "in.jsonl"
+    source = ram_path / "in.jsonl"
     source.write_text('{"text": "ab<|endoftext|>"}\n')
     sizes = [
-        encode_corpus(source, tmp_path / special, tok, special=special, on_error="skip", eot="none")["tokens"]
+        encode_corpus(source, ram_path / special, tok, special=special, on_error="skip", eot="none")["tokens"]
         for special in ("text", "allow", "error")
     ]
     assert sizes == [len(tok.encode_ordinary("ab<|endoftext|>")), 2, 0]
     with pytest.raises(ValueError, match="'maybe' is not one of text, allow, error"):
-        encode_corpus(source, tmp_path / "o", tok, special="maybe")
+        encode_corpus(source, ram_path / "o", tok, special="maybe")
 
 
-def test_ids_of_all_kinds(tmp_path: Path) -> None:
+def test_ids_of_all_kinds(ram_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    source = tmp_path / "in.jsonl"
+    source = ram_path / "in.jsonl"
     source.write_text('{"meta": {"id": 7}, "text": ""}\n{"text": ""}\n{"meta": {"id": "\\ud800x"}, "text": ""}\n')
-    run(source, tmp_path / "o", format="parquet", id_key="meta.id")
-    assert pq.read_table(tmp_path / "o.parquet").column("id").to_pylist() == ["7", None, "\ufffdx"]
+    run(source, ram_path / "o", format="parquet", id_key="meta.id")
+    assert pq.read_table(ram_path / "o.parquet").column("id").to_pylist() == ["7", None, "\ufffdx"]
 
 
-def test_a_gzip_checksum_that_is_wrong_is_damage(tmp_path: Path) -> None:
+def test_a_gzip_checksum_that_is_wrong_is_damage(ram_path: Path) -> None:
     packed = bytearray(gzip.compress(b"text that is there"))
     packed[-8:-4] = zlib.crc32(b"other").to_bytes(4, "little")
-    source = tmp_path / "in.txt.gz"
+    source = ram_path / "in.txt.gz"
     source.write_bytes(packed)
     with pytest.raises(RecordError, match="damaged"):
-        run(source, tmp_path / "o")
+        run(source, ram_path / "o")
 
 
-def test_a_failed_run_leaves_room_for_a_policy(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "in.jsonl", b"x")
+def test_a_failed_run_leaves_room_for_a_policy(ram_path: Path) -> None:
+    source = jsonl(ram_path / "in.jsonl", b"x")
     with pytest.raises(RecordError):
-        run(source, tmp_path / "o", checkpoint_seconds=0)
-    run(source, tmp_path / "o", on_error="skip")
-    assert texts_in(tmp_path / "o.npy") == [GOOD, "last"]
-    shutil.copy(tmp_path / "o.npy", tmp_path / "copy.npy")
-    run(source, tmp_path / "p", on_error="skip")
-    assert (tmp_path / "p.npy").read_bytes() == (tmp_path / "copy.npy").read_bytes()
+        run(source, ram_path / "o", checkpoint_seconds=0)
+    run(source, ram_path / "o", on_error="skip")
+    assert texts_in(ram_path / "o.npy") == [GOOD, "last"]
+    shutil.copy(ram_path / "o.npy", ram_path / "copy.npy")
+    run(source, ram_path / "p", on_error="skip")
+    assert (ram_path / "p.npy").read_bytes() == (ram_path / "copy.npy").read_bytes()

@@ -1,4 +1,5 @@
 """Cutting into shards: where, however the documents come in."""
+import itertools
 import json
 from pathlib import Path
 
@@ -17,26 +18,26 @@ def lines(path: Path, documents: list[str]) -> Path:
     return path
 
 
-def test_exact_shards_of_nanogpt(tmp_path: Path) -> None:
-    source = lines(tmp_path / "in.jsonl", ["abcdefgh", "ij"])
-    run(source, tmp_path / "o", format="nanogpt", shard_tokens=4)
-    read = [np.fromfile(path, "<u2").tolist() for path in sorted(tmp_path.glob("o_*.bin"))]
+def test_exact_shards_of_nanogpt(ram_path: Path) -> None:
+    source = lines(ram_path / "in.jsonl", ["abcdefgh", "ij"])
+    run(source, ram_path / "o", format="nanogpt", shard_tokens=4)
+    read = [np.fromfile(path, "<u2").tolist() for path in sorted(ram_path.glob("o_*.bin"))]
     assert read == [ids("abcd"), ids("efgh"), [EOT, *ids("ij"), EOT]]
 
 
-def test_whole_documents_elsewhere_and_large_ones_alone(tmp_path: Path) -> None:
-    source = lines(tmp_path / "in.jsonl", ["ab", "c", "defghijkl", "", "m", "n"])
-    run(source, tmp_path / "o", shard_tokens=5)
-    read = [texts_in(path) for path in sorted(tmp_path.glob("o_??????.npy"))]
+def test_whole_documents_elsewhere_and_large_ones_alone(ram_path: Path) -> None:
+    source = lines(ram_path / "in.jsonl", ["ab", "c", "defghijkl", "", "m", "n"])
+    run(source, ram_path / "o", shard_tokens=5)
+    read = [texts_in(path) for path in sorted(ram_path.glob("o_??????.npy"))]
     assert read == [["ab", "c"], ["defghijkl"], ["", "m", "n"]]
 
 
-def test_a_tiny_last_shard_joins_the_one_before(tmp_path: Path) -> None:
+def test_a_tiny_last_shard_joins_the_one_before(ram_path: Path) -> None:
     # 1,000 a shard: a last one of 99 is too small, one of 100 is not
     for tokens, sizes in ((2_099, [1_000, 1_099]), (2_100, [1_000, 1_000, 100]), (999, [999]), (1_099, [1_099])):
-        folder = tmp_path / str(tokens)
+        folder = ram_path / str(tokens)
         folder.mkdir()
-        source = lines(tmp_path / "in.jsonl", ["x" * (tokens - 1)])
+        source = lines(ram_path / "in.jsonl", ["x" * (tokens - 1)])
         run(source, folder / "o", format="llmc", shard_tokens=1_000)
         found = [read_llmc(path)[1] for path in sorted(folder.glob("o_*.bin"))]
         assert [len(shard) for shard in found] == sizes
@@ -59,7 +60,7 @@ def test_shards_do_not_depend_on_how_documents_come_in(
         folder = tmp_path_factory.mktemp("shards")
         writer = ShardWriter(lambda n, folder=folder: folder / f"o_{n:06d}", layout, tokens.dtype.name, limit)
         at = 0
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in itertools.pairwise(bounds):
             size = sum(lengths[start:stop])
             rows = [json.dumps([None, "f", n]).encode() + b"\n" for n in range(start, stop)]
             writer.add(tokens[at : at + size], np.array(lengths[start:stop], np.int64), rows)
@@ -70,18 +71,18 @@ def test_shards_do_not_depend_on_how_documents_come_in(
     assert made[0] == made[1]
 
 
-def test_val_fraction_splits_by_content(tmp_path: Path) -> None:
+def test_val_fraction_splits_by_content(ram_path: Path) -> None:
     documents = [f"document {n} {text}" for n, text in enumerate(some_documents(300))]
-    source = lines(tmp_path / "in.jsonl", documents)
-    shuffled = lines(tmp_path / "shuffled.jsonl", documents[::-1])
+    source = lines(ram_path / "in.jsonl", documents)
+    shuffled = lines(ram_path / "shuffled.jsonl", documents[::-1])
     made = []
     for name, path, seed in (("a", source, 1), ("b", shuffled, 1), ("c", source, 2)):
-        run(path, tmp_path / name, val_fraction=0.2, seed=seed)
+        run(path, ram_path / name, val_fraction=0.2, seed=seed)
         parts = []
         for split in ("train", "val"):
-            ends = np.load(tmp_path / f"{name}_{split}.offsets.npy")
-            tokens = np.load(tmp_path / f"{name}_{split}.npy")
-            parts.append([bytes(tokens[i : j - 1].astype(np.uint8)).decode() for i, j in zip(ends[:-1], ends[1:], strict=True)])
+            ends = np.load(ram_path / f"{name}_{split}.offsets.npy")
+            tokens = np.load(ram_path / f"{name}_{split}.npy")
+            parts.append([bytes(tokens[i : j - 1].astype(np.uint8)).decode() for i, j in itertools.pairwise(ends)])
         assert sorted(parts[0] + parts[1]) == sorted(documents)
         assert 30 < len(parts[1]) < 90
         made.append(parts)
@@ -89,8 +90,8 @@ def test_val_fraction_splits_by_content(tmp_path: Path) -> None:
     assert set(made[0][1]) != set(made[2][1])
 
 
-def test_a_folder_as_output(tmp_path: Path) -> None:
-    source = lines(tmp_path / "in.jsonl", ["a", "b"])
-    (tmp_path / "data").mkdir()
-    run(source, tmp_path / "data", format="nanogpt", val_fraction=0.5)
-    assert {path.name for path in (tmp_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}
+def test_a_folder_as_output(ram_path: Path) -> None:
+    source = lines(ram_path / "in.jsonl", ["a", "b"])
+    (ram_path / "data").mkdir()
+    run(source, ram_path / "data", format="nanogpt", val_fraction=0.5)
+    assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}

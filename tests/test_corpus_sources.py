@@ -22,47 +22,48 @@ def found(*arguments: object, **options: object) -> list[str]:
     return [piece.path for piece in find_sources([str(a) for a in arguments], **options).pieces]  # type: ignore[arg-type]
 
 
-def test_folders_globs_and_names_with_anything_in_them(tmp_path: Path) -> None:
-    make(tmp_path, "b.txt", "a b.jsonl", "sub/ü.json.gz", "sub/漢.txt.zst", "B.TXT", ".hidden.txt", ".git/x.txt", "n.md")
-    sources = find_sources([tmp_path])
-    assert [os.path.relpath(piece.path, tmp_path) for piece in sources.pieces] == [
+def test_folders_globs_and_names_with_anything_in_them(ram_path: Path) -> None:
+    make(ram_path, "b.txt", "a b.jsonl", "sub/ü.json.gz", "sub/漢.txt.zst", "B.TXT", "n.md")
+    make(ram_path, ".hidden.txt", ".git/x.txt")
+    sources = find_sources([ram_path])
+    assert [os.path.relpath(piece.path, ram_path) for piece in sources.pieces] == [
         "B.TXT", "a b.jsonl", "b.txt", "sub/ü.json.gz", "sub/漢.txt.zst",
     ]  # fmt: skip
     assert [(piece.kind, piece.compression) for piece in sources.pieces] == [
         ("text", None), ("jsonl", None), ("text", None), ("json", "gz"), ("text", "zst"),
     ]  # fmt: skip
     assert [os.path.basename(name) for name in sources.left_out] == ["n.md"]
-    assert found(tmp_path / "*.txt") == [str(tmp_path / "b.txt")]
-    assert found(tmp_path / "**" / "*.json*") == [str(tmp_path / "a b.jsonl"), str(tmp_path / "sub/ü.json.gz")]
-    assert found(tmp_path / "b.txt", tmp_path / "b.txt") == [str(tmp_path / "b.txt")] * 2
+    assert found(ram_path / "*.txt") == [str(ram_path / "b.txt")]
+    assert found(ram_path / "**" / "*.json*") == [str(ram_path / "a b.jsonl"), str(ram_path / "sub/ü.json.gz")]
+    assert found(ram_path / "b.txt", ram_path / "b.txt") == [str(ram_path / "b.txt")] * 2
 
 
-def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path) -> None:
-    make(tmp_path, "a[1].txt", "a1.txt")
-    assert found(tmp_path / "a[1].txt") == [str(tmp_path / "a[1].txt")]
+def test_a_name_that_looks_like_a_pattern_is_a_name(ram_path: Path) -> None:
+    make(ram_path, "a[1].txt", "a1.txt")
+    assert found(ram_path / "a[1].txt") == [str(ram_path / "a[1].txt")]
 
 
-def test_order_does_not_depend_on_the_file_system(tmp_path: Path) -> None:
+def test_order_does_not_depend_on_the_file_system(ram_path: Path) -> None:
     names = ["b.txt", "a.txt", "é.txt", "Z.txt", "a/z.txt", "a-b.txt"]
-    make(tmp_path, *names)
-    assert found(tmp_path) == sorted((str(tmp_path / name) for name in names), key=os.fsencode)
+    make(ram_path, *names)
+    assert found(ram_path) == sorted((str(ram_path / name) for name in names), key=os.fsencode)
 
 
-def test_mistakes(tmp_path: Path) -> None:
-    make(tmp_path, "x.md", "sub/y.csv", "ok.txt")
+def test_mistakes(ram_path: Path) -> None:
+    make(ram_path, "x.md", "sub/y.csv", "ok.txt")
     with pytest.raises(FileNotFoundError, match="no such file, folder or match"):
-        found(tmp_path / "missing.txt")
+        found(ram_path / "missing.txt")
     with pytest.raises(FileNotFoundError, match="no such file"):
-        found(tmp_path / "*.jsonl")
+        found(ram_path / "*.jsonl")
     with pytest.raises(FileNotFoundError, match="nothing to read here"):
-        found(tmp_path / "sub")
+        found(ram_path / "sub")
     with pytest.raises(ValueError, match=r"x\.md: no reader for this suffix.*--input-format"):
-        found(tmp_path / "x.md")
-    assert found(tmp_path / "x.md", kind="text") == [str(tmp_path / "x.md")]
+        found(ram_path / "x.md")
+    assert found(ram_path / "x.md", kind="text") == [str(ram_path / "x.md")]
     with pytest.raises(ValueError, match="standard input"):
         found("-", "-")
     with pytest.raises(ValueError, match="'xml' is not one of"):
-        found(tmp_path, kind="xml")
+        found(ram_path, kind="xml")
 
 
 def test_separators_that_overlap_themselves() -> None:
@@ -107,18 +108,18 @@ def test_share_refuses() -> None:
 
 
 @pytest.mark.parametrize("separator", ["<|endoftext|>", "\n\n", "aa", "x"])
-def test_ranks_read_every_document_once(tmp_path: Path, separator: str) -> None:
-    text = tmp_path / "in.txt"
+def test_ranks_read_every_document_once(ram_path: Path, separator: str) -> None:
+    text = ram_path / "in.txt"
     text.write_text(separator.join(some_documents(40, 3)), encoding="utf-8")
-    run(text, tmp_path / "whole", separator=separator)
-    expected = texts_in(tmp_path / "whole.npy")
-    for world in (2, 3, 7, 60):
+    run(text, ram_path / "whole", separator=separator)
+    expected = texts_in(ram_path / "whole.npy")
+    for world in (2, 7, 23):
         documents = []
         for rank in range(world):
             task = make_task(
-                [text], tmp_path / f"w{world}", byte_codec(), rank=rank, world_size=world,
+                [text], ram_path / f"w{world}", byte_codec(), rank=rank, world_size=world,
                 options=Options(separator=separator),
             )  # fmt: skip
             task.run()
-            documents += texts_in(tmp_path / f"w{world}.rank{rank:05d}of{world:05d}.npy")
+            documents += texts_in(ram_path / f"w{world}.rank{rank:05d}of{world:05d}.npy")
         assert documents == expected

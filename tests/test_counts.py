@@ -90,6 +90,19 @@ def test_any_parts(documents, part, pattern, literals, form):
             assert dict(counts) == plain([text], pattern, literals, form)
 
 
+@pytest.mark.parametrize("pattern", [patterns.DEEPSEEK_V3, patterns.STARCODER], ids=["deepseek", "starcoder"])
+def test_long_texts_under_several_patterns(pattern, monkeypatch):
+    """A cut of a later pattern may lie inside a match of an earlier one, so the text stays one scan."""
+    monkeypatch.setattr(counting, "PART", 1000)
+    text = "的了 word's 12345 \n\n  é—😀 <|end|>x" * 6_000 + " " * 300_000 + "7" * 300_001 + "的"
+    for literals in ((), ("<|end|>",)):
+        counts = count_pretokens(text, pattern=pattern, special_tokens=literals)
+        assert dict(counts) == plain([text], pattern, literals)
+    with pytest.raises(UnicodeEncodeError) as error:
+        count_pretokens(text + "\ud800", pattern=pattern, special_tokens=["<|end|>"])
+    assert error.value.start == len(text)
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_normalizing_in_parts(form, monkeypatch):
     text = ("e\u0301\u0323 ﬁ Å" + "\u0301" * 40 + "한국어 가각 " + "x" * 30) * 60

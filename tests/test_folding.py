@@ -57,6 +57,7 @@ def test_states_that_do_the_same_are_one() -> None:
         ((r"[ab]+c|a|b",), "may still fail|unbounded"),
         ((patterns.CL100K, r"\p{N}"), "needs a mark"),
         (("a.{8}b|.",), "states|too far|unbounded"),
+        (("abc|bcd", "a|bcd|bc|d"), "begin anew"),
     ],
 )
 def test_what_does_not_fold(stages: tuple[str, ...], reason: str) -> None:

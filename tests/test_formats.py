@@ -163,7 +163,10 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "a merge twice": (lambda text: text.replace('"th e"', '"t h"'), "merges 0 and 3 are the same pair"),
     "merges that are no list": (lambda text: text.replace('"merges": [', '"merges": 1, "x": ['), "unknown key 'x'"),
     "a special of a taken id": (lambda text: text.replace(": 260", ": 256"), "256.*b'th'"),
-    "a special that is a token": (lambda text: text.replace('"<｜世界｜>"', '"the"'), "'the' has id 260, as a tok"),
+    "a special that is a later token": (
+        lambda text: text.replace('"<｜世界｜>"', '"the"').replace('"the": 259', '"the": 999'),
+        "'the' has id 260, as a token 999",
+    ),
     "a lone surrogate": (lambda text: text.replace('"<｜世界｜>"', r'"\ud800"'), "lone surrogate"),
     "an unknown normalization": (
         lambda text: text.replace('"normalization": null', '"normalization": "NFX"'),

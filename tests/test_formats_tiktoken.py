@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpetite import Tokenizer
 from bpetite.errors import FormatError
 from bpetite.formats import tiktoken
+from bpetite.formats.encodings import PUBLISHED
 from bpetite.vocab import Vocab
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n/+8= 7\n"
@@ -89,3 +91,133 @@ def test_special_tokens_that_do_not_fit() -> None:
 def test_what_the_file_cannot_hold_is_named(vocab: Vocab, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         tiktoken.dump(vocab)
+
+
+# Against tiktoken itself
+
+openai = pytest.importorskip("tiktoken_ext.openai_public")
+library = pytest.importorskip("tiktoken")
+
+
+@pytest.mark.parametrize("name", openai.ENCODING_CONSTRUCTORS)
+def test_the_published_patterns_and_special_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for loader in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
+        monkeypatch.setattr(openai, loader, lambda *args, **keywords: {})
+    theirs = openai.ENCODING_CONSTRUCTORS[name]()
+    assert PUBLISHED[name].pattern == theirs["pat_str"]
+    special = dict(theirs["special_tokens"])
+    # the one id that has two literals there; the reserved one is text here
+    if name == "o200k_harmony":
+        assert special.pop("<|reserved_200018|>") == special["<|endofprompt|>"]
+    assert PUBLISHED[name].special_tokens == special
+
+
+def encoding(path: Path, name: str) -> object:
+    known = PUBLISHED[name]
+    ranks = {token: rank for rank, token in tiktoken.parse(path.read_bytes(), str(path)).items()}
+    return library.Encoding(
+        name, pat_str=known.pattern, mergeable_ranks=ranks, special_tokens=known.special_tokens
+    )
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "o200k_harmony"])
+def test_the_same_ids_as_tiktoken_on_the_shared_texts(shared: Callable[[str], Path], name: str) -> None:
+    path = shared(f"openai/{name.replace('harmony', 'base')}.tiktoken")
+    ours = Tokenizer.from_tiktoken(path, name=name)
+    theirs = encoding(path, name)
+    assert Tokenizer.from_tiktoken(theirs) == ours
+    for text in ("english", "code", "multilingual"):
+        read = shared(f"text/{text}.txt").read_bytes()[5_000_000:5_200_000].decode("utf-8", "ignore")
+        ids = theirs.encode(read, allowed_special="all")  # type: ignore[attr-defined]
+        assert ours.encode(read) == ids
+        assert ours.decode(ids) == read
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("text", ["english", "code", "multilingual"])
+def test_the_same_ids_as_tiktoken_on_whole_texts(shared: Callable[[str], Path], name: str, text: str) -> None:
+    path = shared(f"openai/{name}.tiktoken")
+    ours, theirs = Tokenizer.from_tiktoken(path), encoding(path, name)
+    read = shared(f"text/{text}.txt").read_text(encoding="utf-8")
+    for start in range(0, len(read), 1_000_000):
+        part = read[start : start + 1_000_000]
+        assert ours.encode(part) == theirs.encode(part, allowed_special="all")  # type: ignore[attr-defined]
+
+
+def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
+    tok = Tokenizer.from_tiktoken(tmp_path / "cl100k_base.tiktoken")
+    assert tok == Tokenizer.load(tmp_path / "cl100k_base.tiktoken")
+    assert tok.pattern == PUBLISHED["cl100k_base"].pattern
+    assert tok.special_tokens["<|endofprompt|>"] == 100276
+    bare = Tokenizer.from_tiktoken(tmp_path / "cl100k_base.tiktoken", pattern=None)
+    assert (bare.pattern, bare.special_tokens) == (None, {})
+    (tmp_path / "mine.tiktoken").write_bytes(SMALL)
+    assert Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="p50k_edit").eot_token == 50256
+    with pytest.raises(FormatError, match=r"mine\.tiktoken: .*pattern=.*p50k_base"):
+        Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken")
+    with pytest.raises(FormatError, match="no published encoding is called 'p60k'"):
+        Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="p60k")
+    with pytest.raises(TypeError, match=r"tiktoken\.Encoding"):
+        Tokenizer.from_tiktoken(7)
+
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def test_ranks_with_gaps_as_p50k_has_them() -> None:
+    theirs = library.Encoding(
+        "gaps", pat_str=r" ?\w+|\s+", mergeable_ranks=BYTES | {b"ab": 300, b" a": 50257, b"abc": 50280},
+        special_tokens={"<|endoftext|>": 50256},
+    )
+    ours = Tokenizer.from_tiktoken(theirs)
+    for text in ("abc ab  abc abd", "a<|endoftext|>abc", "cabab"):
+        assert ours.encode(text) == theirs.encode(text, allowed_special="all")
+    assert ours.vocab_size == theirs.n_vocab == 50281
+
+
+def test_whole_tokens_come_first_and_ranks_decide() -> None:
+    """The two traps in which ranks are unlike a merge list."""
+    theirs = library.Encoding(
+        "traps", pat_str=r"\w+|\W", mergeable_ranks=BYTES | {b"ab": 256, b"bc": 257, b"bcd": 300, b"xyz": 301},
+        special_tokens={},
+    )
+    ours = Tokenizer.from_tiktoken(theirs)
+    for text in ("abc", "abcd", "xyz", "xyzx", "bcd bcde"):
+        assert ours.encode(text) == theirs.encode(text)
+    assert (ours.encode("abc"), ours.encode("xyz"), ours.encode("xyzx")) == ([256, 99], [301], [120, 121, 122, 120])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}&&[^\p{Han}]]*[\p{Ll}&&[^\p{Han}]]+|\p{N}{1,3}|\s+|.",
+        r"\w+$|\w+|[^\w]",
+        r"^\s+|\s+|\S{1,4}+",
+        r"[a-c[x-z]]+|\x20\u0061|\x{4E2d}|\s|.",
+        r"(?i:THE|'s)+|\p{Greek}+|\p{Lu}|\P{Lu}",
+    ],
+)
+@given(text=st.text(st.sampled_from("aAbxyz中文1234 \n\t'sſtheΩωé_."), max_size=25))
+def test_patterns_of_tiktoken_mean_the_same_here(pattern: str, text: str) -> None:
+    theirs = library.Encoding("p", pat_str=pattern, mergeable_ranks=RANKS, special_tokens={})
+    assert Tokenizer.from_tiktoken(theirs).encode(text) == theirs.encode(text)
+
+
+#: So many tokens that a different split shows.
+RANKS = BYTES | {
+    token: 256 + n
+    for n, token in enumerate(
+        {(one + other).encode() for one in "aAbxyz中文1234 \n'sthe" for other in "aAbxyz中文1234 \n'sthe"}
+    )
+}
+
+
+@pytest.mark.parametrize("pattern", [r"\bword", r"[[:alpha:]]+", r"(?<name>a)", r"[^a&&b]", r"a{1,2}{3}", r"(?m)^a"])
+def test_patterns_without_a_counterpart_are_refused(pattern: str) -> None:
+    class Fake:
+        name, _pat_str, _mergeable_ranks, _special_tokens = "fake", pattern, BYTES, {}
+
+    with pytest.raises(FormatError, match="split pattern"):
+        Tokenizer.from_tiktoken(Fake())

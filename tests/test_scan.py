@@ -146,6 +146,16 @@ def test_a_scan_that_has_ended_refuses_more() -> None:
         scan.feed(b"a")
 
 
+@given(texts(24))
+def test_a_scan_begun_at_an_end_goes_on_alike(text: str) -> None:
+    """Texts may be read in parts that meet at an end."""
+    data = text.encode()
+    for name, pattern in COMPILED.items():
+        ends = list(scanner(pattern).ends(data))
+        for number, end in enumerate(ends):
+            assert [end + further for further in scanner(pattern).ends(data[end:])] == ends[number + 1 :], name
+
+
 def test_threads_share_a_scanner() -> None:
     texts = [long_text(seed, 2000).encode() for seed in range(8)]
     for name in ("gpt2", "o200k"):
@@ -166,6 +176,17 @@ def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
             for kind in KINDS:
                 cut = scanner(COMPILED[name], kind)
                 assert list(cut.ends(memoryview(buffer).cast("B"))) == expected_ends(text, COMPILED[name])
+
+
+@given(st.binary(max_size=200))
+def test_what_is_not_utf8_is_read_without_harm(data: bytes) -> None:
+    """The ends mean nothing then, but they stay inside the text, and so does what is read (under AddressSanitizer)."""
+    for text in (data, data * 8, b"a \xe7", b"\xf4\xbf\xbf\xbf", b"\xff" * 70, b"\xc3"):
+        buffer = (ctypes.c_ubyte * len(text)).from_buffer_copy(text)
+        for kind in KINDS:
+            ends = list(scanner(patterns.CL100K, kind).ends(memoryview(buffer).cast("B")))
+            assert ends == sorted(set(ends))
+            assert not text or (0 < ends[0] and ends[-1] == len(text))
 
 
 def test_a_scanner_is_of_a_known_kind() -> None:

@@ -7,6 +7,7 @@
 """
 from .auditing import AuditReport, Finding, audit
 from .comparing import DiffReport, Place, diff
+from .html import EncodingView, view
 from .kinds import KINDS
 from .reach import Reach, Unreachable, reach
 from .usage import ScriptUse, Usage, measure
@@ -29,6 +30,9 @@ __all__ = [
     "DiffReport",
     "Place",
     "diff",
+    # a text, to look at
+    "EncodingView",
+    "view",
     # whether to trust it
     "Check",
     "ValidationReport",

@@ -259,7 +259,7 @@ def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
     for form in ("NFC", "NFKC"):
         groups: defaultdict[str, list[int]] = defaultdict(list)
         for token_id, text in texts.items():
-            groups[unicodedata.normalize(form, text)].append(token_id)  # type: ignore[arg-type]
+            groups[unicodedata.normalize(form, text)].append(token_id)
         same = [sorted(ids) for ids in groups.values() if len(ids) > 1]
         if same:
             yield Finding(
@@ -268,7 +268,8 @@ def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
                 f"groups of tokens that are the same text after {form}: what looks alike gets different ids",
                 len(same),
                 tuple(
-                    {"ids": ids[:8], "tokens": [ascii(texts[one]) for one in ids[:8]]} for ids in sorted(same)[:EXAMPLES]
+                    {"ids": ids[:8], "tokens": [ascii(texts[one]) for one in ids[:8]]}
+                    for ids in sorted(same)[:EXAMPLES]
                 ),
             )
 

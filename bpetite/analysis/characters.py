@@ -19,7 +19,7 @@ COMMON = "Common"
 
 #: Names of scripts as ``\p{Script=...}`` takes them, the most frequent in corpora first. A name that the installed
 #: ``regex`` does not know yet is passed over; characters that no name here covers are COMMON.
-_SCRIPTS = """
+_SCRIPTS = """\
 Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian
 Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethiopic Mongolian Thaana Syriac Cherokee
 Canadian_Aboriginal Bopomofo Yi Braille Coptic Gothic Ogham Runic Tifinagh Nko Javanese Balinese Sundanese Cham
@@ -34,7 +34,7 @@ Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabia
 Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Samaritan Saurashtra Sharada Shavian
 Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sunuwar Syloti_Nagri Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri
 Tangsa Tangut Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Zanabazar_Square
-""".split()
+"""
 
 #: Short names of characters that leave no mark of their own or change the order of what stands around them.
 _INVISIBLE = {
@@ -55,7 +55,7 @@ _INVISIBLE |= dict(enumerate(_CONTROLS.split()))
 @cache
 def _finders() -> list[tuple[str, Any]]:
     finders = []
-    for name in _SCRIPTS:
+    for name in _SCRIPTS.split():
         try:
             finders.append((name, regex.compile(rf"\p{{Script={name}}}+")))
         except regex.error:

@@ -8,8 +8,8 @@ token found unreachable comes with the reason:
 ``normalization``  the tokenizer normalizes, and no text in that form holds these characters
 ``merges``         the merges make other tokens of these bytes, whatever stands around them
 ``neighbours``     the token is part of a character, and every way to complete the character merges into its bytes
-``pattern``        the merges would make it, but the split pattern (or a normalization other than Unicode's forms) kept it
-                   apart in every text tried
+``pattern``        the merges would make it, but the split pattern (or a normalization that is none of Unicode's forms)
+                   kept it apart in every text tried
 
 The first four are proofs, ``pattern`` is the outcome of a search over :data:`BUDGET` texts at most.
 
@@ -27,20 +27,19 @@ import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice, product
 from typing import Literal
 
 import numpy as np
 
+from ..normalize import FORMS
 from ..reference import merge_pretoken
 from ..tokenizer import Tokenizer
-from ..normalize import FORMS
 
 __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 
 #: Texts that the search behind the reason ``pattern`` may encode for all tokens together.
-BUDGET = 2_000_000
+BUDGET = 500_000
 
 Reason = Literal["utf-8", "normalization", "merges", "neighbours", "pattern"]
 
@@ -57,9 +56,14 @@ REASONS: dict[Reason, str] = {
 #: differ only in what stands behind.
 _WALKS, _BEHINDS = 1024, 8
 
+#: Pairs of neighbours that are asked about for one partial token. Vocabularies that are made to be hard come so far;
+#: what their walks leave open, the search decides.
+_STEPS = 250_000
+
 #: Characters that a pattern may tell apart, to stand around a token: those it is most likely to ask for first.
 _AROUND = (
-    "a A1 .\n'!/_\t\r-猫éÉ\u00a0\u3000s\u0301٣²ǅʰ🙂—€\u200d\u3042\uac00عkLtmdlvreSTMDLVRE\u17b5Ⅷ«»‿ſ\ue000\u0378\x00\u2028"
+    "a A1 .\n'!/_\t\r-猫éÉ\u00a0\u3000s\u0301٣²ǅʰ🙂—€"
+    "\u200d\u3042\uac00عkLtmdlvreSTMDLVRE\u17b5Ⅷ«»‿ſ\ue000\u0378\x00\u2028"
 )
 
 
@@ -94,6 +98,10 @@ def reach(tokenizer: Tokenizer) -> Reach:
     return _Search(tokenizer).run()
 
 
+class _TooFar(Exception):
+    """The walks from a partial token are too many."""
+
+
 class _Search:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -110,10 +118,24 @@ class _Search:
         #: A pre-token that is a token is taken whole, so a token needs no merges to be reached.
         self.takes_whole = vocab.merges is None or vocab.ignore_merges
         self.joins: dict[tuple[bytes, bytes], bool] = {}
-        # Tokens that may stand beside a part of a character, the shortest first: they are the likeliest to fit.
-        by_length = sorted(self.tokens.values(), key=len)
-        self.headed = [token for token in by_length if 0x80 <= token[0] < 0xC0]
-        self.tailed = [token for token in by_length if token[-1] >= 0x80 and _tail(token)]
+        # What may stand beside a part of a character, the shortest first, because they are the likeliest to fit:
+        # tokens inside one character; others by the beginning of a character they end with, by the end they begin with.
+        self.insiders: list[bytes] = []
+        self.by_tail: dict[bytes, list[bytes]] = {}
+        self.by_head: dict[bytes, list[bytes]] = {}
+        for token in sorted(self.tokens.values(), key=len):
+            tail, head = _tail(token), _head(token)
+            if tail is None:
+                continue
+            if len(head) == len(token):
+                self.insiders.append(token)
+                continue
+            if tail:
+                self.by_tail.setdefault(tail, []).append(token)
+            if head:
+                self.by_head.setdefault(head, []).append(token)
+        self.fronts: dict[bytes, bytes | None] = {}
+        self.steps = 0
         self.seen: set[int] = set()
 
     def run(self) -> Reach:
@@ -124,7 +146,7 @@ class _Search:
                 texts[token_id] = token.decode("utf-8")
             except UnicodeDecodeError:
                 parts[token_id] = token
-        self.seen |= self.produced(texts.values())
+        self.seen |= self.produced(texts.values()).keys()
         witness: dict[int, str] = {}
         unreachable: list[Unreachable] = []
         cut: dict[int, str] = {}
@@ -165,22 +187,21 @@ class _Search:
 
     # Asking the tokenizer
 
-    def produced(self, texts: Iterable[str]) -> set[int]:
-        """The ids that some texts give, read as ordinary text."""
+    def produced(self, texts: Iterable[str]) -> dict[int, str]:
+        """The ids that some texts give, read as ordinary text, each with the first text that gives it."""
         texts = list(texts)
         if not texts:
-            return set()
+            return {}
         try:
-            ids, _ = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
+            ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         except ValueError:  # a byte without a token, in one text or more
-            found: set[int] = set()
-            for text in texts:
-                try:
-                    found.update(self.tokenizer.encode_ordinary(text))
-                except ValueError:
-                    continue
-            return found
-        return set(np.unique(ids).tolist())
+            if len(texts) == 1:
+                return {}
+            middle = len(texts) // 2
+            return self.produced(texts[middle:]) | self.produced(texts[:middle])
+        different, first = np.unique(ids, return_index=True)
+        of_text = np.searchsorted(offsets, first, "right") - 1
+        return {token_id: texts[at] for token_id, at in zip(different.tolist(), of_text.tolist(), strict=True)}
 
     def first_producing(self, token_id: int, texts: Iterable[str]) -> str | None:
         """The first of some texts that gives a token."""
@@ -188,8 +209,8 @@ class _Search:
         size = 4  # the first texts are the likeliest, and each may be long in the making
         while batch := list(islice(texts, size)):
             size = min(4 * size, 4096)
-            if token_id in self.produced(batch):
-                return next(text for text in batch if token_id in self.produced([text]))
+            if (text := self.produced(batch).get(token_id)) is not None:
+                return text
         return None
 
     def instead(self, text: str) -> tuple[bytes, ...]:
@@ -199,7 +220,7 @@ class _Search:
             return ()
 
     def in_form(self, text: str) -> bool:
-        return self.form is None or unicodedata.normalize(self.form, text) == text
+        return self.form is None or unicodedata.normalize(self.form, text) == text  # type: ignore[arg-type]
 
     # Tokens of whole characters
 
@@ -217,16 +238,18 @@ class _Search:
         """Look for texts that give tokens which are cut when they stand alone: id -> text."""
         found: dict[int, str] = {}
         left = dict(wanted)
+        surroundings = iter(surroundings)
         spent = 0
-        for front, behind in surroundings:
-            spent += len(left)
-            if not left or spent > BUDGET:
+        while left and spent < BUDGET:
+            # One call encodes thousands of texts: few surroundings of many tokens, or many of few.
+            some = list(islice(surroundings, max(1, 4096 // len(left))))
+            if not some:
                 break
-            texts = {token_id: front + text + behind for token_id, text in left.items()}
-            for token_id in self.produced(texts.values()) & left.keys():
-                if (text := self.first_producing(token_id, texts.values())) is not None:
+            spent += len(some) * len(left)
+            texts = (front + text + behind for front, behind in some for text in left.values())
+            for token_id, text in self.produced(texts).items():
+                if left.pop(token_id, None) is not None:
                     found[token_id] = text
-                    del left[token_id]
         return found
 
     # Tokens that are not whole characters
@@ -242,78 +265,109 @@ class _Search:
         merged = tuple(merge_pretoken(token, self.ranks))
         if merged != (token,):
             return Unreachable(token_id, token, "merges", merged)
-        walks = self.completions(token)
-        first = next(walks, None)
-        if first is None:
-            return Unreachable(token_id, token, "neighbours")
-        text = self.first_producing(token_id, chain([first], islice(walks, _WALKS))) or self.first_producing(token_id, self.all_completions(token))
+        try:
+            walks = self.completions(token)
+            first = next(walks, None)
+            if first is None:
+                return Unreachable(token_id, token, "neighbours")
+            text = self.first_producing(token_id, chain([first], islice(walks, _WALKS)))
+        except _TooFar:
+            text = None
+        text = text or self.first_producing(token_id, self.all_completions(token))
         return text if text is not None else Unreachable(token_id, token, "pattern")
 
     def completions(self, token: bytes) -> Iterator[str]:
         """Texts out of which the merges bring the token: walks to the left and to the right of it.
 
         Empty if and only if there is none.
+
+        Raises:
+            _TooFar: It takes too long to find out.
         """
-        inside = len(_head(token)) == len(token)  # all of it lies inside one character, so the two sides depend
-        behinds = () if inside else tuple(islice(self.walk_right(token, _tail(token) or b""), _BEHINDS))
-        if not inside and not behinds:
+        self.steps = 0
+        head = _head(token)
+        if len(head) < len(token):
+            behinds = tuple(islice(self.walk_right(token, _tail(token) or b""), _BEHINDS))
+            if not behinds:
+                return
+            fronts = self.step_left(token, head, inside=False) if head else iter([(b"", b"", b"")])
+            for before, between, _ in fronts:
+                front = self.front_of(before)
+                if front is not None:
+                    for behind in behinds:
+                        yield (front + before + between + token + behind).decode("utf-8")
             return
-        for front, opened in self.walk_left(token, None if inside else b""):
-            if inside:
-                rest = _open_end(opened + token)
-                behinds = () if rest is None else tuple(islice(self.walk_right(token, rest), _BEHINDS))
-            for behind in behinds:
-                yield (front + token + behind).decode("utf-8")
+        # All of it lies inside one character, so what may stand behind depends on what stands in front.
+        ways: dict[bytes, tuple[bytes, ...]] = {}
+        for before, between, whole in self.step_left(token, head, inside=True):
+            front = self.front_of(before)
+            if front is None:
+                continue
+            if whole not in ways:
+                rest = _open_end(whole)
+                ways[whole] = () if rest is None else tuple(islice(self.walk_right(token, rest), _BEHINDS))
+            for behind in ways[whole]:
+                yield (front + before + between + token + behind).decode("utf-8")
 
     def stand_together(self, left: bytes, right: bytes) -> bool:
         """Do two tokens come out as these two from their joined bytes?"""
         known = self.joins.get((left, right))
         if known is None:
+            self.steps += 1
+            if self.steps > _STEPS:
+                raise _TooFar
+            if len(self.joins) > 4 * _STEPS:
+                self.joins.clear()
             known = self.joins[left, right] = merge_pretoken(left + right, self.ranks) == [left, right]
         return known
 
-    def walk_left(self, token: bytes, opened: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        """What can stand in front, up to where a character begins.
+    def step_left(self, token: bytes, wants: bytes, *, inside: bool) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """The tokens in which the character that a token goes on with can begin.
 
         Args:
-            token: Where the walk starts.
-            opened: None when the token lies inside one character, else anything.
+            token: Where to start.
+            wants: The continuation bytes that it begins with.
+            inside: Nothing else is in it, so that the character need not end with it.
 
         Yields:
-            The bytes in front, and those of them that belong to the character that the token lies in.
+            The token that begins the character, the tokens between, and the character up to the end of ``wants``.
         """
-        if not _head(token):
-            yield b"", b""
-            return
-        # A state is the leftmost token so far, the continuation bytes at its beginning that want a lead byte, and
-        # `opened`, which stays None until the beginning of the character that the token lies in is found.
-        queue: deque[tuple[bytes, bytes, bytes | None, bytes]] = deque([(token, _head(token), opened, b"")])
-        met = {queue[0][:3]}
+        queue = deque([(token, wants, b"")])
+        met = {(token, wants)}
         while queue:
-            last, wants, opened, front = queue.popleft()
-            for before in self.tailed:
-                head = _head(before)
-                whole = (_tail(before) or b"") + wants
-                still: bytes | None = opened
-                if len(head) == len(before):
-                    if len(whole) > 3:
-                        continue
-                    head = whole
-                elif opened is not None:
-                    if not _is_character(whole):
-                        continue
-                elif _open_end(whole) in (whole, b""):
-                    still = whole[: len(whole) - len(token)]
-                else:
-                    continue
-                state = before, head, still
-                if state in met or not self.stand_together(before, last):
-                    continue
-                met.add(state)
-                if head:
-                    queue.append((*state, before + front))
-                else:
-                    yield before + front, still or b""
+            last, wants, between = queue.popleft()
+            for tail, befores in self.by_tail.items():
+                whole = tail + wants
+                if _is_character(whole) or (inside and _open_end(whole) == whole):
+                    for before in befores:
+                        if self.stand_together(before, last):
+                            yield before, between, whole
+            for before in self.insiders:
+                state = before, before + wants
+                if len(state[1]) <= 3 and state not in met and self.stand_together(before, last):
+                    met.add(state)
+                    queue.append((*state, before + between))
+
+    def front_of(self, token: bytes) -> bytes | None:
+        """Bytes with which a text can begin in front of a token, so that it comes out; None if there are none."""
+        if not _head(token):
+            return b""
+        if token in self.fronts:
+            return self.fronts[token]
+        queue = deque([(token, b"")])
+        met = {token}
+        while queue:
+            last, front = queue.popleft()
+            for before, between, _ in self.step_left(last, _head(last), inside=False):
+                grown = before + between + front
+                if not _head(before):
+                    self.fronts[token] = grown
+                    return grown
+                if before not in met:
+                    met.add(before)
+                    queue.append((before, grown))
+        self.fronts.update(dict.fromkeys(met))
+        return None
 
     def walk_right(self, token: bytes, rest: bytes) -> Iterator[bytes]:
         """What can stand behind a token, up to where a character ends; `rest` is what is open at the token's end."""
@@ -324,8 +378,11 @@ class _Search:
         met = {(token, rest)}
         while queue:
             last, rest, behind = queue.popleft()
-            for after in self.headed:
-                left = _open_end(rest + after)
+            fitting = [(after, _open_end(rest + after)) for after in self.insiders]
+            for head, afters in self.by_head.items():
+                if _is_character(rest + head):
+                    fitting += [(after, _tail(after)) for after in afters]
+            for after, left in fitting:
                 if left is None or (after, left) in met or not self.stand_together(last, after):
                     continue
                 met.add((after, left))
@@ -340,19 +397,14 @@ class _Search:
         assert split is not None  # narrowed for the type checker
         head, body, tail = split
         if len(head) == len(token):
-            middles = (one for one in self.characters if head in one[1:])
+            middles = _characters_with(token, before=True, behind=True)
         else:
-            fronts = [one for one in self.characters if one.endswith(head)] if head else [b""]
-            backs = [one for one in self.characters if one.startswith(tail)] if tail else [b""]
+            fronts = list(_characters_with(head, before=True)) if head else [b""]
+            backs = list(_characters_with(tail, behind=True)) if tail else [b""]
             middles = (front + body.encode() + back for back, front in product(backs, fronts))
-        for middle in islice(middles, BUDGET // 8):
+        for middle in islice(middles, BUDGET // 4):
             text = middle.decode("utf-8")
             yield from (text, " " + text, "a" + text, text + "a")
-
-    @cached_property
-    def characters(self) -> list[bytes]:
-        """The UTF-8 of every character that is not ASCII."""
-        return [chr(code).encode() for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
 
 
 def _surroundings() -> Iterator[tuple[str, str]]:
@@ -371,6 +423,26 @@ def _surroundings() -> Iterator[tuple[str, str]]:
 # UTF-8, in parts
 
 
+def _characters_with(part: bytes, *, before: bool = False, behind: bool = False) -> Iterator[bytes]:
+    """The UTF-8 of every character that is a part of one and bytes before it, behind it, or on both sides."""
+    following = range(0x80, 0xC0)
+    for size, leads in ((2, range(0xC2, 0xE0)), (3, range(0xE0, 0xF0)), (4, range(0xF0, 0xF5))):
+        free = size - len(part)
+        least, most = (1 if before else 0), (free if before else 0)
+        for front in range(least if behind else most, most + 1):
+            if free < 0 or (before and not front):
+                continue
+            ranges = [leads, *[following] * (front - 1)] if front else []
+            for filled in product(*ranges, *[following] * (free - front)):
+                data = bytes(filled[:front]) + part + bytes(filled[front:])
+                if _is_character(data):
+                    yield data
+
+
+#: First byte -> what may follow it, where that is not all of 80..BF: overlong forms, surrogates, beyond U+10FFFF.
+_SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
+
+
 def _open_end(data: bytes) -> bytes | None:
     """The bytes at the end of some UTF-8 that begin a character and do not end it; None if this is no UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -378,7 +450,12 @@ def _open_end(data: bytes) -> bytes | None:
         decoder.decode(data)
     except UnicodeDecodeError:
         return None
-    return decoder.getstate()[0]
+    rest = decoder.getstate()[0]
+    if len(rest) > 1:  # the decoder waits for a third byte before it refuses a surrogate
+        low, high = _SECOND.get(rest[0], (0x80, 0xBF))
+        if not low <= rest[1] <= high:
+            return None
+    return rest
 
 
 def _is_character(data: bytes) -> bool:

@@ -56,7 +56,8 @@ class ValidationReport:
     def __str__(self) -> str:
         lines = [f"{self.texts} texts: {'all checks passed' if self.ok else 'CHECKS FAILED'}"]
         for check in self.checks:
-            lines.append(f"  {'FAILED' if check.failed else 'ok':6} {check.name}: {check.meaning} ({check.passed} held)")
+            verdict = "FAILED" if check.failed else "ok"
+            lines.append(f"  {verdict:6} {check.name}: {check.meaning} ({check.passed} held)")
             lines += [f"         {failure}" for failure in check.failures]
         return "\n".join(lines)
 
@@ -90,7 +91,7 @@ class _Validation:
             (Check("determinism", "a second call and a pickled copy give the same ids"), self.determinism),
             (Check("one answer", "lists, arrays, counts, batches and bytes agree"), self.one_answer),
             (Check("offsets", "the tokens' places tile the text"), self.offsets),
-            (Check("streaming", "a text in pieces gives the ids of the whole, and streamed ids its text"), self.streaming),
+            (Check("streaming", "pieces of a text give the ids of the whole, streamed ids its text"), self.streaming),
         ]
         specials = Check("special tokens", "each gives its id, alone and inside a text, and its literal back")
         saved = Check("saving", "a saved and loaded copy is equal, with the same special ids")
@@ -122,10 +123,11 @@ class _Validation:
         tokenizer = self.tokenizer
         ids, ordinary = tokenizer.encode(text), tokenizer.encode_ordinary(text)
         flat, offsets = tokenizer.encode_batch_to_numpy([text, "", text])
+        size = len(ids)
         answers: dict[str, Any] = {
             "encode(bytes)": tokenizer.encode(text.encode("utf-8")) == ids,
             "encode_batch": tokenizer.encode_batch([text, text]) == [ids, ids],
-            "encode_batch_to_numpy": flat.tolist() == ids + ids and offsets.tolist() == [0, len(ids), len(ids), 2 * len(ids)],
+            "encode_batch_to_numpy": flat.tolist() == ids + ids and offsets.tolist() == [0, size, size, 2 * size],
             "encode_to_numpy": tokenizer.encode_to_numpy(text).tolist() == ids,
             "count": tokenizer.count(text) == len(ids),
             "encode(allowed_special=())": tokenizer.encode(text, allowed_special=()) == ordinary,

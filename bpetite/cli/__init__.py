@@ -19,11 +19,16 @@ __all__ = ["cli", "main"]
 #: command -> the line that ``--help`` shows, in the order that ``--help`` shows them.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
+    "convert": "Write a tokenizer in another file format.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",
     "count": "Count the tokens of a corpus.",
     "inspect": "Say what a token file holds.",
     "merge": "Join the outputs of several ranks.",
+    "tokens": "Show the tokens of a text.",
+    "view": "Write a page that shows a text cut into tokens.",
+    "audit": "Look through a tokenizer for what is wrong with it.",
+    "diff": "Show what differs between two tokenizers.",
 }
 
 #: What a user's mistake looks like when it comes up from the library.

@@ -8,7 +8,8 @@ import click
 
 from ..corpus import Options, count_corpus, find_sources
 from .common import load_tokenizer
-from .encode import meter, reading_options, report_left_out, report_problems, say, unescape
+from .encode import meter, reading_options, report_problems
+from .reading import report_left_out, say, unescape
 
 __all__ = ["command"]
 

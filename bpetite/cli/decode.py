@@ -13,10 +13,10 @@ import click
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, pieces_of
 from ..corpus.layouts import layout_of
-from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
+from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
 from ..errors import FormatError
 from .common import load_tokenizer
-from .encode import unescape
+from .reading import unescape
 
 __all__ = ["Opened", "command", "open_output"]
 
@@ -68,14 +68,9 @@ def open_output(
         open_token_file(place.parent / name, format=manifest["format"], dtype=manifest["dtype"]) for name in names
     ]
     opened = Opened(files, manifest, codec)
-    if names[-1] != _last_file(manifest) or "all" not in splits.values():
+    if names[-1] != token_files(manifest)[-1] or "all" not in splits.values():
         opened.final_separator = True  # a document follows these, if not here then in the other files
     return opened
-
-
-def _last_file(manifest: dict[str, Any]) -> str:
-    suffix = layout_of(manifest["format"]).suffix
-    return [str(file["name"]) for file in manifest["files"] if file["name"].endswith(suffix)][-1]
 
 
 @click.command()

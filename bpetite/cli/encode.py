@@ -12,60 +12,28 @@ from ..corpus import Options, Sources, find_sources, make_task
 from ..corpus.pipeline import Progress
 from .common import PACKAGED, load_tokenizer, progress_bar
 from .engines import engine_options, only_with_engine
+from .reading import corpus_options, report_left_out, say, unescape
 
-__all__ = ["command", "meter", "reading_options", "report_left_out", "report_problems", "say", "unescape"]
+__all__ = ["command", "meter", "reading_options", "report_problems"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
 
-def unescape(value: str | None) -> str | None:
-    r"""A separator as typed: \n, \r, \t, \0 and \\ stand for what they do in most languages."""
-    if value is None:
-        return None
-    out, rest = "", value
-    while rest:
-        head, backslash, rest = rest.partition("\\")
-        out += head
-        if backslash:
-            known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
-            if rest[:1] not in known:
-                raise click.BadParameter(f"{value!r}: \\{rest[:1]} is not one of \\n \\r \\t \\0 \\\\")
-            out += known[rest[0]]
-            rest = rest[1:]
-    return out
-
-
 def reading_options(command: Command) -> Command:
-    """The options of every command that reads a corpus."""
-    for option in reversed([
-        click.argument("files", nargs=-1, required=True),
-        click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
-        click.option(
-            "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
-            help="What the files hold, whatever their names.",
-        ),
-        click.option("--separator", help="Between the documents of text files [default: the end-of-text literal]."),
-        click.option("--whole-files", is_flag=True, help="One document a text file."),
-        click.option("--text-key", default="text", show_default=True, help="Where records have text; a.b is b in a."),
+    """The options of every command that encodes a corpus."""
+    for option in (
+        click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
         click.option(
             "--special", type=click.Choice(["text", "allow", "error"]), default="text", show_default=True,
             help="What special tokens in documents are.",
         ),
-        click.option(
-            "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
-            help="What happens to records that are not as they should be.",
-        ),
-        click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
-    ]):
+        click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
+        corpus_options,
+    ):
         command = option(command)
     return command
-
-
-def say(text: str) -> None:
-    """A line for people."""
-    click.echo(text, err=True)
 
 
 def meter(sources: Sources) -> tuple[Any, Progress]:
@@ -83,12 +51,6 @@ def meter(sources: Sources) -> tuple[Any, Progress]:
         bar.update(raw)
 
     return bar, move
-
-
-def report_left_out(sources: Sources) -> None:
-    """Files of folders that nothing reads are not passed over in silence."""
-    if sources.left_out:
-        say(f"{len(sources.left_out)} files with other suffixes are not read, the first: {sources.left_out[0]}")
 
 
 def report_problems(summary: dict[str, Any]) -> None:

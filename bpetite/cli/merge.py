@@ -7,7 +7,7 @@ import click
 
 from ..corpus import merge_outputs
 from .common import progress_bar
-from .encode import say
+from .reading import say
 
 __all__ = ["command"]
 

@@ -1,69 +1,32 @@
-"""``bpetite train``: learn a tokenizer from text files."""
+"""``bpetite train``: learn a tokenizer from a corpus."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-from io import TextIOWrapper
+import logging
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from .. import patterns
+from ..corpus import Sources, find_sources, read_documents
+from ..corpus.readers import Reading
 from ..tokenizer import Tokenizer
-from .common import progress_bar
+from .common import load_tokenizer, progress_bar
 from .engines import engine_options, only_with_engine
-
-#: Text is read in pieces of this many characters.
-PIECE = 1 << 20
-
-
-def split_stream(file: TextIO, separator: str) -> Iterator[str]:
-    """The documents of an open text file, cut at the separator; a document's pieces are joined once, at its end."""
-    pieces: list[str] = []
-    held = ""  # a separator may begin in one piece and end in the next
-    while piece := file.read(PIECE):
-        first, *others = (held + piece).split(separator)
-        if others:
-            yield "".join([*pieces, first])
-            yield from others[:-1]
-            pieces, first = [], others[-1]
-        edge = max(0, len(first) - len(separator) + 1)
-        pieces.append(first[:edge])
-        held = first[edge:]
-    yield "".join([*pieces, held])
-
-
-def documents(paths: tuple[Path, ...], separator: str) -> Iterator[str]:
-    """The documents of all files, with a progress bar of the bytes read."""
-    total = sum(path.stat().st_size for path in paths)
-    with progress_bar(total=total, unit="B", unit_scale=True, desc="reading") as bar:
-        for path in paths:
-            with path.open("rb") as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
-                seen = 0
-                try:
-                    for document in split_stream(file, separator):
-                        yield document
-                        here = raw.tell()
-                        bar.update(here - seen)
-                        seen = here
-                except UnicodeDecodeError as wrong:
-                    raise click.ClickException(f"{path}: not UTF-8: {wrong}") from None
+from .reading import corpus_options, report_left_out, say, unescape
 
 
 def pattern_of(value: str) -> patterns.Pattern:
     """A pattern by its name, or the regular expression itself."""
-    if value == "none":
-        return None
-    return patterns.NAMED.get(value, value)
+    return None if value == "none" else patterns.NAMED.get(value, value)
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@corpus_options
 @click.option("-n", "--vocab-size", type=int, required=True, help="256 bytes plus learned tokens; specials on top.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the tokenizer goes.")
 @click.option("--format", "file_format", help="native (default), huggingface, tiktoken or gpt2.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
-@click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")
 @click.option(
     "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, help="A special token."
 )
@@ -73,65 +36,107 @@ def pattern_of(value: str) -> patterns.Pattern:
 @click.option("--min-frequency", type=int, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=int, help="Learn no longer tokens.")
+@click.option("--initial", help="Learn further merges after those of this tokenizer.")
 @click.option("--threads", type=int, help="Threads that count; all cores by default.")
 @engine_options
 def command(
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     output: Path,
     file_format: str | None,
     overwrite: bool,
-    separator: str,
+    separator: str | None,
+    input_kind: str | None,
+    whole_files: bool,
+    text_key: str,
+    on_error: str,
     specials: tuple[str, ...],
     pattern: str,
+    initial: str | None,
     threads: int | None,
     engine: str,
     address: str | None,
     task_bytes: int | None,
     **options: Any,
 ) -> None:
-    """Learn a tokenizer from text FILES and save it.
+    """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard
+    input) and save it.
 
-    Documents are what lies between separators; special tokens in the text cut it and take no part in any merge. With
-    --engine ray, tasks count into files in a folder beside the output, --threads each (1 by default); learning runs
-    here.
+    Special tokens in the text cut it and take no part in any merge. With --engine ray, tasks count into files in a
+    folder beside the output, --threads each (1 by default); learning runs here.
     """
     if output.exists() and not overwrite:
         raise FileExistsError(17, "exists already; --overwrite replaces it", str(output))
-    if not separator:
+    if not output.parent.is_dir():  # said now, not after hours of training
+        raise FileNotFoundError(2, "no such folder", str(output.parent))
+    between = "<|endoftext|>" if separator is None else unescape(separator)
+    if not between:
         raise click.UsageError("--separator must not be empty")
     options |= {"special_tokens": specials, "pattern": pattern_of(pattern)}
+    sources = find_sources(files, kind=input_kind, whole_files=whole_files)
+    report_left_out(sources)
     if engine == "ray":
-        tokenizer = _train_on_ray(files, address, output, separator, task_bytes, threads or 1, options)
+        if initial is not None:
+            raise click.UsageError("--initial goes with --engine local")
+        tokenizer = _train_on_ray(
+            sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
+            threads=threads or 1, **options,
+        )
     else:
         only_with_engine(address=address, task_bytes=task_bytes)
-        tokenizer = Tokenizer.train(documents(files, separator), num_threads=threads, **options)
+        if initial is not None:
+            options["initial"] = load_tokenizer(initial)
+        tokenizer = _train_here(sources, Reading(between.encode(), text_key), on_error, num_threads=threads, **options)
     tokenizer.save(output, format=file_format, overwrite=overwrite)
-    click.echo(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}", err=True)
+    say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")
+
+
+class _Lines(logging.Handler):
+    """Log records as lines for people."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def _train_here(sources: Sources, reading: Reading, on_error: str, **options: Any) -> Tokenizer:
+    """Count with a bar of the bytes read, say what was found, merge with a bar of the merges."""
+    size = sum(piece.size for piece in sources.pieces) or None
+    log = logging.getLogger("bpetite.train")
+    lines = _Lines()
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    try:
+        with (
+            progress_bar(total=size, unit="B", unit_scale=True, desc="counting") as counting,
+            progress_bar(unit=" merges", desc="merging", leave=False) as merging,
+        ):
+
+            def move(stage: str, done: int, total: int | None) -> None:
+                if stage == "merge":
+                    merging.total = total
+                    merging.update(done - merging.n)
+
+            documents = read_documents(
+                sources.pieces, reading, on_error=on_error, log=say, progress=counting.update
+            )
+            return Tokenizer.train(documents, progress=move, **options)
+    finally:
+        log.removeHandler(lines)
 
 
 def _train_on_ray(
-    files: tuple[Path, ...],
-    address: str | None,
-    output: Path,
-    separator: str,
-    task_bytes: int | None,
-    threads: int,
-    options: dict[str, Any],
+    sources: Sources, address: str | None, output: Path, task_bytes: int | None, **options: Any
 ) -> Tokenizer:
     from ..cluster import ray
     from ..cluster.encoding import TASK_BYTES
 
-    total = sum(path.stat().st_size for path in files)
+    total = sum(piece.size for piece in sources.pieces) or None
     with progress_bar(total=total, unit="B", unit_scale=True, desc="counting") as bar:
         return ray.train(
-            files,
+            sources,
             address=address,
             work=output.with_name(output.name + ".counts"),
-            separator=separator,
-            input_kind="text",
             task_bytes=task_bytes or TASK_BYTES,
-            threads=threads,
             progress=bar.update,
-            log=lambda line: click.echo(line, err=True),
+            log=say,
             **options,
         )

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import patterns
-from ..corpus import Piece, Sources, find_sources, shares
+from ..corpus import Piece, Sources, find_sources, read_documents, shares
 from ..corpus.api import SourcesLike
-from ..corpus.codec import Codec, Ids, Offsets
 from ..corpus.manifest import digest
-from ..corpus.readers import Reading, read_blocks
+from ..corpus.readers import Reading
 from ..corpus.records import POLICIES
 from ..corpus.sources import overlaps_itself
-from ..corpus.tally import Tally
-from ..corpus.work import Encoding, encode_blocks
 from ..counting import check_specials, count_pretokens
 from ..counts import PretokenCounts, merge_count_files
 from ..patterns import Pattern
@@ -189,42 +184,13 @@ def train(
     return Tokenizer.train_from_counts(counts, vocab_size, **learning)
 
 
-@dataclass
-class _Sieve:
-    """A codec's encoder that gives no ids and keeps the documents that are UTF-8."""
-
-    texts: list[bytes] = field(default_factory=list)
-
-    def encode(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        for text in texts:
-            if not text.isascii():
-                text.decode("utf-8")
-        self.texts.extend(texts)
-        return np.empty(0, np.uint32), np.zeros(len(texts) + 1, np.int64)
-
-    def take(self) -> list[bytes]:
-        texts, self.texts = self.texts, []
-        return texts
-
-
-def _documents(pieces: tuple[Piece, ...], shared: _Shared, log: Callable[[str], None]) -> Iterator[bytes]:
-    """The documents of a share, those with problems treated as ``on_error`` says."""
-    sieve = _Sieve()
-    codec = Codec(sieve.encode, sieve.encode, lambda _: b"", 1, None, None, "", "")
-    encoding = Encoding(shared.reading, shared.on_error, "none", "uint32")
-    tally = Tally(pieces, shared.on_error, log)
-    for block in read_blocks(pieces, shared.reading):
-        tally.add(encode_blocks([block], codec, encoding))
-        yield from sieve.take()
-
-
 def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:
     """What a worker does: one table, unless it is there. Returns lines for people."""
     pieces, table = job
     lines: list[str] = []
     if not os.path.exists(table):
         counts = count_pretokens(
-            _documents(pieces, shared, lines.append),
+            read_documents(pieces, shared.reading, on_error=shared.on_error, log=lines.append),
             pattern=shared.pattern,
             special_tokens=shared.special_tokens,
             normalization=shared.normalization,

@@ -1,6 +1,7 @@
 """Corpora to token files: readers, writers, journal, pipeline."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
+from .documents import read_documents
 from .merge import merge_outputs
 from .pipeline import ShardTask
 from .plan import Options
@@ -23,6 +24,7 @@ __all__ = [
     "make_task",
     "merge_outputs",
     "open_token_file",
+    "read_documents",
     "share",
     "shares",
 ]

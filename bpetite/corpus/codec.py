@@ -4,6 +4,7 @@ Nothing in this package knows more, so any tokenizer can write token files, and 
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,9 @@ class Codec:
         eot_text: Its literal.
         fingerprint: Identifies the content.
         name: For people.
+        special: What `encode` does with special tokens in documents, see `SPECIAL`.
+        encode_separated: Documents with the literal ``eot_text`` between them, as one text -> the ids of all, with
+            ``eot_id`` between them; the same as one by one, but nothing has to be cut. None where that is not so.
     """
 
     encode: EncodeBatch
@@ -48,6 +52,7 @@ class Codec:
     fingerprint: str
     name: str
     special: str = "text"
+    encode_separated: Callable[[bytes], Ids] | None = None
 
 
 def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) -> Codec:
@@ -72,17 +77,46 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     elif special == "error":
         encode = _encoder(tokenizer, allowed_special=(), disallowed_special="all")
     eot_id = tokenizer.eot_token
+    eot_text = None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8")
+    separated = None
+    if eot_text is not None and special == "text":
+        separated = _separated(tokenizer, eot_text)
+        if not _agree(separated, ordinary, eot_text, eot_id):
+            separated = None
     return Codec(
         encode=encode,
         encode_ordinary=ordinary,
         decode=tokenizer.decode_bytes,
         vocab_size=tokenizer.vocab_size,
         eot_id=eot_id,
-        eot_text=None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8"),
+        eot_text=eot_text,
         fingerprint=tokenizer.fingerprint(),
         name=name or "tokenizer",
         special=special,
+        encode_separated=separated,
     )
+
+
+def _separated(tokenizer: Any, eot_text: str) -> Callable[[bytes], Ids]:
+    specials = {"allowed_special": frozenset([eot_text]), "disallowed_special": ()}
+    try:
+        tokenizer.encode_to_numpy(b"", num_threads=1, **specials)
+    except TypeError:  # it has one thread only
+        return partial(tokenizer.encode_to_numpy, **specials)
+    return partial(tokenizer.encode_to_numpy, num_threads=1, **specials)
+
+
+def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
+    """Whether documents may be encoded together: not if the end-of-text token takes in spaces beside it, or text is
+    treated otherwise at the start of an input. Every way in which a special token can be special shows here."""
+    texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
+    try:
+        together = separated(eot_text.join(texts).encode()).tolist()
+        alone, offsets = ordinary([text.encode() for text in texts])
+    except ValueError:
+        return False
+    rows = [[*alone[start:stop].tolist(), eot_id] for start, stop in itertools.pairwise(offsets)]
+    return [*together, eot_id] == [token for row in rows for token in row]
 
 
 def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:

@@ -7,13 +7,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import regex
 
+from .. import __version__
 from ..errors import FormatError
 from ..unidata import unicode_version
 from .durable import write_file
@@ -34,11 +34,7 @@ def digest(value: object) -> str:
 
 def libraries() -> dict[str, str]:
     """The versions that decide what the tokens are."""
-    try:
-        own = metadata.version("bpetite")
-    except metadata.PackageNotFoundError:  # run from a source tree
-        own = "unknown"
-    return {"bpetite": own, "regex": regex.__version__, "unicode": unicode_version(), "numpy": np.__version__}
+    return {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version(), "numpy": np.__version__}
 
 
 def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:

@@ -137,6 +137,11 @@ class Plan:
             val_fraction=self.options.val_fraction,
             seed=self.options.seed,
             with_ids=self.layout.meta,
+            together=(
+                self.codec.encode_separated is not None
+                and (eot, separator) == ("append", self.codec.eot_text)
+                and not (self.layout.meta or self.options.val_fraction)
+            ),
         )
 
     @cached_property

@@ -20,7 +20,7 @@ from ..errors import MissingExtraError
 from .sources import STDIN, Piece, overlaps_itself
 from .streams import BOM, DamagedError, Stream, open_stream
 
-__all__ = ["BLOCK", "Block", "Damage", "Position", "read_blocks"]
+__all__ = ["BLOCK", "Block", "Damage", "Position", "Reading", "Run", "read_blocks"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
@@ -52,18 +52,52 @@ class Damage:
 
 
 @dataclass
+class Run:
+    """Bytes of whole records as they were read: the open end of the chunk before, and a chunk up to its last separator.
+
+    They are put together only record by record, because a copy of everything costs as much as looking for separators.
+
+    Attributes:
+        head: What was read of the first record before the chunk.
+        chunk: Ends inside the last record's separator, or behind it.
+        end: Where in the chunk the last separator ends.
+    """
+
+    head: list[bytes]
+    chunk: bytes
+    end: int
+
+    def __len__(self) -> int:
+        return sum(map(len, self.head)) + self.end
+
+    def split(self, separator: bytes) -> list[bytes]:
+        """As ``bytes.split`` of all the bytes."""
+        pieces = self.chunk.split(separator)
+        if self.end < len(self.chunk):
+            pieces[-1] = b""  # the open end, which goes to the next run
+        if self.head:
+            # a separator may begin in the head
+            pieces[:1] = b"".join([*self.head, pieces[0]]).split(separator)
+        return pieces
+
+    def join(self) -> bytes:
+        """All the bytes."""
+        return b"".join([*self.head, self.chunk[: self.end]])
+
+
+@dataclass
 class Block:
     """Whole records of one file.
 
     Attributes:
-        kind: "text" (bytes with separators), "whole" (bytes of one document), "jsonl" (bytes), "values" (parsed JSON
-            or Damage) or "rows" (bytes or None).
+        kind: "text" or "jsonl" (a Run), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
+            (bytes or None).
         data: The records, as ``kind`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
         raw: Bytes of the file passed since the block before.
-        lines: Line of each record of ``values``; for bytes, the line at ``start`` where it cannot be counted later.
+        lines: Line of each record of "values"; of text, the line at ``start`` where it cannot be counted later.
         ids: For "rows", the id of each record.
         damage: The file cannot be read any further.
     """
@@ -81,7 +115,7 @@ class Block:
     @property
     def size(self) -> int:
         """Bytes held, roughly."""
-        return len(self.data) if isinstance(self.data, bytes) else 256 * len(self.data)
+        return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
 
 
 @dataclass(frozen=True)
@@ -136,8 +170,9 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
         for data, damage in _cut(stream, separator, reading.block, limit):
             line = None
             if piece.path == STDIN:
-                crc, line = zlib.crc32(data, crc), newlines + 1
-                newlines += data.count(b"\n")
+                joined = data.join()
+                crc, line = zlib.crc32(joined, crc), newlines + 1
+                newlines += joined.count(b"\n")
             end = Position(position.piece, start + len(data), newlines, crc)
             if damage is not None:
                 end = Position(position.piece + 1)  # or going on would meet, and count, the damage again
@@ -158,9 +193,10 @@ def _skip_mark(stream: Stream) -> int:
     return 0
 
 
-def _cut(stream: Stream, separator: bytes, size: int, limit: int | None) -> Iterator[tuple[bytes, Damage | None]]:
-    """Runs of bytes that end behind a separator, or at the end; of damaged data, what comes before the damage."""
-    find = _last_of_chain if overlaps_itself(separator) else _last
+def _cut(stream: Stream, separator: bytes, size: int, limit: int | None) -> Iterator[tuple[Run, Damage | None]]:
+    """Runs that end behind a separator, or at the end; of damaged data, what comes before the damage."""
+    chained = overlaps_itself(separator)
+    find = _last_of_chain if chained else _last
     keep = len(separator) - 1
     parts: list[bytes] = []  # of the open record
     edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
@@ -175,15 +211,19 @@ def _cut(stream: Stream, separator: bytes, size: int, limit: int | None) -> Iter
             break
         end = find(edge, chunk, separator)
         if end:
-            parts.append(chunk[:end])
-            yield b"".join(parts), None
+            run = Run(parts, chunk, end)
+            if chained or end < len(separator):
+                # where separators are counted off from the left, or the only one begins before the chunk
+                run = Run([], run.join(), len(run))
+            yield run, None
             chunk = chunk[end:]
             parts, edge = [], b""
         if chunk:
             parts.append(chunk)
         edge = (edge + chunk[-keep:])[-keep:] if keep else b""
     if parts or damage:
-        yield b"".join(parts), damage
+        data = b"".join(parts)
+        yield Run([], data, len(data)), damage
 
 
 def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:

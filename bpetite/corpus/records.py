@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .readers import Block, Damage, Reading
+from .readers import Block, Damage, Reading, Run
 
 _fast_loads: Callable[[bytes], Any]
 
@@ -84,7 +84,7 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_ids: bool 
     documents = Documents(ids=[] if with_ids else None, numbers=[] if with_ids else None)
     _PARSERS[block.kind](block, reading, policy, documents)
     if block.damage is not None and not (policy == "fail" and documents.problems):
-        held = block.data if isinstance(block.data, bytes) else b""
+        held = block.data.join() if isinstance(block.data, Run) else b""
         line = None if block.lines is None else block.lines + held.count(b"\n")
         documents.problems.append(
             Problem(block.damage.kind, block.damage.detail, block.piece, block.start + len(held), line)

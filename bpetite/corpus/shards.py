@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .durable import sha256_of, sync_folder, write_all
+from .durable import begin_writeback, seal, sha256_of, sync_folder, write_all
 from .layouts import Layout, OpenShard
 
 __all__ = ["PARTIAL", "ShardWriter", "settle"]
@@ -62,6 +62,7 @@ class ShardWriter:
         self._durable = durable
         self._files: dict[Path, BinaryIO] = {}
         self._sizes: dict[Path, int] = {}
+        self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
         self._index = 0
         self._shard: OpenShard | None = None
         if state is not None:
@@ -145,6 +146,7 @@ class ShardWriter:
     def _write(self, path: Path, data: Any) -> None:
         try:
             self._sizes[path] += write_all(self._files[path], data)
+            self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
                           "from here once there is room", str(path)) from None
@@ -189,18 +191,13 @@ class ShardWriter:
             file.seek(0)
             write_all(file, self.layout.head(shard))
             size = self.layout.header + shard.tokens * self._dtype.itemsize
-            if self._durable:
-                os.fsync(file.fileno())
-            outputs.append(_output(shard.tokens_path, tokens, size))
+            outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable))
         for path in others:
             temporary = path.with_name(path.name + PARTIAL)
             with temporary.open("w+b") as file:
                 self.layout.index(shard, path, file)
                 file.flush()
-                if self._durable:
-                    os.fsync(file.fileno())
-                size = os.fstat(file.fileno()).st_size
-            outputs.append(_output(temporary, path, size))
+                outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
         self.finished.append(
             {
                 "tokens": shard.tokens,
@@ -223,7 +220,7 @@ class ShardWriter:
     def _close_files(self) -> None:
         for file in self._files.values():
             file.close()
-        self._files, self._sizes = {}, {}
+        self._files, self._sizes, self._begun = {}, {}, {}
 
     def close(self) -> None:
         """Close open files; they stay where they are, to be gone on with."""
@@ -271,8 +268,9 @@ class ShardWriter:
         self._shard = shard
 
 
-def _output(temporary: Path, path: Path, size: int) -> dict[str, Any]:
-    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": sha256_of(temporary, size)}
+def _output(temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool) -> dict[str, Any]:
+    digest = seal(temporary, file, size) if durable else sha256_of(temporary, size)
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": digest}
 
 
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:

@@ -138,7 +138,7 @@ def _piece(path: str, kind: str | None, whole_files: bool) -> Piece | None:
     if found is None:
         return None
     status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISFIFO(status.st_mode):
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
         raise ValueError(f"{path}: not a file that can be read from start to end")
     return Piece(path, _document_kind(found, whole_files), compression, status.st_size, status.st_mtime_ns)
 

@@ -25,7 +25,11 @@ EOT = ("append", "prepend", "none")
 
 @dataclass(frozen=True)
 class Encoding:
-    """How documents become tokens: everything that the result of a block depends on, besides the tokenizer."""
+    """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
+
+    ``together`` allows to encode documents without cutting them apart: the separator is the end-of-text token's
+    literal, and the token is to stand where the literal does.
+    """
 
     reading: Reading
     on_error: str
@@ -34,6 +38,7 @@ class Encoding:
     val_fraction: float = 0.0
     seed: int = 0
     with_ids: bool = False
+    together: bool = False
 
 
 @dataclass
@@ -64,6 +69,10 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, encoding: Encoding) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
+    if encoding.together and len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].damage is None:
+        encoded = _encode_together(blocks[0], codec, encoding)
+        if encoded is not None:
+            return encoded
     parsed = [
         documents_of(block, encoding.reading, encoding.on_error, with_ids=encoding.with_ids) for block in blocks
     ]
@@ -94,6 +103,32 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, encoding: Encoding) -> 
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+    )
+
+
+def _encode_together(block: Block, codec: Codec, encoding: Encoding) -> Encoded | None:
+    """A block of text in one go; None if something is wrong in it, for the slow way to say what."""
+    assert codec.encode_separated is not None
+    data = block.data.join()
+    try:
+        ids = codec.encode_separated(data)
+    except ValueError:
+        return None
+    terminated = data.endswith(encoding.reading.separator)
+    tokens = np.empty(len(ids) + (not terminated), encoding.dtype)
+    tokens[: len(ids)] = ids
+    if not terminated:
+        tokens[-1] = codec.eot_id
+    ends = np.flatnonzero(tokens == codec.eot_id) + 1
+    separators = len(ends) - (not terminated)
+    return Encoded(
+        end=block.end,
+        raw=block.raw,
+        parts={"all": Part(tokens, np.diff(ends, prepend=0))},
+        documents=len(ends),
+        text_bytes=len(data) - separators * len(encoding.reading.separator),
+        blocks=[(block.piece, len(ends))],
+        final_separator=terminated,
     )
 
 
@@ -148,7 +183,7 @@ def _problem(
     if block.kind == "text":
         before = offset_of(block, documents.texts, reading.separator, number) - block.start + inside
         place = block.start + before
-        line = None if block.lines is None else block.lines + block.data.count(b"\n", 0, before)
+        line = None if block.lines is None else block.lines + block.data.join().count(b"\n", 0, before)
     elif block.kind == "whole":
         place = block.start + inside
         line = None if block.lines is None else block.lines + block.data.count(b"\n", 0, inside)

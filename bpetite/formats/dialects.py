@@ -24,12 +24,15 @@ from typing import NoReturn
 import regex
 
 from ..errors import FormatError
+from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
 #: Escapes that mean the same in all three dialects.
 SAME_ESCAPES = frozenset("sSdDrntf")
 ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
+#: Groups inside groups that are followed.
+DEEP = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
@@ -80,7 +83,7 @@ class _Translation:
     and from the others to "regex"."""
 
     def __init__(self, pattern: str, dialect: str) -> None:
-        self.pattern, self.dialect, self.at = pattern, dialect, 0
+        self.pattern, self.dialect, self.at, self.depth = pattern, dialect, 0, 0
 
     def run(self) -> str:
         prefix = ""
@@ -93,11 +96,11 @@ class _Translation:
             try:
                 regex.compile(written)
             except regex.error as bad:
-                raise FormatError(f"split pattern {self.pattern!r}: {bad}") from None
+                raise FormatError(f"split pattern {show(self.pattern)}: {bad}") from None
         return written
 
     def refuse(self, what: str, why: str = "means something else here or nothing at all") -> NoReturn:
-        raise FormatError(f"split pattern {self.pattern!r}: {what!r} at {self.at} {why}")
+        raise FormatError(f"split pattern {show(self.pattern)}: {what!r} at {self.at} {why}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)
@@ -176,7 +179,11 @@ class _Translation:
             opening = "("
         start = self.at
         self.at += len(opening)
+        self.depth += 1
+        if self.depth > DEEP:
+            self.refuse(opening, "is nested too deep")
         inside = self.alternatives()
+        self.depth -= 1
         if not self.peek(")"):
             self.at = start
             self.refuse(opening, "is not closed")
@@ -237,6 +244,9 @@ class _Translation:
     def operands(self) -> tuple[bool, list[tuple[bool, str]]]:
         """What ``&&`` stands between in a class: pairs (negated, items)."""
         start = self.at
+        self.depth += 1
+        if self.depth > DEEP:
+            self.refuse("[", "is nested too deep")
         self.at += 1
         negated = self.peek("^")
         self.at += negated
@@ -255,6 +265,7 @@ class _Translation:
             elif character == "]" and (items or nested or operands):
                 operands.append(self._operand(items, nested))
                 self.at += 1
+                self.depth -= 1
                 return negated, operands
             elif character == "[" and self.dialect != "regex":
                 if self.peek("[:") or nested is not None:

@@ -2,19 +2,42 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from ..errors import FormatError
 
-__all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "write_files"]
+__all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "without_collector", "write_files"]
 
 #: What a path may be given as.
 Source = str | os.PathLike[str]
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def without_collector(load: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Switch the cyclic garbage collector off while a function runs: none of the hundreds of thousands of objects that
+    loading makes is garbage, and the collector would walk them again and again, a third of the time it takes."""
+
+    @wraps(load)
+    def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        if not gc.isenabled():
+            return load(*arguments, **keywords)
+        gc.disable()
+        try:
+            return load(*arguments, **keywords)
+        finally:
+            gc.enable()
+
+    return run
 
 
 def read_file(path: Source) -> bytes:
@@ -42,6 +65,7 @@ def decode_utf8(data: bytes, name: str) -> str:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
 
 
+@without_collector
 def parse_json(data: bytes | str, name: str) -> Any:
     """The value that a JSON text holds, strictly: no repeated keys, no NaN, nothing after the value.
 
@@ -109,6 +133,8 @@ def write_files(contents: Mapping[str, bytes], *, overwrite: bool) -> None:
     # through links, so that a link stays one
     places = [Path(os.path.realpath(path)) for path in contents]
     for place in places:
+        if not place.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "no such folder", str(place.parent))
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "a directory is in the way", str(place))
         if not overwrite and place.exists():

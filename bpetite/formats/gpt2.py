@@ -19,7 +19,7 @@ from .. import patterns
 from ..bytelevel import decode_token, decode_tokens, encode_token
 from ..errors import FormatError
 from ..vocab import Vocab, place_specials
-from .files import Source, decode_utf8, parse_json, read_file, show
+from .files import Source, decode_utf8, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs
 
 __all__ = ["dump", "from_json", "load", "load_directory", "read_added_tokens", "recognizes"]
@@ -66,6 +66,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and bool(content) and all(type(value) is int for value in content.values())
 
 
+@without_collector
 def from_json(
     content: Any, name: str, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None = None
 ) -> Vocab:

@@ -14,11 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
+from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from . import gpt2
-from .files import Source, parse_json, read_file, show
+from .files import Source, parse_json, read_file, show, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,
@@ -42,6 +42,8 @@ KINDS = {"ignore_merges": (bool,), "fuse_unk": (bool,), "unk_token": (str,), "dr
 FOREIGN = {"continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""), "byte_fallback": (None, False)}
 #: Pairs of added tokens that are compared to see whether the order of finding them matters.
 COMPARED = 250_000
+#: Characters of the longest that are compared; two longer ones count as overlapping, which costs speed and no ids.
+LONG = 100
 
 
 def load(path: Source) -> Vocab:
@@ -87,6 +89,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("model"), dict)
 
 
+@without_collector
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in a parsed tokenizer.json; ``name`` is for error messages."""
     if not recognizes(content):
@@ -101,7 +104,9 @@ def from_json(content: Any, name: str) -> Vocab:
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
     # (a token of the model that is spelled like an added one is the added one)
-    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
+    printable = ids
+    if not ids.keys().isdisjoint(added):
+        printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
     try:
         tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
     except ValueError:
@@ -235,7 +240,7 @@ def _overlap(early: Any, late: Any) -> bool:
         return True
     for one in early:
         for other in late:
-            if one in other or other in one:
+            if min(len(one), len(other)) > LONG or one in other or other in one:
                 return True
             if any(one[-n:] == other[:n] or other[-n:] == one[:n] for n in range(1, min(len(one), len(other)))):
                 return True

@@ -37,6 +37,9 @@ BEHAVIORS = {
 #: What counts as punctuation there: Unicode's, and all ASCII characters that are neither letters, digits nor space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
+#: Sequences inside sequences that are followed.
+DEEP = 32
+
 
 class Reader:
     """Reads the parts of one file; errors name it."""
@@ -47,18 +50,20 @@ class Reader:
     def fail(self, what: str) -> FormatError:
         return FormatError(f"{self.name}: {what}")
 
-    def parts(self, found: Any, place: str, sequence: str) -> Iterator[tuple[dict[str, Any], str]]:
+    def parts(self, found: Any, place: str, sequence: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
         """(part, its place) of a part or a Sequence of them, flattened; nothing for null."""
         if found is None:
             return
         if not isinstance(found, dict) or not isinstance(found.get("type"), str):
             raise self.fail(f"{place} must be an object with a type, not {show(found)}")
         if found["type"] == "Sequence":
+            if depth > DEEP:
+                raise self.fail(f"{place.partition('[')[0]}: sequences nested too deep")
             inner = found.get(sequence)
             if not isinstance(inner, list):
                 raise self.fail(f"{place}.{sequence} must be an array, not {show(inner)}")
             for number, one in enumerate(inner):
-                yield from self.parts(one, f"{place}[{number}]", sequence)
+                yield from self.parts(one, f"{place}[{number}]", sequence, depth + 1)
         else:
             yield found, place
 
@@ -155,10 +160,12 @@ def read_post_processor(found: Any, name: str) -> Template | None:
             template = _roberta_or_bert(read, part, place)
         elif part["type"] == "TemplateProcessing":
             ids = _template_ids(read, part, place)
-            template = Template(
-                _template(read, part.get("single"), ids, f"{place}.single"),
-                _template(read, part.get("pair"), ids, f"{place}.pair"),
-            )
+            single = _template(read, part.get("single"), ids, f"{place}.single")
+            pair = _template(read, part.get("pair"), ids, f"{place}.pair")
+            try:
+                template = Template(single, pair)
+            except ValueError as bad:
+                raise read.fail(f"{place}: {bad}") from None
         else:
             raise read.fail(f"{place}: the post-processor {part['type']} does not occur with byte-level BPE")
     return template

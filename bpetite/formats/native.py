@@ -17,7 +17,7 @@ from ..errors import FormatError
 from ..template import Template
 from ..unidata import unicode_version
 from ..vocab import Vocab
-from .files import Source, expect_keys, parse_json, read_file, show
+from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 __all__ = ["dump", "from_json", "load", "recognizes"]
@@ -30,7 +30,7 @@ RARE = ("token_flags", "template", "kept", "merges")
 
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
-    special_bytes = {literal.encode("utf-8") for literal in vocab.special_tokens}
+    special_ids = set(vocab.special_tokens.values())
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     head = {
@@ -52,7 +52,7 @@ def dump(vocab: Vocab) -> bytes:
     if vocab.kept:
         head["kept"] = dict(sorted(vocab.kept.items()))
     parts = [f" {_text(key)}: {_text(value)}" for key, value in head.items()]
-    ordinary = {spelled[token_id]: token_id for token_id, token in by_id if token not in special_bytes}
+    ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in special_ids}
     parts.append(' "tokens": ' + _lines(ordinary))
     if vocab.merges is not None:
         parts.append(' "merges": ' + _lines([f"{spelled[left]} {spelled[right]}" for left, right in vocab.merges]))
@@ -84,6 +84,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and content.get("format") == "bpetite"
 
 
+@without_collector
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     if not recognizes(content):
@@ -113,10 +114,10 @@ def from_json(content: Any, name: str) -> Vocab:
             raise FormatError(f"{name}: special token {literal!r} holds a lone surrogate") from None
         if token_id in tokens:
             raise FormatError(f"{name}: special_tokens: id {token_id} of {literal!r} belongs to {tokens[token_id]!r}")
-        if spelled in ids:
+        if ids.get(spelled, -1) > token_id:
             raise FormatError(f"{name}: special_tokens: {literal!r} has id {token_id}, as a token {ids[spelled]}")
         tokens[token_id] = literal.encode("utf-8")
-        ids[spelled] = token_id
+        ids.setdefault(spelled, token_id)
 
     try:
         return Vocab(

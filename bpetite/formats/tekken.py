@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import Source, parse_json, read_file, show
+from .files import Source, parse_json, read_file, show, without_collector
 
 __all__ = ["from_json", "load", "recognizes"]
 
@@ -42,6 +42,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(config, dict) and isinstance(vocab, list)
 
 
+@without_collector
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     if not recognizes(content):

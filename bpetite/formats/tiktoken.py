@@ -19,7 +19,7 @@ from ..splits import SplitPattern
 from ..vocab import MAX_ID, Vocab, place_specials
 from .dialects import from_rust
 from .encodings import PUBLISHED
-from .files import Source, read_file
+from .files import Source, read_file, without_collector
 
 __all__ = ["BY_NAME", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
 
@@ -58,6 +58,7 @@ def load(
     return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
 
 
+@without_collector
 def from_encoding(
     encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: Sequence[str] | Mapping[str, int] | None = None
 ) -> Vocab:
@@ -85,6 +86,7 @@ def recognizes(data: bytes) -> bool:
     return len(line) == 2 and line[1].isdigit() and _token(line[0]) is not None
 
 
+@without_collector
 def from_bytes(
     data: bytes,
     name: str,

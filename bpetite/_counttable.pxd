@@ -8,6 +8,16 @@ cdef extern from "_count.h" nogil:
         uint64_t high
 
 
+cdef enum count_status:
+    OK = 0
+    NO_MEMORY = -1
+    OVERFLOW = -2
+    BAD_TEXT = -3
+
+cdef enum:
+    BLOCK = 128            # pre-tokens that `count_block` takes at most
+
+
 cdef struct count_slot:    # 32 bytes, two to a cache line
     bp_key key             # high == 0: empty; a long pre-token has LONG | its length there and its address in low
     uint64_t hash
@@ -27,7 +37,8 @@ cdef class CountTable:
     cdef int reserve(self, uint64_t more) noexcept nogil
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil
     cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil
-    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key, uint64_t* hash) noexcept nogil
+    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
+                                uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
                          Py_ssize_t readable, int64_t weight) noexcept nogil
     cdef int absorb(self, CountTable other) noexcept nogil
@@ -35,3 +46,6 @@ cdef class CountTable:
 
 # The bytes of a slot's pre-token and how many they are.
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil
+
+# Raise what a status stands for.
+cdef int check(int result) except -1

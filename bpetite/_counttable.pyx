@@ -1,0 +1,299 @@
+"""The table of different pre-tokens and how often each occurs.
+
+- 32 bytes a slot in one open-addressing table. Nearly all pre-tokens are at most 15 bytes: those are held in the slot
+  itself with their length and compared as two words, so equality never rests on a hash. Longer ones lie in chunks.
+- A block of pre-tokens is worked on in two steps: load keys, hash, prefetch the slots; then compare and count. The
+  second step finds its cache lines on the way, which is worth more than any cleverer table.
+"""
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy
+
+cdef extern from "_train.h" nogil:
+    void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
+    int bp_add_overflows(int64_t* total, int64_t x) noexcept
+
+cdef extern from "_count.h" nogil:
+    enum:
+        BP_SHORT
+        BP_READ
+    void BP_COUNT_PREFETCH(const void* address) noexcept
+    bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
+    bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
+    uint64_t bp_hash_key(bp_key key) noexcept
+    uint64_t bp_hash_long(const uint8_t* p, size_t n) noexcept
+
+cdef enum:
+    CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
+
+cdef uint64_t LONG = 0xFF00000000000000U
+
+
+cdef int check(int result) except -1:
+    if result == NO_MEMORY:
+        raise MemoryError("out of memory while counting pre-tokens")
+    if result == OVERFLOW:
+        raise OverflowError("a pre-token's count is past 2^63 - 1")
+    return 0
+
+
+cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
+    if slot.key.high >= LONG:
+        length[0] = <Py_ssize_t> (slot.key.high & ~LONG)
+        return <const uint8_t*> <uintptr_t> slot.key.low
+    length[0] = (<const uint8_t*> &slot.key)[BP_SHORT]
+    return <const uint8_t*> &slot.key
+
+
+cdef int by_bytes(const void* one, const void* other) noexcept nogil:
+    cdef Py_ssize_t n, m
+    cdef const uint8_t* a = slot_bytes((<count_slot**> one)[0], &n)
+    cdef const uint8_t* b = slot_bytes((<count_slot**> other)[0], &m)
+    cdef int order = memcmp(a, b, n if n < m else m)
+    return order if order else (n > m) - (n < m)
+
+
+@cython.final
+cdef class CountTable:
+    """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
+
+    def __cinit__(self):
+        self.mask = 4095
+        self.slots = <count_slot*> bp_new_table((self.mask + 1) * sizeof(count_slot), 0)
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.chunk_count):
+            PyMem_RawFree(self.chunks[i])
+        PyMem_RawFree(self.chunks)
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
+
+    cdef int reserve(self, uint64_t more) noexcept nogil:
+        """Room for so many new pre-tokens: at most 5 of 8 slots are taken."""
+        cdef uint64_t mask = self.mask
+        cdef uint64_t i, at
+        cdef count_slot* slots
+        while (self.used + more) * 8 > mask * 5:
+            mask = mask * 4 + 3 if mask < 1 << 16 else mask * 2 + 1
+        if mask == self.mask:
+            return OK
+        slots = <count_slot*> bp_new_table((mask + 1) * sizeof(count_slot), 0)
+        if slots == NULL:
+            return NO_MEMORY
+        for i in range(self.mask + 1):
+            if self.slots[i].key.high:
+                at = self.slots[i].hash & mask
+                while slots[at].key.high:
+                    at = (at + 1) & mask
+                slots[at] = self.slots[i]
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
+        self.slots = slots
+        self.mask = mask
+        return OK
+
+    cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil:
+        """The slot of a pre-token, or the empty one where it goes. A long one's `low` is the address of its bytes."""
+        cdef uint64_t at = hash & self.mask
+        cdef count_slot* slot
+        while True:
+            slot = &self.slots[at]
+            if slot.key.high == key.high:
+                if slot.key.low == key.low:
+                    return slot
+                if key.high >= LONG and slot.hash == hash and memcmp(
+                        <const void*> <uintptr_t> slot.key.low, <const void*> <uintptr_t> key.low,
+                        key.high & ~LONG) == 0:
+                    return slot
+            if slot.key.high == 0:
+                return slot
+            at = (at + 1) & self.mask
+
+    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil:
+        """Put a new pre-token into its empty slot with the count 0; the bytes of a long one are copied."""
+        cdef size_t length
+        cdef uint8_t** chunks
+        cdef size_t room
+        if key.high >= LONG:
+            length = key.high & ~LONG
+            if length > self.chunk_room:
+                room = CHUNK if length < CHUNK else length
+                chunks = <uint8_t**> PyMem_RawRealloc(self.chunks, (self.chunk_count + 1) * sizeof(void*))
+                if chunks == NULL:
+                    return NO_MEMORY
+                self.chunks = chunks
+                chunks[self.chunk_count] = <uint8_t*> PyMem_RawMalloc(room)
+                if chunks[self.chunk_count] == NULL:
+                    return NO_MEMORY
+                self.chunk_next = chunks[self.chunk_count]
+                self.chunk_room = room
+                self.chunk_count += 1
+            memcpy(self.chunk_next, <const void*> <uintptr_t> key.low, length)
+            key.low = <uintptr_t> self.chunk_next
+            self.chunk_next += length
+            self.chunk_room -= length
+        slot.key = key
+        slot.hash = hash
+        slot.count = 0
+        self.used += 1
+        return OK
+
+    cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
+                                uint64_t* hash) noexcept nogil:
+        """`find` for bytes of any length above 0."""
+        if length <= BP_SHORT:
+            key[0] = bp_load_last_key(data, length)
+            hash[0] = bp_hash_key(key[0])
+        else:
+            key.low = <uintptr_t> data
+            key.high = LONG | <uint64_t> length
+            hash[0] = bp_hash_long(data, length)
+        return self.find(key[0], hash[0])
+
+    cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
+                         Py_ssize_t readable, int64_t weight) noexcept nogil:
+        """Count pre-tokens of `text`: the first begins at `start`, each next one where the one before ended.
+
+        IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
+        longer than memory.
+        """
+        cdef bp_key keys[BLOCK]
+        cdef uint64_t hashes[BLOCK]
+        cdef count_slot* slot
+        cdef count_slot* slots
+        cdef uint64_t mask
+        cdef Py_ssize_t i, length
+        if self.reserve(number) < 0:
+            return NO_MEMORY
+        slots = self.slots
+        mask = self.mask
+        for i in range(number):
+            length = ends[i] - start
+            if length > BP_SHORT:
+                keys[i].low = <uintptr_t> (text + start)
+                keys[i].high = LONG | <uint64_t> length
+                hashes[i] = bp_hash_long(text + start, length)
+            else:
+                if start + BP_READ <= readable:
+                    keys[i] = bp_load_key(text + start, length)
+                else:
+                    keys[i] = bp_load_last_key(text + start, length)
+                hashes[i] = bp_hash_key(keys[i])
+            BP_COUNT_PREFETCH(&slots[hashes[i] & mask])
+            start = ends[i]
+        for i in range(number):
+            slot = &slots[hashes[i] & mask]
+            if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
+                slot.count += weight
+                continue
+            slot = self.find(keys[i], hashes[i])
+            if slot.key.high == 0 and self.fill(slot, keys[i], hashes[i]) < 0:
+                return NO_MEMORY
+            slot.count += weight
+        return OK
+
+    cdef int absorb(self, CountTable other) noexcept nogil:
+        cdef uint64_t i
+        cdef count_slot* slot
+        cdef count_slot* mine
+        for i in range(other.mask + 1):
+            slot = &other.slots[i]
+            if slot.key.high == 0 or slot.count == 0:
+                continue
+            if self.reserve(1) < 0:
+                return NO_MEMORY
+            mine = self.find(slot.key, slot.hash)
+            if mine.key.high == 0 and self.fill(mine, slot.key, slot.hash) < 0:
+                return NO_MEMORY
+            if bp_add_overflows(&mine.count, slot.count):
+                return OVERFLOW
+        return OK
+
+    # ---- from Python ----------------------------------------------------------------------------------------------
+
+    def update(self, CountTable other not None):
+        """Add another table's counts; OverflowError past 2^63 - 1, after which some have been added."""
+        cdef int result
+        with nogil:
+            result = self.absorb(other)
+        check(result)
+
+    def add(self, bytes pretoken not None, int64_t count):
+        """Add to one pre-token's count."""
+        cdef bp_key key
+        cdef uint64_t hash
+        cdef count_slot* slot
+        if not pretoken:
+            raise ValueError("a pre-token must not be empty")
+        check(self.reserve(1))
+        slot = self.find_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash)
+        if slot.key.high == 0:
+            check(self.fill(slot, key, hash))
+        if bp_add_overflows(&slot.count, count):
+            check(OVERFLOW)
+
+    def get(self, bytes pretoken not None):
+        """A pre-token's count, 0 where it never occurred."""
+        cdef bp_key key
+        cdef uint64_t hash
+        if not pretoken:
+            return 0
+        return self.find_bytes(
+            <const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash).count
+
+    def totals(self):
+        """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
+        cdef uint64_t i
+        cdef uint64_t different = 0
+        cdef uint64_t size = 0
+        cdef uint64_t low = 0
+        cdef uint64_t high = 0
+        cdef Py_ssize_t length
+        with nogil:
+            for i in range(self.mask + 1):
+                if self.slots[i].key.high and self.slots[i].count:
+                    different += 1
+                    slot_bytes(&self.slots[i], &length)
+                    size += length
+                    low += <uint64_t> self.slots[i].count & 0xFFFFFFFFU
+                    high += <uint64_t> self.slots[i].count >> 32
+        return different, size, (int(high) << 32) + low
+
+    def sorted(self):
+        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
+        cdef Order order = Order(self)
+        cdef uint64_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* data
+        for i in range(order.length):
+            data = slot_bytes(order.slots[i], &length)
+            yield PyBytes_FromStringAndSize(<const char*> data, length), order.slots[i].count
+
+
+@cython.final
+cdef class Order:
+    """The slots of a table sorted by bytes."""
+    cdef count_slot** slots
+    cdef uint64_t length
+    cdef CountTable table          # keeps the slots alive
+
+    def __cinit__(self, CountTable table):
+        cdef uint64_t i
+        self.table = table
+        self.slots = <count_slot**> PyMem_RawMalloc((table.used + 1) * sizeof(void*))
+        if self.slots == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(table.mask + 1):
+                if table.slots[i].key.high and table.slots[i].count:
+                    self.slots[self.length] = &table.slots[i]
+                    self.length += 1
+            qsort(self.slots, self.length, sizeof(void*), by_bytes)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.slots)

@@ -1,0 +1,39 @@
+"""The tokens a merger knows: internal id -> bytes, and whether some token has certain bytes."""
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+cdef extern from "_train.h" nogil:
+    int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
+    uint64_t bp_train_mix(uint64_t x) noexcept
+
+
+cdef enum train_status:
+    OK = 0
+    DONE = 1                    # there is one already; there is nothing left
+    MORE = 2                    # the work limit was reached first
+    NO_MEMORY = -1
+    OVERFLOW = -2
+    TOO_LARGE = -3
+    INTERRUPTED = -4
+
+
+@cython.final
+cdef class LearnedTokens:
+    cdef unsigned char* data       # the bytes of all tokens in order of ids, then what `join` is about to add
+    cdef uint64_t used
+    cdef uint64_t capacity
+    cdef uint64_t* start           # count + 1 of them
+    cdef uint32_t count
+    cdef uint32_t room
+    cdef uint32_t* slots           # hash of bytes -> id + 1, 0 where empty; the 256 bytes are not in it
+    cdef uint64_t mask
+
+    cdef int join(self, uint32_t left, uint32_t right, uint32_t* token) noexcept nogil
+    cdef int add(self, const unsigned char* data, uint64_t length, uint32_t* token) noexcept nogil
+    cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil
+    cdef int grow_slots(self) noexcept nogil
+    cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil
+
+
+cdef inline uint64_t token_length(LearnedTokens tokens, uint32_t token) noexcept nogil:
+    return tokens.start[token + 1] - tokens.start[token]

@@ -1,0 +1,136 @@
+"""The tokens a merger knows, by internal id.
+
+Byte b is token b; learned tokens follow in order. That two merges give the same bytes is rare, and has to be seen when
+it happens: the second gives the first one's token. Hence the table from bytes to ids.
+"""
+cimport cython
+from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy
+
+cdef enum:
+    FIRST_LEARNED = 256
+    MAX_TOKENS = 0x7FFFFFFE     # ids, and their complements, are to fit an int32
+
+
+cdef inline uint64_t bytes_hash(const unsigned char* data, uint64_t length) noexcept nogil:
+    cdef uint64_t h = length
+    cdef uint64_t word
+    while length >= 8:
+        memcpy(&word, data, 8)
+        h = bp_train_mix(h ^ word)
+        data += 8
+        length -= 8
+    word = 0
+    memcpy(&word, data, length)
+    return bp_train_mix(h ^ word)
+
+
+@cython.final
+cdef class LearnedTokens:
+    """Begins with the 256 bytes."""
+
+    def __cinit__(self):
+        cdef uint32_t byte
+        if bp_grow(<void**> &self.data, &self.capacity, 4096, 1) < 0:
+            raise MemoryError
+        self.mask = 1023
+        self.slots = <uint32_t*> calloc(self.mask + 1, sizeof(uint32_t))
+        self.room = 512
+        self.start = <uint64_t*> malloc((self.room + 1) * sizeof(uint64_t))
+        if self.slots == NULL or self.start == NULL:
+            raise MemoryError
+        for byte in range(256):
+            self.data[byte] = <unsigned char> byte
+            self.start[byte] = byte
+        self.start[256] = 256
+        self.used = 256
+        self.count = 256
+
+    def __dealloc__(self):
+        free(self.data)
+        free(self.start)
+        free(self.slots)
+
+    cdef int join(self, uint32_t left, uint32_t right, uint32_t* token) noexcept nogil:
+        """The token with the bytes of left + right: DONE where there was one, OK where it is new."""
+        cdef uint64_t left_length = token_length(self, left)
+        cdef uint64_t right_length = token_length(self, right)
+        if left_length + right_length > UINT32_MAX:
+            return TOO_LARGE
+        if bp_grow(<void**> &self.data, &self.capacity, self.used + left_length + right_length, 1) < 0:
+            return NO_MEMORY
+        memcpy(self.data + self.used, self.data + self.start[left], left_length)
+        memcpy(self.data + self.used + left_length, self.data + self.start[right],
+               right_length)
+        return self.token_of(left_length + right_length, token)
+
+    cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil:
+        """The token with the `length` bytes behind the last one's: DONE where there was one, OK where it is new."""
+        cdef unsigned char* data = self.data + self.used
+        cdef uint64_t* starts
+        cdef uint64_t slot
+        cdef uint32_t known
+        if <uint64_t> self.count * 2 > self.mask and self.grow_slots() < 0:
+            return NO_MEMORY
+        slot = bytes_hash(data, length) & self.mask
+        while self.slots[slot]:
+            known = self.slots[slot] - 1
+            if (token_length(self, known) == length
+                    and memcmp(self.data + self.start[known], data, length) == 0):
+                token[0] = known
+                return DONE
+            slot = (slot + 1) & self.mask
+        if self.count >= MAX_TOKENS:
+            return TOO_LARGE
+        if self.count == self.room:
+            starts = <uint64_t*> realloc(
+                self.start, (<uint64_t> self.room * 2 + 1) * sizeof(uint64_t))
+            if starts == NULL:
+                return NO_MEMORY
+            self.start = starts
+            self.room *= 2
+        token[0] = self.count
+        self.count += 1
+        self.slots[slot] = self.count
+        self.used += length
+        self.start[self.count] = self.used
+        return OK
+
+    cdef int grow_slots(self) noexcept nogil:
+        cdef uint64_t mask = self.mask * 4 + 3
+        cdef uint32_t* slots = <uint32_t*> calloc(mask + 1, sizeof(uint32_t))
+        cdef uint64_t slot
+        cdef uint32_t token
+        if slots == NULL:
+            return NO_MEMORY
+        for token in range(FIRST_LEARNED, self.count):
+            slot = bytes_hash(self.data + self.start[token], token_length(self, token)) & mask
+            while slots[slot]:
+                slot = (slot + 1) & mask
+            slots[slot] = token + 1
+        free(self.slots)
+        self.slots = slots
+        self.mask = mask
+        return OK
+
+    cdef int add(self, const unsigned char* data, uint64_t length, uint32_t* token) noexcept nogil:
+        """The token with these bytes, at least two: DONE where there was one, OK where it is new."""
+        if bp_grow(<void**> &self.data, &self.capacity, self.used + length, 1) < 0:
+            return NO_MEMORY
+        memcpy(self.data + self.used, data, length)
+        return self.token_of(length, token)
+
+    cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil:
+        """Negative, 0 or positive as the bytes of one token come before the other's; a prefix comes first."""
+        cdef uint64_t one_length, other_length
+        cdef int order
+        if one == other:
+            return 0
+        one_length = token_length(self, one)
+        other_length = token_length(self, other)
+        order = memcmp(self.data + self.start[one], self.data + self.start[other],
+                       one_length if one_length < other_length else other_length)
+        if order == 0:
+            order = (one_length > other_length) - (one_length < other_length)
+        return order

@@ -1,0 +1,3 @@
+from ._encode import Encoder
+
+class LongEncoder(Encoder): ...

@@ -1,0 +1,86 @@
+"""Pairs of tokens: how often each occurs and where, and which one is next."""
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from ._learned cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+
+
+cdef struct pair_entry:    # 32 bytes, two to a cache line
+    uint64_t key           # left id << 32 | right id; EMPTY where the slot was never used
+    int64_t count
+    uint64_t items         # where it occurs: up to two segment numbers inline, else a pointer to an array of them
+    uint32_t length
+    uint32_t capacity      # 0: inline
+
+
+cdef struct heap_entry:
+    int64_t count          # never below the pair's present count
+    uint64_t key
+
+
+cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
+    return <uint32_t*> &entry.items if entry.capacity == 0 else <uint32_t*> entry.items
+
+
+cdef inline void drop_items(pair_entry* entry) noexcept nogil:
+    if entry.capacity:
+        free(<void*> entry.items)
+    entry.capacity = 0
+    entry.length = 0
+
+
+cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
+    """Note that a pair begins in a segment, once if the same segment comes several times in a row."""
+    cdef uint32_t* items = pair_items(entry)
+    cdef uint32_t length = entry.length
+    if length and items[length - 1] == where:
+        return OK
+    if entry.capacity == 0 and length == 2:
+        items = <uint32_t*> malloc(8 * sizeof(uint32_t))
+        if items == NULL:
+            return NO_MEMORY
+        memcpy(items, &entry.items, 8)
+        entry.items = <uint64_t> items
+        entry.capacity = 8
+    elif entry.capacity and length == entry.capacity:
+        if length > 0x7FFFFFFF:
+            return TOO_LARGE
+        items = <uint32_t*> realloc(items, <uint64_t> length * 2 * sizeof(uint32_t))
+        if items == NULL:
+            return NO_MEMORY
+        entry.items = <uint64_t> items
+        entry.capacity = length * 2
+    items[length] = where
+    entry.length = length + 1
+    return OK
+
+
+@cython.final
+cdef class PairTable:
+    cdef LearnedTokens tokens
+    cdef pair_entry* entries
+    cdef uint64_t mask
+    cdef uint64_t used             # slots not EMPTY
+    cdef heap_entry* heap
+    cdef uint64_t heap_length
+    cdef uint64_t heap_capacity
+    cdef int64_t min_frequency     # at least 1
+    cdef int64_t floor             # every pair that occurs so often, and is short enough, is in the heap
+    cdef uint64_t max_token_bytes
+    cdef bint ties_by_bytes
+
+    cdef pair_entry* find(self, uint64_t key) noexcept nogil
+    cdef void prefetch(self, uint64_t key) noexcept nogil
+    cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
+    cdef int grow(self) noexcept nogil
+    cdef int put(self, pair_entry* side) noexcept nogil
+    cdef void take(self, uint64_t key, int64_t count) noexcept nogil
+    cdef int queue(self, uint64_t key) noexcept nogil
+    cdef bint before(self, heap_entry* one, heap_entry* other) noexcept nogil
+    cdef int push(self, uint64_t key, int64_t count) noexcept nogil
+    cdef void sift_down(self, heap_entry entry) noexcept nogil
+    cdef int best(self, uint64_t* key) noexcept nogil
+    cdef int refill(self) noexcept nogil
+    cdef bint fits(self, uint64_t key) noexcept nogil

@@ -1,0 +1,238 @@
+"""Pairs of tokens: how often each occurs and where, and which one is next.
+
+- One open-addressing table, 32 bytes a pair, the first two segments it occurs in inline (most pairs never have more).
+  Pairs that are gone stay as marks with the count 0 until the table is next rebuilt.
+- The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
+  that makes one of its parts, after which it is queued again. What surfaces with an old count is sifted down.
+- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry: a
+  dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
+"""
+cimport cython
+from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+
+from ._learned cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, bp_grow, bp_train_mix, token_length
+
+cdef extern from "_train.h" nogil:
+    void BP_TRAIN_PREFETCH(const void* address) noexcept
+    int bp_add_overflows(int64_t* total, int64_t x) noexcept
+    void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
+
+cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
+
+
+@cython.final
+cdef class PairTable:
+    """Empty at first; for its arguments see `Merger`."""
+
+    def __cinit__(self, LearnedTokens tokens not None, int64_t min_frequency, bint ties_by_bytes,
+                  uint64_t max_token_bytes):
+        self.tokens = tokens
+        self.min_frequency = min_frequency
+        self.floor = INT64_MAX
+        self.ties_by_bytes = ties_by_bytes
+        self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
+        self.mask = 4095
+        self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
+        if self.entries == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef uint64_t at
+        if self.entries != NULL:
+            for at in range(self.mask + 1):
+                if self.entries[at].key != EMPTY:
+                    drop_items(&self.entries[at])
+            bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
+        free(self.heap)
+
+    cdef pair_entry* find(self, uint64_t key) noexcept nogil:
+        """The pair's entry, or the empty one where it would go."""
+        cdef uint64_t slot = bp_train_mix(key) & self.mask
+        while self.entries[slot].key != key and self.entries[slot].key != EMPTY:
+            slot = (slot + 1) & self.mask
+        return &self.entries[slot]
+
+    cdef void prefetch(self, uint64_t key) noexcept nogil:
+        BP_TRAIN_PREFETCH(&self.entries[bp_train_mix(key) & self.mask])
+
+    cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil:
+        """The pair's entry, made if there was none. Entries move when the table grows."""
+        cdef pair_entry* entry = self.find(key)
+        if entry.key == EMPTY:
+            if (self.used + 1) * 4 > self.mask * 3:
+                if self.grow() < 0:
+                    return NO_MEMORY
+                entry = self.find(key)
+            self.used += 1
+            entry.key = key
+            entry.count = 0
+            entry.items = 0
+            entry.length = 0
+            entry.capacity = 0
+        made[0] = entry
+        return OK
+
+    cdef int grow(self) noexcept nogil:
+        """Leave out pairs that are gone; double the table if it is still half full."""
+        cdef pair_entry* old = self.entries
+        cdef uint64_t old_mask = self.mask
+        cdef uint64_t live = 0
+        cdef uint64_t at
+        cdef uint64_t mask = old_mask
+        cdef pair_entry* table
+        for at in range(old_mask + 1):
+            if old[at].key != EMPTY and old[at].count:
+                live += 1
+        if live * 2 > old_mask:
+            mask = mask * 2 + 1
+        table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
+        if table == NULL:
+            return NO_MEMORY
+        self.entries = table
+        self.mask = mask
+        self.used = live
+        for at in range(old_mask + 1):
+            if old[at].key == EMPTY:
+                continue
+            if old[at].count:
+                self.find(old[at].key)[0] = old[at]
+            else:
+                drop_items(&old[at])
+        bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
+        return OK
+
+    cdef int put(self, pair_entry* side) noexcept nogil:
+        """Move what was noted into the table; the side keeps its key and count."""
+        cdef pair_entry* entry
+        cdef uint32_t* items
+        cdef uint32_t i
+        cdef int result
+        if self.make(side.key, &entry) < 0:
+            return NO_MEMORY
+        if bp_add_overflows(&entry.count, side.count):
+            return OVERFLOW
+        if entry.length == 0:
+            entry.items = side.items
+            entry.length = side.length
+            entry.capacity = side.capacity
+        else:
+            # Only where a merge gives a token that was there before.
+            items = pair_items(side)
+            for i in range(side.length):
+                result = append_item(entry, items[i])
+                if result < 0:
+                    return result
+            drop_items(side)
+        side.capacity = 0
+        side.length = 0
+        return OK
+
+    cdef void take(self, uint64_t key, int64_t count) noexcept nogil:
+        """A pair occurs so much less; at zero nothing holds it any more and its segments are forgotten."""
+        cdef pair_entry* entry = self.find(key)
+        entry.count -= count
+        if entry.count == 0:
+            drop_items(entry)
+
+    cdef int queue(self, uint64_t key) noexcept nogil:
+        """Queue a pair whose count has risen."""
+        cdef pair_entry* entry = self.find(key)
+        return self.push(key, entry.count) if entry.count else OK
+
+    cdef bint before(self, heap_entry* one, heap_entry* other) noexcept nogil:
+        """Whether `one` is to be merged first."""
+        cdef int order
+        if one.count != other.count:
+            return one.count > other.count
+        if not self.ties_by_bytes:
+            return one.key < other.key
+        order = self.tokens.compare(<uint32_t> (one.key >> 32), <uint32_t> (other.key >> 32))
+        if order == 0:
+            order = self.tokens.compare(<uint32_t> one.key, <uint32_t> other.key)
+        return order > 0
+
+    cdef int push(self, uint64_t key, int64_t count) noexcept nogil:
+        cdef heap_entry entry
+        cdef uint64_t at = self.heap_length
+        cdef uint64_t parent
+        if count < self.floor or not self.fits(key):
+            return OK
+        if bp_grow(<void**> &self.heap, &self.heap_capacity, at + 1, sizeof(heap_entry)) < 0:
+            return NO_MEMORY
+        entry.count = count
+        entry.key = key
+        self.heap_length += 1
+        while at:
+            parent = (at - 1) >> 1
+            if not self.before(&entry, &self.heap[parent]):
+                break
+            self.heap[at] = self.heap[parent]
+            at = parent
+        self.heap[at] = entry
+        return OK
+
+    cdef void sift_down(self, heap_entry entry) noexcept nogil:
+        """Put the entry into the hole at the root."""
+        cdef uint64_t at = 0
+        cdef uint64_t child = 1
+        while child < self.heap_length:
+            if child + 1 < self.heap_length and self.before(&self.heap[child + 1], &self.heap[child]):
+                child += 1
+            if not self.before(&self.heap[child], &entry):
+                break
+            self.heap[at] = self.heap[child]
+            at = child
+            child = 2 * at + 1
+        self.heap[at] = entry
+
+    cdef int best(self, uint64_t* key) noexcept nogil:
+        """The pair to merge next, or DONE. It stays at the root, and goes when it surfaces with the count 0."""
+        cdef heap_entry top
+        cdef pair_entry* entry
+        cdef int64_t count
+        cdef int result
+        while True:
+            while self.heap_length:
+                top = self.heap[0]
+                entry = self.find(top.key)
+                count = entry.count if entry.key == top.key else 0
+                if count == top.count:
+                    key[0] = top.key
+                    return OK
+                if count < self.floor:
+                    self.heap_length -= 1
+                    if self.heap_length:
+                        self.sift_down(self.heap[self.heap_length])
+                else:
+                    top.count = count
+                    self.sift_down(top)
+            result = self.refill()
+            if result != OK:
+                return result
+
+    cdef int refill(self) noexcept nogil:
+        """Lower the floor and queue all pairs from there up; DONE when none is frequent enough to be learned."""
+        cdef uint64_t at
+        cdef int64_t most = 0
+        cdef pair_entry* entry
+        for at in range(self.mask + 1):
+            entry = &self.entries[at]
+            if entry.key != EMPTY and entry.count > most and self.fits(entry.key):
+                most = entry.count
+        if most < self.min_frequency:
+            return DONE
+        self.floor = most // 4 if most >= 64 else (most + 1) // 2
+        if self.floor < self.min_frequency:
+            self.floor = self.min_frequency
+        for at in range(self.mask + 1):
+            entry = &self.entries[at]
+            if entry.key != EMPTY and self.push(entry.key, entry.count) < 0:
+                return NO_MEMORY
+        return OK
+
+    cdef bint fits(self, uint64_t key) noexcept nogil:
+        """Whether the token that the pair would give is short enough."""
+        return (token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key)
+                <= self.max_token_bytes)

@@ -1,0 +1,127 @@
+"""Small plots as SVG: bars and one curve, in the page's colours, with a text for those who do not see them."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+__all__ = ["bars", "columns", "zipf"]
+
+WIDTH, HEIGHT = 460, 240
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 34
+
+
+def _svg(height: int, label: str, parts: Sequence[str]) -> str:
+    named = escape(label, quote=True)
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{named}">{"".join(parts)}</svg>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+
+
+def short(number: float) -> str:
+    """A number in few characters.
+
+    >>> short(1234567), short(950), short(0.25)
+    ('1.2M', '950', '0.25')
+    """
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:.2g}{name}" if number < 10 * unit else f"{number / unit:.0f}{name}"
+    return f"{number:.3g}"
+
+
+def _ticks(highest: float, about: int = 4) -> list[float]:
+    """Round numbers from 0 to a highest value.
+
+    >>> _ticks(7300)
+    [0.0, 2000.0, 4000.0, 6000.0]
+    """
+    if highest <= 0:
+        return [0.0]
+    raw = highest / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+    return [step * at for at in range(int(highest / step) + 1)]
+
+
+def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str:
+    """A histogram: a column for each number from 1 on; from ``most`` on they share the last."""
+    gathered = [0] * most
+    for at, count in values.items():
+        if at >= 1:
+            gathered[min(at, most) - 1] += count
+    while len(gathered) > 1 and not gathered[-1]:
+        gathered.pop()
+    highest = max(gathered, default=0) or 1
+    width = (WIDTH - LEFT - RIGHT) / len(gathered)
+    ground, full = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
+    parts = []
+    for tick in _ticks(highest):
+        level = ground - full * tick / highest
+        parts += [_line(LEFT, level, WIDTH - RIGHT, level, "grid"), _text(LEFT - 6, level + 4, short(tick), "end")]
+    for at, count in enumerate(gathered, 1):
+        height = full * count / highest
+        left = LEFT + (at - 1) * width
+        last = at == most and len(gathered) == most
+        parts.append(
+            f'<rect x="{left + 0.5:.1f}" y="{ground - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
+            f'height="{height:.1f}" class="fill"><title>{at}{"+" if last else ""}: {count:,}</title></rect>'
+        )
+        if len(gathered) <= 16 or at in (1, len(gathered)) or at % 4 == 0:
+            parts.append(_text(left + width / 2, ground + 14, f"{at}{'+' if last else ''}"))
+    parts += [_line(LEFT, ground, WIDTH - RIGHT, ground, "axis"), _text(WIDTH / 2, HEIGHT - 4, x)]
+    label = f"{y} by {x}: " + ", ".join(f"{at}: {count}" for at, count in enumerate(gathered, 1))
+    return _svg(HEIGHT, label, parts)
+
+
+def bars(values: Sequence[tuple[str, float]], *, x: str) -> str:
+    """Horizontal bars with names, in the order given."""
+    line, left = 22, 110
+    height = line * len(values) + 24
+    highest = max((value for _, value in values), default=0) or 1
+    parts = []
+    for number, (name, value) in enumerate(values):
+        top = number * line + 4
+        length = (WIDTH - left - 60) * value / highest
+        parts += [
+            _text(left - 8, top + 12, name, "end"),
+            f'<rect x="{left}" y="{top}" width="{max(length, 1):.1f}" height="{line - 6}" rx="3" class="fill"/>',
+            _text(left + length + 6, top + 12, f"{value:.2f}", "start"),
+        ]
+    parts.append(_text(left, height - 4, x, "start"))
+    return _svg(height, f"{x}: " + ", ".join(f"{name} {value:.2f}" for name, value in values), parts)
+
+
+def zipf(counts: Sequence[int]) -> str:
+    """How often the most frequent token occurs, the second, and so on, both axes logarithmic."""
+    ordered = sorted((count for count in counts if count), reverse=True)
+    if len(ordered) < 2:
+        return ""
+    wide, high = math.log10(len(ordered)), math.log10(ordered[0]) or 1.0
+    ground, full = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
+    ranks = sorted({min(len(ordered), max(1, round(10 ** (wide * step / 160)))) for step in range(161)})
+    points = [
+        (LEFT + (WIDTH - LEFT - RIGHT) * math.log10(rank) / wide, ground - full * math.log10(ordered[rank - 1]) / high)
+        for rank in ranks
+    ]
+    parts = []
+    for power in range(int(high) + 1):
+        level = ground - full * power / high
+        parts += [_line(LEFT, level, WIDTH - RIGHT, level, "grid"), _text(LEFT - 6, level + 4, short(10**power), "end")]
+    for power in range(int(wide) + 1):
+        parts.append(_text(LEFT + (WIDTH - LEFT - RIGHT) * power / wide, ground + 14, short(10**power)))
+    parts += [
+        _line(LEFT, ground, WIDTH - RIGHT, ground, "axis"),
+        f'<polyline class="curve" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>',
+        _text(WIDTH / 2, HEIGHT - 4, "rank"),
+    ]
+    label = "occurrences by rank: " + ", ".join(
+        f"rank {10**power}: {ordered[10**power - 1]}" for power in range(int(wide) + 1)
+    )
+    return _svg(HEIGHT, label, parts)

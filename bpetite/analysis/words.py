@@ -1,0 +1,164 @@
+"""Reports in words, for people at a terminal."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .auditing import AuditReport
+from .characters import escape, show
+from .comparing import DiffReport, Place
+from .kinds import KINDS
+from .usage import Usage
+
+__all__ = ["audit_text", "described", "diff_text"]
+
+
+def described(value: Any) -> str:
+    """A value of a report in one line.
+
+    >>> described({"id": 5, "token": "'a'"}), described(None), described(["a", "b"]), described({})
+    ("id 5, token 'a'", 'none', 'a, b', 'none')
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {described(one)}" for key, one in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(described(one) for one in value) or "none"
+    return "none" if value is None else str(value)
+
+
+def audit_text(report: AuditReport, name: str) -> str:
+    """An audit in words; what comes out of tokens is escaped, so that a terminal obeys none of it."""
+    return "\n".join(map(escape, _audit_lines(report, name)))
+
+
+def _audit_lines(report: AuditReport, name: str) -> Iterator[str]:
+    settings = report.settings
+    yield f"{name}: {settings['tokens']:,} tokens, {settings['kind']}, fingerprint {settings['fingerprint'][:8]}"
+    for key in ("merges", "ignore_merges", "pattern", "scanner", "normalization", "special_tokens"):
+        yield f"  {key.replace('_', ' ')}: {described(settings[key])}"
+    yield ""
+    yield f"{len(report.faults)} faults" if report.faults else "no faults"
+    for finding in report.findings:
+        yield f"  {finding.severity}: {finding.count:,} {finding.message}  [{finding.code}]"
+        for example in finding.examples[:5]:
+            yield f"      {described(example)}"
+        if finding.count > 5:
+            yield f"      and {finding.count - 5:,} more (--json lists up to 20)"
+    yield ""
+    yield "tokens by kind"
+    for kind, ids in report.kinds.items():
+        yield f"  {len(ids):>9,}  {kind:<16} {KINDS[kind]}"
+    yield ""
+    yield "tokens by script"
+    scripts = list(report.scripts.items())
+    for script, count in scripts[:12]:
+        yield f"  {count:>9,}  {script}"
+    if len(scripts) > 12:
+        yield f"  {sum(count for _, count in scripts[12:]):>9,}  in {len(scripts) - 12} others"
+    yield ""
+    yield "longest tokens"
+    for one in report.longest[:8]:
+        token = report.tokens[one]
+        yield f"  {len(token):>5} bytes  {one:>8}  {_short(show(token), 72)}"
+    if report.usage is not None:
+        yield ""
+        yield from _usage_lines(report, report.usage)
+
+
+def _usage_lines(report: AuditReport, usage: Usage) -> Iterator[str]:
+    total = usage.total
+    yield f"texts: {usage.documents:,} documents, {total.bytes:,} bytes, {total.tokens:,} tokens"
+    yield f"  {total.bytes_per_token:9.3f}  bytes a token"
+    yield f"  {total.tokens_per_character:9.3f}  tokens a character"
+    yield f"  {total.tokens_per_word:9.3f}  tokens a word; {100 * total.whole_word_share:.1f} % of words are one token"
+    yield f"  {usage.renyi_efficiency:9.4f}  Renyi efficiency (order 2.5)"
+    ordinary = int(usage.ordinary.sum())
+    unused = usage.never_used
+    yield f"  {len(unused):>9,}  tokens never used, of {ordinary:,} ({100 * len(unused) / max(ordinary, 1):.1f} %)"
+    yield ""
+    yield "by script           bytes      tokens  bytes/token  tokens/char  tokens/word"
+    for script, use in sorted(usage.scripts.items(), key=lambda item: -item[1].bytes)[:12]:
+        yield (
+            f"  {script:<12} {use.bytes:>10,}  {use.tokens:>10,}  {use.bytes_per_token:>11.2f}"
+            f"  {use.tokens_per_character:>11.2f}  {use.tokens_per_word:>11.2f}"
+        )
+    yield ""
+    yield "most used tokens"
+    for one, count in usage.most_used(10):
+        yield f"  {count:>9,}  {one:>8}  {_short(show(report.tokens[one]), 60)}"
+    if usage.costly_words:
+        yield ""
+        yield "words that cost most"
+        for word, count, tokens in usage.costly_words[:10]:
+            yield f"  {count:>9,} x {tokens:>2} tokens  {word}"
+
+
+def diff_text(report: DiffReport, a: str, b: str) -> str:
+    """A comparison in words; empty when nothing differs."""
+    return "\n".join(map(escape, _diff_lines(report, a, b))) if not report.same else ""
+
+
+def _diff_lines(report: DiffReport, a: str, b: str) -> Iterator[str]:
+    yield f"A: {a}"
+    yield f"B: {b}"
+    for name, (ours, theirs) in report.settings.items():
+        yield f"{name.replace('_', ' ')}:"
+        yield f"  A {described(ours)}"
+        yield f"  B {described(theirs)}"
+    if report.specials:
+        yield "special tokens:"
+        for literal, (ours, theirs) in report.specials.items():
+            yield f"  {literal!r}: A {described(ours)}, B {described(theirs)}"
+    if report.only_a or report.only_b or report.moved:
+        yield (
+            f"vocabulary: {report.shared:,} tokens the same, {len(report.moved):,} under other ids, "
+            f"{len(report.only_a):,} only in A, {len(report.only_b):,} only in B"
+        )
+        for side, only in (("A", report.only_a), ("B", report.only_b)):
+            if only:
+                first = ", ".join(f"{one} {_short(show(token), 30)}" for token, one in list(only.items())[:5])
+                yield f"  only in {side}: {first}{' ...' if len(only) > 5 else ''}"
+        if report.moved:
+            first = ", ".join(
+                f"{_short(show(token), 30)} {ours} -> {theirs}"
+                for token, (ours, theirs) in list(report.moved.items())[:5]
+            )
+            yield f"  other ids: {first}{' ...' if len(report.moved) > 5 else ''}"
+    if report.first_merge is not None:
+        ours, theirs = (
+            "none" if pair is None else " + ".join(_short(show(part), 30) for part in pair)
+            for pair in report.merges_at_first
+        )
+        yield (
+            f"merges: the first {report.first_merge:,} are the same; then A {ours}, B {theirs}; "
+            f"{report.merges_only_a:,} only in A, {report.merges_only_b:,} only in B, "
+            f"{report.merges_reordered:,} in another order"
+        )
+    if report.documents is not None:
+        yield from _texts_lines(report)
+
+
+def _texts_lines(report: DiffReport) -> Iterator[str]:
+    if not report.documents_differing:
+        yield f"texts: the same ids in all {report.documents:,} documents, {report.tokens_a:,} tokens"
+        return
+    yield (
+        f"texts: {report.documents_differing:,} of {report.documents:,} documents get other ids; "
+        f"A {report.tokens_a:,} tokens, B {report.tokens_b:,}; cut otherwise at {report.cut_places:,} places, "
+        f"{report.other_ids:,} tokens under other ids"
+    )
+    for place in report.places:
+        yield from _place_lines(place)
+
+
+def _place_lines(place: Place) -> Iterator[str]:
+    what = "" if place.cut else " (same tokens, other ids)"
+    context = f"{place.before!r} [{place.text!r}] {place.after!r}"
+    yield f"  document {place.document}, character {place.offset}{what}: {context}"
+    for side, tokens in (("A", place.a), ("B", place.b)):
+        shown = "  ".join(f"{one} {_short(show(token), 40)}" for one, token in tokens[:8])
+        yield f"    {side}  {shown}{'  ...' if len(tokens) > 8 else ''}"
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -1,0 +1,61 @@
+"""``bpetite audit``: what is in a tokenizer, and what is wrong with it."""
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from ..analysis import audit, validate
+from ..analysis.auditpage import audit_page
+from ..analysis.words import audit_text
+from .common import load_tokenizer
+from .reading import documents
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("tokenizer")
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots, too.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
+@click.option("--validate", "check", is_flag=True, help="Check round trips, streaming and the like on the first texts.")
+@click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")
+def command(
+    tokenizer: str,
+    files: tuple[Path, ...],
+    as_json: bool,
+    page: Path | None,
+    strict: bool,
+    check: bool,
+    separator: str,
+) -> None:
+    """Look through TOKENIZER (a file, a folder or a name), and measure it on text FILES if there are any.
+
+    Says what it is made of, which tokens no text can produce, which merges are out of order, which special tokens
+    ordinary text can form; with files, how it compresses each script, what it never uses and which words it breaks.
+    """
+    if not separator:
+        raise click.UsageError("--separator must not be empty")
+    if check and not files:
+        raise click.UsageError("--validate needs texts: name FILES")
+    loaded = load_tokenizer(tokenizer)
+    report = audit(loaded, documents(files, separator) if files else None)
+    validation = validate(loaded, islice(documents(files, separator), 100)) if check else None
+    if as_json:
+        content = report.to_dict() | {"name": tokenizer}
+        if validation is not None:
+            content["validation"] = validation.to_dict()
+        click.echo(json.dumps(content, ensure_ascii=False, indent=1))
+    else:
+        click.echo(audit_text(report, tokenizer))
+        if validation is not None:
+            click.echo(f"\n{validation}")
+    if page is not None:
+        page.write_text(audit_page(report, tokenizer), encoding="utf-8", newline="")
+        click.echo(f"{page}: written", err=True)
+    if strict and (report.faults or (validation is not None and not validation.ok)):
+        raise click.exceptions.Exit(1)

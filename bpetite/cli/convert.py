@@ -1,0 +1,78 @@
+"""``bpetite convert``: a tokenizer from one file format to another, with the same ids."""
+from __future__ import annotations
+
+import os
+
+import click
+
+from ..formats import FORMATS
+from ..formats.tiktoken import BY_NAME
+from ..tokenizer import Tokenizer
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target", type=click.Path())
+@click.option("--from", "source_format", type=click.Choice(FORMATS), help="What SOURCE is, if its content may mislead.")
+@click.option(
+    "--to",
+    "target_format",
+    type=click.Choice([name for name in FORMATS if name != "tekken"]),
+    help="What TARGET is to be  [default: by its name: tokenizer.json, *.tiktoken, else native]",
+)
+@click.option("--name", help="The published encoding that a .tiktoken SOURCE is of, such as cl100k_base.")
+@click.option("--pattern", help="The split pattern of a .tiktoken SOURCE.")
+@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
+@click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
+def command(
+    source: str,
+    target: str,
+    source_format: str | None,
+    target_format: str | None,
+    name: str | None,
+    pattern: str | None,
+    specials: tuple[str, ...],
+    overwrite: bool,
+) -> None:
+    """Write the tokenizer in SOURCE to TARGET in another format.
+
+    SOURCE is a file, a directory, or the name of a packaged tokenizer. A merge list becomes ranks, or ranks a merge
+    list, only where the ids stay the same for every text; where they would not, nothing is written.
+    """
+    if name is not None or pattern is not None or specials:
+        tokenizer = Tokenizer.from_tiktoken(
+            source,
+            pattern=BY_NAME if pattern is None else pattern,
+            special_tokens=dict(map(_special, specials)) or None,  # type: ignore[arg-type]
+            name=name,
+        )
+    else:
+        tokenizer = Tokenizer.load(source, format=source_format)
+
+    if target_format is None:
+        target_format = "tiktoken" if target.endswith(".tiktoken") else "native"
+        target_format = "huggingface" if os.path.basename(target) == "tokenizer.json" else target_format
+    if target_format == "tiktoken" and tokenizer.kind == "merges":
+        tokenizer = tokenizer.to_ranks()
+        click.echo("the merge list became ranks; the ids stay the same for every text", err=True)
+    elif target_format in ("huggingface", "gpt2") and tokenizer.kind == "ranks":
+        tokenizer = tokenizer.to_merges()
+        click.echo("the ranks became a merge list; the ids stay the same for every text", err=True)
+    try:
+        tokenizer.save(target, format=target_format, overwrite=overwrite)
+    except FileExistsError as there:
+        raise click.ClickException(f"{there.filename}: the file exists; --overwrite replaces it") from None
+    click.echo(f"{target}: {len(tokenizer)} tokens, {target_format}", err=True)
+    if target_format == "tiktoken":
+        click.echo(
+            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
+            f"{tokenizer.special_tokens!r}: who reads it must be told",
+            err=True,
+        )
+
+
+def _special(value: str) -> tuple[str, int | None]:
+    literal, equals, token_id = value.rpartition("=")
+    return (literal, int(token_id)) if equals and token_id.isdigit() else (value, None)

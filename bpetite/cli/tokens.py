@@ -1,0 +1,92 @@
+"""``bpetite tokens``: the quick look at a text's tokens."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import click
+
+from .. import bytelevel
+from ..analysis.characters import show
+from ..analysis.layout import lay_out
+from ..analysis.terminal import coloured, listed, printable
+from ..tokenizer import Tokenizer
+from .common import load_tokenizer
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("tokenizer")
+@click.argument("text", required=False)
+@click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
+@click.option("--from-printable", is_flag=True, help="TEXT is tokens in printable form, with spaces between them.")
+@click.option("--ids", "as_ids", is_flag=True, help="The ids alone.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+@click.option("--ordinary", is_flag=True, help="Read special tokens as text.")
+@click.option("--color/--no-color", default=None, help="Colours; by default when standard output is a terminal.")
+def command(
+    tokenizer: str,
+    text: str | None,
+    as_printable: bool,
+    from_printable: bool,
+    as_ids: bool,
+    as_json: bool,
+    ordinary: bool,
+    color: bool | None,
+) -> None:
+    """Show the tokens of TEXT (standard input when there is none): coloured in a terminal, one a line elsewhere."""
+    if as_printable + as_ids + as_json > 1:
+        raise click.UsageError("only one of --printable, --ids and --json")
+    if text is None:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    loaded = load_tokenizer(tokenizer)
+    if from_printable:
+        ids = _from_printable(loaded, text)
+    elif ordinary:
+        ids = loaded.encode_ordinary(text)
+    else:
+        ids = loaded.encode(text)
+    laid = lay_out(loaded, ids)
+    if as_json:
+        tokens = [
+            {"id": cell.id, "token": show(cell.data), "bytes": cell.data.hex(), "special": cell.special}
+            for cell in laid.cells
+        ]
+        content = {"tokens": tokens, "characters": laid.characters, "bytes": laid.bytes}
+        click.echo(json.dumps(content, ensure_ascii=False))
+    elif as_ids:
+        click.echo(" ".join(map(str, ids)))
+    elif as_printable:
+        click.echo(printable(laid.cells))
+    elif _colours(color):
+        click.echo(coloured(laid.cells), color=True)
+    elif laid.cells:
+        click.echo(listed(laid.cells))
+    if not (as_json or as_ids or as_printable):
+        per_token = laid.characters / len(ids) if ids else 0
+        click.echo(f"{len(ids):,} tokens, {laid.characters:,} characters, {per_token:.2f} characters a token", err=True)
+
+
+def _colours(asked: bool | None) -> bool:
+    """As asked; else where standard output is a terminal that has them (https://no-color.org)."""
+    if asked is not None:
+        return asked
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The ids of tokens in printable form; a special token may stand as its literal."""
+    ids = []
+    specials = tokenizer.special_tokens
+    for written in text.split():
+        if written in specials:
+            ids.append(specials[written])
+            continue
+        token = bytelevel.decode_token(written)
+        try:
+            ids.append(tokenizer.token_id(token))
+        except KeyError:
+            raise click.ClickException(f"{written!r} ({show(token)}) is no token of this tokenizer") from None
+    return ids

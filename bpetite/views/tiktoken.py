@@ -1,0 +1,254 @@
+"""A tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults, its errors.
+
+What differs is in docs/tiktoken.md. Above all: text is never read with special tokens by surprise, as in tiktoken, and
+overlapping special tokens are taken leftmost and longest, not by hash order.
+
+Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0.14.0)
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+__all__ = ["Encoding"]
+
+Specials = Literal["all"] | Collection[str]
+
+
+class Encoding:
+    """What :meth:`bpetite.Tokenizer.as_tiktoken` gives.
+
+    Args:
+        tokenizer: The tokenizer that does the work.
+        name: The name of the encoding.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, name: str) -> None:
+        self.tokenizer, self.name = tokenizer, name
+        self._special_tokens = tokenizer.special_tokens
+        self.max_token_value = max(tokenizer.vocab_size - 1, 0)
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Encoding):
+            return NotImplemented
+        return (self.name, self.tokenizer) == (other.name, other.tokenizer)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.tokenizer))
+
+    def __reduce__(self) -> tuple[type[Encoding], tuple[Tokenizer, str]]:
+        return Encoding, (self.tokenizer, self.name)
+
+    # Text to ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Token ids, special tokens read as text."""
+        return self._repaired(self.tokenizer.encode_ordinary, text)
+
+    def encode(
+        self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
+    ) -> list[int]:
+        """Token ids.
+
+        Args:
+            text: The text; surrogate pairs in it become their character, lone surrogates U+FFFD.
+            allowed_special: Special tokens to recognise, or "all".
+            disallowed_special: Literals that must not be in the text; "all" is the special tokens not allowed.
+
+        Raises:
+            ValueError: A disallowed literal is in the text.
+        """
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), text)
+
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
+    ) -> npt.NDArray[np.uint32]:
+        """As :meth:`encode`, an array uint32; a surrogate raises UnicodeEncodeError."""
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return self.tokenizer.encode_to_numpy(text, allowed_special=allowed)
+
+    def encode_ordinary_batch(self, text: Sequence[str], *, num_threads: int = 8) -> list[list[int]]:
+        """:meth:`encode_ordinary` of many texts."""
+        return self._batch(text, (), num_threads)
+
+    def encode_batch(
+        self,
+        text: Sequence[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
+    ) -> list[list[int]]:
+        """:meth:`encode` of many texts."""
+        allowed: Specials = ()
+        for one in text:
+            allowed = self._checked(one, allowed_special, disallowed_special)
+        return self._batch(text, allowed, num_threads)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of the token that is just this; special tokens count.
+
+        Raises:
+            KeyError: There is no such token.
+        """
+        if isinstance(text_or_bytes, str):
+            special = self._special_tokens.get(text_or_bytes)
+            return self.tokenizer.token_id(text_or_bytes) if special is None else special
+        return self.tokenizer.token_id(text_or_bytes)
+
+    def encode_with_unstable(self, text: str, **_: Any) -> NoReturn:
+        """Not offered; tiktoken calls it unstable itself."""
+        raise NotImplementedError("encode_with_unstable is not offered; Tokenizer.encode_iterable encodes growing text")
+
+    # Ids to text
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of tokens, joined.
+
+        Raises:
+            KeyError: An id that is no token.
+        """
+        return self.tokenizer.decode_bytes(tokens)
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of tokens; what is not UTF-8 becomes U+FFFD unless ``errors`` says otherwise."""
+        return self.tokenizer.decode(tokens, errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one token.
+
+        Raises:
+            KeyError: An id that is no token.
+        """
+        return self.tokenizer.token_bytes(token)
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each token."""
+        return [self.tokenizer.token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of tokens, and where in it each starts: the first character with a byte of the token.
+
+        Raises:
+            UnicodeDecodeError: The tokens are not UTF-8 together.
+        """
+        offsets: list[int] = []
+        characters = 0
+        pieces = self.decode_tokens_bytes(tokens)
+        for piece in pieces:
+            continued = bytes(byte for byte in piece if 0x80 <= byte < 0xC0)
+            offsets.append(max(0, characters - (0x80 <= piece[0] < 0xC0)))
+            characters += len(piece) - len(continued)
+        return b"".join(pieces).decode("utf-8"), offsets
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """:meth:`decode` of many."""
+        return self.tokenizer.decode_batch(batch, errors=errors)
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """:meth:`decode_bytes` of many."""
+        return [self.tokenizer.decode_bytes(tokens) for tokens in batch]
+
+    # What is in it
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, in the order of the bytes."""
+        special = set(self._special_tokens.values())
+        return sorted(token for token_id, token in self.tokenizer.vocab.items() if token_id not in special)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of ``<|endoftext|>``.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The literals of the special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is that of a special token."""
+        if not isinstance(token, int):
+            raise TypeError(f"a token is an int, not {token!r}")
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The highest id and one."""
+        return self.max_token_value + 1
+
+    # What code that builds on an Encoding reads from it
+
+    @cached_property
+    def _special_token_values(self) -> set[int]:
+        return set(self._special_tokens.values())
+
+    @property
+    def _pat_str(self) -> str:
+        if not isinstance(self.tokenizer.pattern, str):
+            raise AttributeError(f"the split pattern {self.tokenizer.pattern!r} is not one regular expression")
+        return self.tokenizer.pattern
+
+    @property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        ranks = self.tokenizer.to_ranks()
+        return {t: token_id for token_id, t in ranks.vocab.items() if token_id not in self._special_token_values}
+
+    def _checked(self, text: str, allowed: Specials, disallowed: Specials) -> Collection[str]:
+        """The special tokens to recognise; ValueError where the text holds what it must not."""
+        literals = self.special_tokens_set
+        recognised = literals if allowed == "all" else literals & set(allowed)
+        if disallowed == "all":
+            refused: Collection[str] = literals - recognised
+        elif isinstance(disallowed, str):
+            raise TypeError(f'disallowed_special is "all" or a collection of literals, not {disallowed!r}')
+        else:
+            refused = disallowed
+        if refused:
+            try:
+                # all at once, as in encoding
+                spans = self.tokenizer._special_spans(text, refused, ())
+                found = [text[start:end] for start, end in spans[:1]]
+            except (ValueError, UnicodeEncodeError):  # literals that are no special tokens; surrogates
+                found = sorted((literal for literal in refused if literal in text), key=text.index)
+            if found:
+                self._refuse(found[0])
+        return recognised
+
+    def _refuse(self, literal: str) -> NoReturn:
+        raise ValueError(
+            f"Encountered text corresponding to disallowed special token {literal!r}. To encode it as a special token, "
+            f"pass it to `allowed_special`, e.g. `allowed_special={{{literal!r}}}`. To encode it as ordinary text, "
+            f"disable the check for it: `disallowed_special=(enc.special_tokens_set - {{{literal!r}}})`, or for all: "
+            "`disallowed_special=()`."
+        )
+
+    def _batch(self, text: Sequence[str], allowed: Specials, num_threads: int) -> list[list[int]]:
+        try:
+            return self.tokenizer.encode_batch(text, num_threads=num_threads, allowed_special=allowed)
+        except UnicodeEncodeError:
+            return [self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), one) for one in text]
+
+    @staticmethod
+    def _repaired(encode: Callable[[str], list[int]], text: str) -> list[int]:
+        try:
+            return encode(text)
+        except UnicodeEncodeError:
+            return encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -1,0 +1,84 @@
+"""Kill corpus runs at random moments until each is done, and compare what they leave with an uninterrupted run.
+
+Run by test_corpus_kill.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
+number of kills, of runs, and of kills that found a journal to go on from.
+"""
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from corpus_tools import byte_codec, outputs, some_documents, write_inputs
+
+from bpetite.corpus import Options, make_task
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+
+def start(task: object, jobs: int) -> int:
+    """Run a task in a new process; returns its id."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        task.run(jobs=jobs)  # type: ignore[attr-defined]
+        code = 0
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+def main(folder: Path, seed: int, wanted: int) -> None:
+    chosen = random.Random(seed)
+    inputs = write_inputs(folder / "in", some_documents(120))
+    kills = runs = resumed = 0
+    while kills < wanted:
+        format = FORMATS[runs % len(FORMATS)]
+        jobs = chosen.choice([1, 2, 4])
+        options = Options(
+            format=format,
+            shard_tokens=chosen.choice([None, 300, 1000]),
+            val_fraction=chosen.choice([0.0, 0.0, 0.2]),
+            eot=chosen.choice([None, "append", "prepend"]),
+        )
+        made = []
+        for name in ("whole", "killed"):
+            out = folder / name
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
+            task = replace(
+                make_task(inputs, out / "o", byte_codec(), options=options),
+                block=chosen.choice([100, 300, 1000]),
+                checkpoint_seconds=chosen.choice([0, 0, 0.005]),
+            )
+            began = time.monotonic()
+            if name == "whole":
+                task.run(jobs=jobs)
+                duration = time.monotonic() - began
+            while name == "killed":
+                child = start(task, chosen.choice([jobs, jobs, 1]))
+                time.sleep(chosen.uniform(0, 1.1 * duration))
+                os.kill(child, signal.SIGKILL)
+                _, status = os.waitpid(child, 0)
+                if os.WIFEXITED(status):
+                    if os.WEXITSTATUS(status):
+                        sys.exit(f"a run of {options} failed after {kills} kills")
+                    break
+                kills += 1
+                resumed += (out / "o.journal").exists()
+            made.append(outputs(out))
+        if made[0] != made[1]:
+            differing = sorted(name for name in {**made[0], **made[1]} if made[0].get(name) != made[1].get(name))
+            sys.exit(f"{options} with {jobs} jobs differs in {differing} after {kills} kills")
+        runs += 1
+    print(kills, runs, resumed)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,182 @@
+"""The audit: known-bad tokenizers, each fault found; and what GPT-2 has."""
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer, Vocab
+from bpetite.analysis import audit
+from bpetite.analysis.auditpage import audit_page
+from bpetite.analysis.kinds import KINDS, kind_of, kinds_of
+from bpetite.analysis.words import audit_text
+
+TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
+
+
+def plain(*tokens: bytes) -> dict[int, bytes]:
+    return {byte: bytes([byte]) for byte in range(256)} | dict(enumerate(tokens, 256))
+
+
+def codes(tokenizer: Tokenizer, severity: str | None = None) -> dict[str, int]:
+    found = audit(tokenizer).findings
+    return {one.code: one.count for one in found if severity in (None, one.severity)}
+
+
+def test_a_trained_tokenizer_has_no_fault() -> None:
+    tok = Tokenizer.train(TEXTS, 400)
+    assert codes(tok, "fault") == {}
+    assert codes(tok) == {"unreachable-bytes": 13}
+
+
+def test_bytes_without_a_token() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(0x80)}, [])
+    report = audit(tok)
+    assert {one.code: one.count for one in report.faults} == {"missing-bytes": 128 - 13}
+    assert report.faults[0].examples[0] == {"byte": "0x80"}
+    assert codes(tok, "note")["missing-invalid-bytes"] == 13
+    without = {byte: bytes([byte]) for byte in range(256) if byte not in (0xC0, 0xFF)}
+    assert codes(Tokenizer(without, []), "fault") == {}
+
+
+def test_special_tokens_that_ordinary_text_can_form() -> None:
+    found = audit(Tokenizer(plain(b"ab"), [(b"a", b"b")], ["ab", "<s>"])).faults
+    assert [(one.code, one.examples) for one in found] == [
+        ("forgeable-specials", ({"id": 256, "token": "'ab'", "text": "ab"},))
+    ]
+
+
+def test_merges_out_of_order() -> None:
+    # "abc" needs "ab", which comes later
+    tok = Tokenizer(plain(b"ab", b"abc"), [(b"ab", b"c"), (b"a", b"b")])
+    (fault,) = (one for one in audit(tok).faults if one.code == "merge-order")
+    assert fault.count == 1
+    assert fault.examples[0]["merge"] == 0
+    assert "merge 1 makes it" in fault.examples[0]["why"]
+
+
+def test_merges_of_tokens_that_nothing_makes() -> None:
+    tok = Tokenizer(plain(b"ab", b"abc"), [(b"ab", b"c")])
+    found = codes(tok, "fault")
+    assert found == {"merge-order": 1, "unreachable-merges": 2}
+    assert "no merge makes it" in audit(tok).faults[0].examples[0]["why"]
+
+
+def test_tokens_that_nothing_reaches() -> None:
+    tok = Tokenizer(plain(b"xyz"), [])
+    (fault,) = audit(tok).faults
+    assert (fault.code, fault.count) == ("unreachable-merges", 1)
+    assert fault.examples == ({"id": 256, "token": "'xyz'", "instead": ["'x'", "'y'", "'z'"]},)
+    assert codes(Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d"), "fault") == {"unreachable-pattern": 1}
+    # under the ranks rule, and under ignore_merges, the same token is found whole
+    assert codes(Tokenizer(plain(b"xyz"), None), "fault") == {}
+    assert codes(Tokenizer.from_vocab(Vocab(plain(b"xyz"), (), {}, ignore_merges=True)), "fault") == {}
+
+
+def test_tokens_outside_the_normal_form() -> None:
+    merges = [(b"e", b"\xcc"), (b"e\xcc", b"\x81"), (b"\xc3", b"\xa9")]
+    tokens = plain(*(left + right for left, right in merges))
+    found = codes(Tokenizer(tokens, merges, pattern=None))
+    assert found == {"unreachable-bytes": 13, "same-after-NFC": 1, "same-after-NFKC": 1}
+    normalizing = codes(Tokenizer(tokens, merges, pattern=None, normalization="NFC"), "fault")
+    assert normalizing["unreachable-normalization"] == 1
+
+
+def test_bytes_of_tokens_that_are_no_utf8() -> None:
+    tok = Tokenizer(plain(b"\xff\xfe"), [(b"\xff", b"\xfe")])
+    assert codes(tok) == {"unreachable-bytes": 13, "unreachable-utf-8": 1}
+
+
+def test_second_ways_gaps_and_overlapping_specials() -> None:
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
+    found = codes(Tokenizer(plain(b"ab", b"bc", b"abc"), merges, {"<s>": 1000, "<s>>": 1001}))
+    assert found["second-ways"] == 1
+    assert found["id-gaps"] == 1000 - 259
+    assert found["overlapping-specials"] == 1
+
+
+def test_kinds() -> None:
+    expected = {
+        b"the": "word", b" the": "space + word", "é".encode(): "word", b"12": "digits", b" 7": "space + digits",
+        b"  ": "whitespace", b"\n\t": "whitespace", b"...": "symbols", b" (": "space + symbols", b"a": "byte",
+        b"\x80": "byte", b"\xe4\xbd": "partial", b"\xbd!": "partial", b"a1": "mixed", b"a b": "mixed",
+        "नमस्ते".encode(): "word", "🙂".encode(): "symbols",
+    }  # fmt: skip
+    assert {token: kind_of(token) for token in expected} == expected
+    assert set(expected.values()) | {"special"} == set(KINDS)
+    assert kinds_of({0: b"<s>", 5: b"ab", 3: b"cd"}, {0}) == {"special": [0], "word": [3, 5]}
+
+
+def test_scripts_and_lengths() -> None:
+    tok = Tokenizer.train(TEXTS, 330)
+    report = audit(tok)
+    assert report.scripts["Latin"] > 50
+    assert report.scripts["Cyrillic"] > 0
+    assert sum(report.lengths.values()) == len(tok) - 1
+    lengths = [len(tok.token_bytes(one)) for one in report.longest]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == max(report.lengths)
+    assert sum(map(len, report.kinds.values())) == len(tok)
+
+
+def test_json_and_words() -> None:
+    tok = Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"])
+    report = audit(tok, TEXTS)
+    content = json.loads(json.dumps(report.to_dict()))
+    assert content.keys() == {
+        "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings", "usage"
+    }  # fmt: skip
+    assert content["settings"]["special_tokens"] == {"<|x|>": 330}
+    assert content["faults"] == 0
+    assert content["usage"]["documents"] == 4
+    said = audit_text(report, "a\x1b[31mname")
+    assert "\x1b" not in said
+    assert "no faults" in said
+    assert "bytes a token" in said
+
+
+def test_what_tokens_hold_does_not_reach_the_terminal_or_the_page() -> None:
+    evil = ["<script>alert(1)</script>", "\x1b[2Jclear", "\u202eright to left", "\"><img src=x onerror=alert(1)>"]
+    tok = Tokenizer(plain(), [], evil)
+    report = audit(tok, evil)
+    said = audit_text(report, "evil")
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    page = audit_page(report, "<b>evil</b>")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert "&lt;b&gt;evil" in page
+
+
+def test_page_has_its_plots() -> None:
+    page = audit_page(audit(Tokenizer.train(TEXTS, 330), TEXTS), "plots")
+    assert page.count("<svg") == 5
+    assert "default-src 'none'" in page.replace("&#x27;", "'")
+    assert "http" not in page.split("</style>", 1)[1]
+    assert audit_page(audit(Tokenizer({}, [])), "empty").count("<svg") == 1
+
+
+def test_gpt2(shared: Callable[[str], Path]) -> None:
+    """GPT-2 has no fault. It has 13 byte tokens that no text can produce, and tokens that NFKC makes alike."""
+    tok = Tokenizer.load(shared("gpt2"))
+    report = audit(tok)
+    assert report.faults == []
+    assert {one.code: one.count for one in report.findings} == {"unreachable-bytes": 13, "same-after-NFKC": 26}
+    assert {kind: len(ids) for kind, ids in report.kinds.items()}["byte"] == 256
+    assert [one.id for one in report.unreachable] == [124, 125, *range(177, 188)]
+    assert len(tok.token_bytes(report.longest[0])) == 128
+
+
+@pytest.mark.parametrize("text", ["english", "multilingual"])
+def test_gpt2_on_text(shared: Callable[[str], Path], text: str) -> None:
+    tok = Tokenizer.load(shared("gpt2"))
+    with shared(f"text/{text}.txt").open(encoding="utf-8") as file:
+        sample = file.read(1_000_000)
+    usage = audit(tok, [sample]).usage
+    assert usage is not None
+    ids = tok.encode_ordinary(sample)
+    assert usage.total.tokens == len(ids) == usage.counts.sum()
+    assert usage.total.bytes == len(sample.encode())
+    assert usage.total.characters == len(sample)
+    assert set(usage.never_used) == set(tok.vocab) - set(ids) - {50256}

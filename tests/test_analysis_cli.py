@@ -1,0 +1,192 @@
+"""The commands that look at tokenizers, as a user runs them."""
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bpetite
+from bpetite import Tokenizer
+
+TEXT = "the cat sat on the mat\n" * 5
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1]), "PYTHONIOENCODING": "utf-8"}
+
+
+def run(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
+        capture_output=True, text=True, input=stdin, timeout=120, encoding="utf-8", env=ENVIRONMENT,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokenizers")
+    Tokenizer.train(TEXT, 270).save(folder / "a.json")
+    Tokenizer.train(TEXT, 266).save(folder / "b.json")
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"xyz"}
+    Tokenizer(tokens, []).save(folder / "bad.json")
+    (folder / "text.txt").write_text(TEXT + "naïve 猫<|endoftext|>more", encoding="utf-8")
+    return folder
+
+
+def test_audit(files: Path) -> None:
+    done = run("audit", files / "a.json", files / "text.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no faults" in done.stdout
+    assert "2 documents" in done.stdout
+
+
+def test_audit_json_and_page(files: Path, tmp_path: Path) -> None:
+    done = run("audit", files / "a.json", files / "text.txt", "--json", "--html", tmp_path / "page.html")
+    content = json.loads(done.stdout)
+    assert content["settings"]["tokens"] == 271
+    assert content["usage"]["documents"] == 2
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.skipif(not hasattr(Tokenizer, "encode_iterable"), reason="streaming is not there yet")
+def test_audit_validates(files: Path) -> None:
+    done = run("audit", files / "a.json", files / "text.txt", "--json", "--validate", "--strict")
+    assert json.loads(done.stdout)["validation"]["ok"] is True
+    assert done.returncode == 0
+
+
+def test_audit_strict(files: Path) -> None:
+    assert run("audit", files / "bad.json").returncode == 0
+    done = run("audit", files / "bad.json", "--strict")
+    assert done.returncode == 1
+    assert "unreachable-merges" in done.stdout
+    assert run("audit", files / "a.json", "--strict").returncode == 0
+
+
+def test_diff(files: Path) -> None:
+    same = run("diff", files / "a.json", files / "a.json", files / "text.txt")
+    assert (same.returncode, same.stdout) == (0, "")
+    done = run("diff", files / "a.json", files / "b.json", files / "text.txt")
+    assert done.returncode == 1
+    assert "4 only in A" in done.stdout
+    assert "character" in done.stdout
+    content = json.loads(run("diff", files / "a.json", files / "b.json", "--json").stdout)
+    assert content["vocabulary"]["only_a"]["count"] == 4
+    quiet = run("diff", "-q", files / "a.json", files / "b.json")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
+
+
+def test_diff_in_trouble(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.txt").write_bytes(b"ab\xff")
+    for arguments in (
+        (files / "a.json", files / "missing.json"),
+        (files / "a.json", files / "text.txt"),
+        (files / "a.json", files / "b.json", tmp_path / "missing.txt"),
+        (files / "a.json", files / "b.json", tmp_path / "broken.txt"),
+    ):
+        done = run("diff", *arguments)
+        assert done.returncode == 2, done
+        assert done.stderr.count("\n") == 1
+        assert done.stderr.startswith("Error: ")
+
+
+def test_view(files: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run("view", files / "a.json", files / "text.txt", "-o", page, "--with", files / "b.json")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "tokens:" in done.stderr
+    assert page.read_text(encoding="utf-8").count('class="text side1"') >= 5
+    done = run("view", files / "a.json", "-", "-o", page, "--characters", "10", stdin=TEXT)
+    assert "shows characters 0 to" in done.stderr
+    assert run("view", files / "a.json", files / "text.txt").returncode == 2  # no -o
+
+
+def test_tokens(files: Path) -> None:
+    tok = Tokenizer.load(files / "a.json")
+    done = run("tokens", files / "a.json", "the cat 猫<|endoftext|>")
+    lines = done.stdout.splitlines()
+    assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
+    assert lines[-1] == "270\t'<|endoftext|>'\tspecial"
+    assert "characters a token" in done.stderr
+    assert run("tokens", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
+        str(one) for one in tok.encode("the cat")
+    ]
+    ordinary = run("tokens", files / "a.json", "<|endoftext|>", "--ordinary", "--ids").stdout.split()
+    assert len(ordinary) > 5
+    content = json.loads(run("tokens", files / "a.json", "é", "--json").stdout)
+    assert [one["bytes"] for one in content["tokens"]] == ["c3", "a9"]
+    assert run("tokens", files / "a.json", "").stdout == ""
+
+
+def test_printable_and_back(files: Path) -> None:
+    tok = Tokenizer.load(files / "a.json")
+    text = " the cat\n猫\x00 é<|endoftext|>"
+    done = run("tokens", files / "a.json", "--printable", stdin=text)
+    assert done.stdout.startswith("Ġthe ")
+    back = run("tokens", files / "a.json", "--from-printable", "--ids", stdin=done.stdout)
+    assert [int(one) for one in back.stdout.split()] == tok.encode(text)
+    for wrong in ("Ġnotatoken", "猫"):
+        done = run("tokens", files / "a.json", "--from-printable", wrong)
+        assert done.returncode == 1
+        assert wrong in done.stderr
+
+
+def in_terminal(*arguments: object, **environment: str) -> str:
+    """What a command writes when its standard output is a terminal."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "TERM": "xterm-256color", **environment},
+    ) as process:  # fmt: skip
+        os.close(follower)
+        said = b""
+        while True:
+            try:
+                piece = os.read(leader, 4096)
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not piece:
+                break
+            said += piece
+        process.wait(60)
+    os.close(leader)
+    return said.decode("utf-8")
+
+
+def test_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    ENVIRONMENT.pop("NO_COLOR", None)
+    coloured = in_terminal("tokens", files / "a.json", "the \x1b[2J猫\nmat<|endoftext|>")
+    assert "\x1b[48;5;" in coloured
+    assert "\x1b[2J" not in coloured
+    assert "\\x1b" in coloured
+    assert "猫₃" in coloured
+    assert "\x1b[7;1m<|endoftext|>" in coloured
+    assert "\x1b" not in in_terminal("tokens", files / "a.json", "the cat", NO_COLOR="1")
+    assert "\x1b[48;5;" in run("tokens", files / "a.json", "the cat", "--color").stdout
+    assert "\x1b" not in run("tokens", files / "a.json", "the cat").stdout
+
+
+def test_mistakes(files: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("tokens", tmp_path / "missing.json", "x"),
+        ("audit", tmp_path / "missing.json"),
+        ("view", files / "text.txt", files / "text.txt", "-o", tmp_path / "page.html"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("Error: ")
+        assert "Traceback" not in done.stderr
+    assert run("audit", files / "a.json", "--validate").returncode == 2
+    assert run("tokens", files / "a.json", "x", "--ids", "--json").returncode == 2
+
+
+def test_gpt2_with_ten_megabytes(shared: Callable[[str], Path], tmp_path: Path) -> None:
+    with shared("text/multilingual.txt").open("rb") as file:
+        (tmp_path / "text.txt").write_bytes(file.read(10_000_000).decode("utf-8", "ignore").encode())
+    done = run("audit", shared("gpt2/vocab.json").parent, tmp_path / "text.txt", "--strict", "--json")
+    assert done.returncode == 0
+    content = json.loads(done.stdout)
+    assert content["usage"]["bytes"] > 9_500_000
+    assert content["usage"]["scripts"]["Latin"]["bytes_per_token"] > 2

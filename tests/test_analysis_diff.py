@@ -1,0 +1,152 @@
+"""What differs: settings, vocabulary, merges, and places in texts, against a plain comparison."""
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, patterns
+from bpetite.analysis import DiffReport, diff
+from bpetite.analysis.words import diff_text
+
+CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
+SMALL = Tokenizer.train(CORPUS, 280)
+LARGE = Tokenizer.train(CORPUS, 286)
+
+
+def spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int, int]]:
+    found, at = [], 0
+    for one in tokenizer.encode(text):
+        size = len(tokenizer.token_bytes(one))
+        found.append((at, at + size, one))
+        at += size
+    return found
+
+
+def test_the_same() -> None:
+    report = diff(SMALL, Tokenizer.train(CORPUS, 280), [CORPUS, ""])
+    assert report.same
+    assert diff_text(report, "a", "b") == ""
+    assert (report.documents, report.documents_differing) == (2, 0)
+    assert report.shared == len(SMALL)
+
+
+def test_vocabulary_and_merges() -> None:
+    report = diff(SMALL, LARGE)
+    assert not report.same
+    assert report.only_a == {}
+    assert len(report.only_b) == 6
+    assert report.moved == {b"<|endoftext|>": (280, 286)}
+    assert report.specials == {"<|endoftext|>": (280, 286)}
+    assert report.first_merge == 24
+    assert report.merges_at_first == (None, LARGE.merges[24])
+    assert (report.merges_only_a, report.merges_only_b, report.merges_reordered) == (0, 6, 0)
+    assert report.settings == {}
+
+
+def test_settings_and_specials() -> None:
+    a = Tokenizer(SMALL.vocab, SMALL.merges, {"<s>": 500, "<t>": 501})
+    b = Tokenizer(SMALL.vocab, SMALL.merges, {"<s>": 501, "<u>": 500}, pattern=patterns.CL100K, normalization="NFC")
+    report = diff(a, b)
+    assert report.settings == {"pattern": (patterns.GPT2, patterns.CL100K), "normalization": (None, "NFC")}
+    assert report.specials == {"<s>": (500, 501), "<t>": (501, None), "<u>": (None, 500)}
+    assert report.first_merge is None
+    ranks = Tokenizer(SMALL.vocab, None)
+    assert diff(SMALL, ranks).settings["kind"] == ("merges", "ranks")
+
+
+def test_merges_in_another_order() -> None:
+    swapped = SMALL.merges
+    swapped[1], swapped[10] = swapped[10], swapped[1]
+    report = diff(SMALL, Tokenizer(SMALL.vocab, swapped, SMALL.special_tokens))
+    assert report.first_merge == 1
+    assert report.merges_reordered == 2
+    assert (report.merges_only_a, report.merges_only_b) == (0, 0)
+
+
+def test_special_tokens_in_texts() -> None:
+    without = Tokenizer({one: token for one, token in SMALL.vocab.items() if one != 280}, SMALL.merges)
+    report = diff(SMALL, without, ["a<|endoftext|>b"])
+    (place,) = report.places
+    assert (place.before, place.text, place.after) == ("a", "<|endoftext|>", "b")
+    assert place.a == ((280, b"<|endoftext|>"),)
+    assert diff(SMALL, without, ["a<|endoftext|>b"], ordinary=True).documents_differing == 0
+
+
+def test_other_ids_for_the_same_tokens() -> None:
+    renumbered = Tokenizer(
+        {one + 5: token for one, token in SMALL.vocab.items()}, SMALL.merges, {"<|endoftext|>": 285}
+    )
+    report = diff(SMALL, renumbered, ["the cat"], places=1)
+    assert report.cut_places == 0
+    assert report.other_ids == len(SMALL.encode("the cat"))
+    assert len(report.moved) == len(SMALL)
+    assert [(place.cut, place.text) for place in report.places] == [(False, SMALL.decode(SMALL.encode("the cat")[:1]))]
+
+
+def test_different_normalization() -> None:
+    composed = Tokenizer(SMALL.vocab, SMALL.merges, SMALL.special_tokens, normalization="NFC")
+    report = diff(SMALL, composed, ["plain", "cafe\u0301 now"])
+    assert report.documents_differing == 1
+    (place,) = report.places
+    assert place.document == 1
+    assert place.text.startswith("e")
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts=st.lists(st.text("the cats' mat,é猫🙂 \n", max_size=40) | st.text(max_size=20), max_size=4))
+def test_places_are_those_of_a_plain_comparison(texts: list[str]) -> None:
+    report = diff(SMALL, LARGE, texts, places=1000)
+    cut = other = 0
+    for text in texts:
+        ours, theirs = spans(SMALL, text), spans(LARGE, text)
+        shared = {end for _, end, _ in ours} & {end for _, end, _ in theirs}
+        last, run = 0, False
+        for end in sorted(shared):
+            a = [one for one in ours if last <= one[0] < end]
+            b = [one for one in theirs if last <= one[0] < end]
+            differs = len(a) != 1 or len(b) != 1
+            cut += differs and not run
+            other += not differs and a[0][2] != b[0][2]
+            run, last = differs, end
+    assert (report.cut_places, report.other_ids) == (cut, other)
+    assert len([place for place in report.places if place.cut]) == cut
+    for place in report.places:
+        text = texts[place.document]
+        assert text[place.offset :].startswith(place.text)
+        assert text[: place.offset].endswith(place.before)
+        assert b"".join(token for _, token in place.a) == b"".join(token for _, token in place.b)
+    assert report.tokens_a == sum(len(SMALL.encode(text)) for text in texts)
+
+
+def test_json_and_words() -> None:
+    report = diff(SMALL, LARGE, [CORPUS, "\x1b[31m\u202ethe the"])
+    content = json.loads(json.dumps(report.to_dict(limit=3)))
+    assert content["same"] is False
+    assert content["vocabulary"]["only_b"]["count"] == 6
+    assert len(content["vocabulary"]["only_b"]["first"]) == 3
+    assert content["texts"]["documents"] == 2
+    said = diff_text(report, "small", "large")
+    assert "24 are the same" in said
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert DiffReport().same
+
+
+def test_published_vocabularies(shared: Callable[[str], Path]) -> None:
+    gpt2 = Tokenizer.load(shared("gpt2"))
+    cl100k = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
+    with shared("text/english.txt").open(encoding="utf-8") as file:
+        text = file.read(300_000)
+    report = diff(gpt2, cl100k, [text], places=3)
+    assert report.settings.keys() == {"kind", "pattern"}
+    assert report.tokens_a == len(gpt2.encode(text))
+    assert len(report.places) == 6
+    assert report.cut_places > 100
+
+
+def test_a_byte_without_a_token() -> None:
+    with pytest.raises(ValueError, match="0x7a|122|'z'"):
+        diff(SMALL, Tokenizer({0: b"a"}, []), ["az"])

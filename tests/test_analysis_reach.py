@@ -1,0 +1,248 @@
+"""Which tokens text can produce: against every short text of small alphabets, and what published vocabularies have."""
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab, patterns
+from bpetite.analysis import reach as reach_of
+
+NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
+
+#: Characters of one, two, three and four bytes that share bytes in every way.
+ALPHABET = ["a", "b", " ", "\u00e9", "\u00e8", "\u00a9", "\u4f60", "\u4f69", "\U0001f642"]
+BYTES = sorted({byte for character in ALPHABET for byte in character.encode()})
+
+
+@pytest.fixture(autouse=True)
+def _short_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["bpetite.analysis.reach"]
+    monkeypatch.setattr(module, "BUDGET", 10_000)
+    monkeypatch.setattr(module, "_STEPS", 20_000)
+
+
+def short_texts(alphabet: list[str], longest: int) -> list[str]:
+    return ["".join(text) for size in range(1, longest + 1) for text in product(alphabet, repeat=size)]
+
+
+SHORT = short_texts(ALPHABET, 4)  # 7380 of them
+
+
+def vocab_of(kind: str, pairs: list[tuple[int, int]], order: list[int], **more: object) -> Vocab:
+    """Tokens joined from pairs of earlier ones; the merge list in another order if asked."""
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    merges: list[tuple[int, int]] = []
+    made = list(BYTES)
+    for left, right in pairs:
+        left, right = made[left % len(made)], made[right % len(made)]
+        joined = tokens[left] + tokens[right]
+        if joined in tokens.values() or len(joined) > 6:
+            continue
+        made.append(len(tokens))
+        tokens[len(tokens)] = joined
+        merges.append((left, right))
+    if kind == "ranks":
+        return Vocab(tokens, None, {}, **more)  # type: ignore[arg-type]
+    shuffled = tuple(merges[at] for at in sorted(range(len(merges)), key=lambda at: order[at % len(order)]))
+    return Vocab(tokens, shuffled, {}, ignore_merges=kind == "ignore_merges", **more)  # type: ignore[arg-type]
+
+
+def check_against(tokenizer: Tokenizer, texts: list[str]) -> None:
+    found = reach_of(tokenizer)
+    ids, _ = tokenizer.encode_batch_to_numpy(texts, allowed_special=())
+    produced = set(ids.tolist())
+    unreachable = {one.id: one for one in found.unreachable}
+    wrong = [unreachable[one] for one in produced & unreachable.keys()]
+    assert not wrong
+    # Whatever is called reachable comes with a text that shows it.
+    for token_id, token in tokenizer.vocab.items():
+        if token_id not in unreachable:
+            text = found.witness.get(token_id) or token.decode()
+            assert token_id in tokenizer.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("kind", ["merges", "ranks", "ignore_merges"])
+@settings(max_examples=12, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
+    order=st.lists(st.integers(0, 1000), min_size=1, max_size=40),
+)
+def test_no_short_text_proves_it_wrong(kind: str, pairs: list[tuple[int, int]], order: list[int]) -> None:
+    check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, order, pattern=None)), SHORT)
+
+
+@pytest.mark.parametrize("pattern", [patterns.GPT2, r"a+(?=b)|\w|\s", r"\w\s|.", (r"\p{L}", r"\s")])
+@settings(max_examples=4, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
+    kind=st.sampled_from(["merges", "ranks"]),
+)
+def test_no_short_text_proves_it_wrong_behind_patterns(
+    pattern: patterns.Pattern, pairs: list[tuple[int, int]], kind: str
+) -> None:
+    check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, [0], pattern=pattern)), SHORT)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
+    form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
+)
+def test_no_short_text_proves_it_wrong_behind_normalization(pairs: list[tuple[int, int]], form: str) -> None:
+    vocab = vocab_of("merges", pairs, [0], pattern=None, normalization=form)
+    check_against(Tokenizer.from_vocab(vocab), short_texts([*ALPHABET, "e", "\u0301"], 3))
+
+
+def test_what_utf8_can_hold() -> None:
+    """Bytes that no text holds, decided against all ways to put bytes around them."""
+    leads, following = [0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4], [0x80, 0x90, 0xA0, 0xBF]
+    behind = [bytes(one) for size in range(4) for one in product(following, repeat=size)]
+    front = [b""] + [bytes([lead]) + one for lead in leads for one in behind if len(one) < 3]
+    kinds = [0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5]
+    tokens = [bytes(one) for size in (1, 2) for one in product(kinds, repeat=size)]
+    tokens += [bytes([0xE0, 0x9F, 0x80]), bytes([0xED, 0xA0, 0x80]), bytes([0xF4, 0x90, 0x80]), b"\x80\x80\x80\x80"]
+    found = reach_of(Tokenizer(plain(*(token for token in tokens if len(token) > 1)), None, pattern=None))
+    impossible = {one.token for one in found.unreachable if one.reason == "utf-8"}
+    for token in tokens:
+        possible = any(is_utf8(before + token + after) for before in front for after in behind)
+        assert possible == (token not in impossible), token
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# Cases by name
+
+
+def plain(*tokens: bytes) -> dict[int, bytes]:
+    return {byte: bytes([byte]) for byte in range(256)} | dict(enumerate(tokens, 256))
+
+
+def reasons(tokenizer: Tokenizer) -> dict[bytes, str]:
+    return {one.token: one.reason for one in reach_of(tokenizer).unreachable if one.id > 255}
+
+
+def test_bytes_that_no_text_holds() -> None:
+    found = reach_of(Tokenizer(plain(), []))
+    assert {one.token[0] for one in found.unreachable} == NEVER_IN_UTF8
+    assert {one.reason for one in found.unreachable} == {"utf-8"}
+    tokens = [b"\xff\xff", b"\xed\xa0", b"\xe0\x80", b"a\xc3b", b"\x80" * 4, b"\x80" * 3]
+    tok = Tokenizer(plain(*tokens), None, pattern=None)
+    assert reasons(tok) == dict.fromkeys(tokens[:5], "utf-8") | {
+        b"\x80" * 3: "merges"
+    }
+
+
+def test_a_token_without_a_merge() -> None:
+    tok = Tokenizer(plain(b"ab", b"abc"), [(b"a", b"b")], pattern=None)
+    found = {one.token: one for one in reach_of(tok).unreachable if one.id > 255}
+    assert found[b"abc"].reason == "merges"
+    assert found[b"abc"].instead == (b"ab", b"c")
+
+
+def test_a_token_that_another_merge_gets_in_front_of() -> None:
+    tok = Tokenizer(plain(b"bc", b"ab", b"abc"), [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")], pattern=None)
+    assert reasons(tok) == {b"abc": "merges"}
+
+
+def test_a_part_of_a_character_that_is_always_completed() -> None:
+    # C3 A9 joins first, and then C3 with all of the rest of its characters
+    rest = [bytes([0xC3, byte]) for byte in range(0x80, 0xC0)]
+    merges = [(b"\xc3", bytes([byte])) for byte in range(0x80, 0xC0)]
+    tok = Tokenizer(plain(*rest), merges, pattern=None)
+    assert {one.token: one.reason for one in reach_of(tok).unreachable if one.reason != "utf-8"} == {
+        b"\xc3": "neighbours"
+    }
+    # and when one of them is left, there is a text again
+    tok = Tokenizer(plain(*rest[:-1]), merges[:-1], pattern=None)
+    found = reach_of(tok)
+    assert "ÿ" in found.witness[0xC3]
+
+
+def test_a_part_that_needs_a_longer_neighbour() -> None:
+    # A9 is taken by C3 at once, unless "b" has taken C3 before
+    merges = [(b"b", b"\xc3"), (b"\xc3", b"\xa9"), (b"\xc2", b"\xa9")]
+    merges += [(bytes([lead]), b"\xa9") for lead in range(0x80, 0xF5) if lead not in (0xC0, 0xC1, 0xC2, 0xC3)]
+    tok = Tokenizer(plain(*dict.fromkeys(left + right for left, right in merges)), merges, pattern=None)
+    found = reach_of(tok)
+    assert found.witness[0xA9] == "bé"
+    assert 0xA9 in tok.encode_ordinary("bé")
+
+
+def test_a_token_that_the_pattern_cuts() -> None:
+    tok = Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d")
+    assert reasons(tok) == {b"12": "pattern"}
+    assert reasons(Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d\d")) == {}
+
+
+def test_a_token_that_needs_something_in_front_or_behind() -> None:
+    in_front = Tokenizer(plain(b"\n/"), [(b"\n", b"/")], pattern=r"[!.]+[\n/]*|\s|/")
+    assert reasons(in_front) == {}
+    assert in_front.encode_ordinary(reach_of(in_front).witness[256]).count(256) == 1
+    behind = Tokenizer(plain(b"ab"), [(b"a", b"b")], pattern=r"\w+(?=!)|\w|!")
+    assert reasons(behind) == {}
+    assert reach_of(behind).witness[256] == "ab!"
+
+
+def test_tokens_outside_the_normal_form() -> None:
+    pieces = [(b"e", b"\xcc"), (b"e\xcc", b"\x81")]
+    tok = Tokenizer(plain(b"e\xcc", b"e\xcc\x81"), pieces, pattern=None, normalization="NFC")
+    assert reasons(tok)[b"e\xcc\x81"] == "normalization"
+    assert b"e\xcc\x81" not in reasons(Tokenizer(plain(b"e\xcc", b"e\xcc\x81"), pieces, pattern=None))
+
+
+def test_special_tokens_that_text_can_form() -> None:
+    tok = Tokenizer(plain(b"ab"), [(b"a", b"b")], ["<s>", "ab"], pattern=None)
+    assert reach_of(tok).forgeable == {256: "ab"}
+    assert "<s>" not in [one.token for one in reach_of(tok).unreachable]
+    assert reach_of(Tokenizer(plain(), [], ["<s>"])).forgeable == {}
+
+
+def test_a_vocabulary_without_all_bytes() -> None:
+    tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab", 3: b"ac"}, [(b"a", b"b")], pattern=None)
+    assert {one.token for one in reach_of(tok).unreachable} == {b"ac"}
+    assert reach_of(Tokenizer({}, [])).unreachable == []
+
+
+# Published vocabularies
+
+
+def test_gpt2_has_nothing_but_the_bytes(shared: Callable[[str], Path]) -> None:
+    """Each of GPT-2's tokens can be produced, but for 13 bytes that no UTF-8 text holds."""
+    tok = Tokenizer.load(shared("gpt2"))
+    found = reach_of(tok)
+    assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
+    assert found.forgeable == {}
+    # 344 tokens are no whole characters; all others produce themselves
+    assert len(found.witness) == 344 - 13
+    flat, _ = tok.encode_batch_to_numpy(found.witness.values(), allowed_special=())
+    assert found.witness.keys() <= set(flat.tolist())
+
+
+def test_cl100k_has_nothing_but_the_bytes(shared: Callable[[str], Path]) -> None:
+    tok = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
+    assert {one.token for one in reach_of(tok).unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
+
+
+@pytest.mark.slow
+def test_o200k_has_one_that_its_pattern_cuts(shared: Callable[[str], Path]) -> None:
+    """"о" and the first byte of another Cyrillic letter: with small letters it merges on, before capitals it is cut."""
+    tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)
+    found = reach_of(tok)
+    assert {(one.id, one.token, one.reason) for one in found.unreachable if one.reason != "utf-8"} == {
+        (439, b"\xd0\xbe\xd0", "pattern")
+    }
+    # what needs something in front (a line end and slashes) or behind (Chinese and capitals) is found
+    texts = [text for token_id, text in found.witness.items() if tok.token_bytes(token_id) == b"\n//"]
+    assert len(texts) == 1
+    assert texts[0].endswith("\n//")
+    assert texts[0] != "\n//"

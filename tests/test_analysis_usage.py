@@ -1,0 +1,117 @@
+"""Measures over text, against the same counted one token and one character at a time."""
+import math
+from collections import Counter
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite.analysis import measure, usage
+from bpetite.analysis.characters import COMMON, escape, invisible_name, main_script, scripts_of
+
+CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 ١٢٣ e\u0301 \U0001f642 naïve 1999 " * 3
+TOK = Tokenizer.train(CORPUS, 330)
+
+
+def plain_measure(tokenizer: Tokenizer, texts: list[str]) -> dict[str, dict[str, int]]:
+    """script -> counts, the slow way."""
+    found: dict[str, Counter[str]] = {}
+    for text in texts:
+        scripts = scripts_of(text)
+        ids = tokenizer.encode_ordinary(text)
+        spans, at = [], 0
+        for one in ids:
+            spans.append((at, at + len(tokenizer.token_bytes(one))))
+            at = spans[-1][1]
+        places, byte = [], 0
+        for character in text:
+            places.append((byte, byte + len(character.encode())))
+            byte = places[-1][1]
+        for start, end in spans:
+            inside = [c for c, (first, last) in zip(text, places, strict=True) if first < end and last > start]
+            counts = found.setdefault(main_script("".join(inside), scripts), Counter())
+            counts["tokens"] += 1
+            counts["bytes"] += end - start
+            counts["characters"] += sum(start <= first < end for first, _ in places)
+        for word in regex.finditer(r"[\p{L}\p{M}\p{N}]+", text):
+            counts = found.setdefault(main_script(word.group(), scripts), Counter())
+            start, end = places[word.start()][0], places[word.end() - 1][1]
+            touched = sum(first < end and last > start for first, last in spans)
+            counts["words"] += 1
+            counts["word_tokens"] += touched
+            counts["whole_words"] += touched == 1
+    return {script: dict(+counts) for script, counts in found.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text("the cat's Кошка猫が\u0301é١9.\n🙂", max_size=40) | st.text(max_size=20), max_size=4))
+def test_counts_are_those_of_the_slow_way(texts: list[str]) -> None:
+    found = measure(TOK, texts)
+    assert found.documents == len(texts)
+    assert {
+        script: {name: count for name, count in vars(use).items() if count} for script, use in found.scripts.items()
+    } == plain_measure(TOK, texts)
+    counts = Counter(one for text in texts for one in TOK.encode_ordinary(text))
+    assert dict(zip(found.ids.tolist(), found.counts.tolist(), strict=True)) == {one: counts[one] for one in TOK.vocab}
+    assert sum(found.word_tokens) == found.total.words
+
+
+def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"Line {number} of the text.\n" for number in range(300))
+    whole = measure(TOK, [text, "x" * 50, "", text])
+    module = __import__("sys").modules["bpetite.analysis.usage"]
+    monkeypatch.setattr(module, "BLOCK", 64)
+    assert len(list(usage.blocks([text]))) > 50
+    parts = measure(TOK, [text, "x" * 50, "", text])
+    assert parts.to_dict() == whole.to_dict()
+    assert parts.documents == 4
+
+
+def test_sparse_ids() -> None:
+    tok = Tokenizer({7: b"a", 2**32 - 1: b"b", 1000: b"ab"}, [(b"a", b"b")])
+    found = measure(tok, ["abba"])
+    assert found.most_used(5) == [(7, 1), (1000, 1), (2**32 - 1, 1)]
+    assert found.never_used == []
+
+
+def test_normalization() -> None:
+    tok = Tokenizer.train(["cafe\u0301 " * 5], 262, normalization="NFC")
+    assert measure(tok, ["cafe\u0301"]).total.characters == 4
+
+
+def test_renyi_efficiency() -> None:
+    even = Tokenizer({0: b"a", 1: b"b"}, [])
+    assert measure(even, ["abab"]).renyi_efficiency == pytest.approx(1.0)
+    assert measure(even, ["aaaa"]).renyi_efficiency == 0.0
+    assert measure(even, []).renyi_efficiency == 0.0
+    shares = [3 / 4, 1 / 4]
+    entropy = math.log(sum(share**2.5 for share in shares)) / (1 - 2.5)
+    assert measure(even, ["aaab"]).renyi_efficiency == pytest.approx(entropy / math.log(2))
+
+
+def test_costly_words() -> None:
+    found = measure(Tokenizer({byte: bytes([byte]) for byte in range(256)}, []), ["cat cat zebra"])
+    assert found.costly_words == [("cat", 2, 3), ("zebra", 1, 5)]
+    assert found.word_tokens[2] == 2
+
+
+def test_a_byte_without_a_token() -> None:
+    with pytest.raises(ValueError, match="0x7a|122|'z'"):
+        measure(Tokenizer({0: b"a"}, []), ["az"])
+
+
+def test_scripts() -> None:
+    assert scripts_of("aя猫あ1 é\u0301") == {
+        "a": "Latin", "é": "Latin", "я": "Cyrillic", "猫": "Han", "あ": "Hiragana"
+    }  # fmt: skip
+    assert main_script(" ...", {}) == COMMON
+
+
+def test_names_of_what_cannot_be_seen() -> None:
+    named = {"\u202e": "RLO", "\u200d": "ZWJ", "\ufeff": "BOM", "\x00": "NUL", "\x1b": "ESC", "\x7f": "DEL",
+             "\u00a0": "NBSP", "\u3000": "IDSP", "\U000e0100": "VS17", "\ue000": "U+E000", "\u0378": "U+0378"}  # fmt: skip
+    assert {one: invisible_name(one) for one in named} == named
+    assert [invisible_name(one) for one in "aé猫🙂!"] == [None] * 5
+    assert escape("a b\t\u202e\x1b[0m\ufe0f\U000e0100é") == "a b\\t\\u202e\\x1b[0m\\ufe0f\\U000e0100é"

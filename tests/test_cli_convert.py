@@ -1,0 +1,80 @@
+"""``bpetite convert``."""
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from bpetite import Tokenizer
+from bpetite.cli import main
+
+TRAINED = Tokenizer.train(["the cat sat on the mat, the cat ate"] * 2, 280)
+
+
+class Done(NamedTuple):
+    returncode: object
+    stdout: str
+    stderr: str
+
+
+class Convert:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *arguments: object) -> Done:
+        with pytest.raises(SystemExit) as left:
+            main(["convert", *map(str, arguments)])
+        return Done(left.value.code, *self.capsys.readouterr())
+
+
+@pytest.fixture
+def convert(capsys: pytest.CaptureFixture[str]) -> Convert:
+    return Convert(capsys)
+
+
+@pytest.fixture
+def native(tmp_path: Path) -> Path:
+    TRAINED.save(tmp_path / "tok.json")
+    return tmp_path / "tok.json"
+
+
+def test_there_and_back_through_every_format(convert: Convert, native: Path, tmp_path: Path) -> None:
+    assert convert(native, tmp_path / "tokenizer.json").returncode == 0
+    assert Tokenizer.load(tmp_path / "tokenizer.json", format="huggingface") == TRAINED
+    assert convert(tmp_path / "tokenizer.json", tmp_path / "pair", "--to", "gpt2").returncode == 0
+    assert Tokenizer.load(tmp_path / "pair") == TRAINED
+    done = convert(tmp_path / "pair", tmp_path / "tok.tiktoken")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "the merge list became ranks" in done.stderr
+    assert "neither the split pattern" in done.stderr
+    options = ("--pattern", TRAINED.pattern, "--special", f"<|endoftext|>={TRAINED.eot_token}")
+    done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
+    assert "No such file or directory" in done.stderr
+    (tmp_path / "back").mkdir()
+    done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
+    assert "the ranks became a merge list" in done.stderr
+    assert Tokenizer.load(tmp_path / "back") == TRAINED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tok.json", "tok.json"), "tok.json: the file exists; --overwrite replaces it"),
+        (("absent.json", "b"), "absent.json: No such file or directory"),
+        (("mine.tiktoken", "b"), "mine.tiktoken: a .tiktoken file does not hold its split pattern"),
+        (("mine.tiktoken", "b", "--name", "x100k"), "no published encoding is called 'x100k'"),
+        (("order.json", "order.tiktoken"), "not the ids of the merge list: merge 0 joins b'b' and b'c'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(
+    convert: Convert, native: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(native.parent)
+    TRAINED.to_ranks().save("mine.tiktoken")
+    Tokenizer({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")]).save("order.json")
+    before = sorted(native.parent.iterdir())
+    done = convert(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith("Error: ")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(native.parent.iterdir()) == before

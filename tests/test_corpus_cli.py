@@ -1,0 +1,248 @@
+"""encode, decode, count, inspect and merge as commands."""
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bpetite
+from bpetite import Tokenizer
+from bpetite.cli import main
+from bpetite.cli.reading import unescape
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
+
+
+@pytest.fixture
+def tok(ram_path: Path) -> str:
+    path = ram_path / "tok.json"
+    Tokenizer.train(TEXT, 280).save(path)
+    return str(path)
+
+
+@pytest.fixture
+def bpe(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., tuple[int, bytes, str]]:
+    """Run a command; returns (exit code, standard output, standard error)."""
+
+    def call(*arguments: object) -> tuple[int, bytes, str]:
+        with pytest.raises(SystemExit) as leave:
+            main(list(map(str, arguments)))
+        sys.stdout.flush()
+        out, err = capfdbinary.readouterr()
+        assert isinstance(leave.value.code, int)
+        return leave.value.code, out, err.decode()
+
+    return call
+
+
+Bpe = Callable[..., tuple[int, bytes, str]]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    "text", [TEXT, TEXT + "<|endoftext|>", "", "<|endoftext|>", "x", "a<|endoftext|><|endoftext|>"]
+)
+def test_text_comes_back_byte_for_byte(ram_path: Path, tok: str, bpe: Bpe, format: str, text: str) -> None:
+    source = ram_path / "in ü.txt"
+    source.write_bytes(text.encode())
+    for n, extra in enumerate(([], ["--eot", "prepend"], ["--eot", "append", "--shard-tokens", "7"])):
+        out = ram_path / f"o{n}"
+        code, summary, _ = bpe("encode", source, "-t", tok, "-o", out, "-f", format, *extra)
+        assert code == 0
+        documents = len(text.split("<|endoftext|>")) - text.endswith("|>") - (not text)
+        assert json.loads(summary)["documents"] == documents
+        assert bpe("decode", out)[:2] == (0, text.encode())
+
+
+def test_shared_text_comes_back(ram_path: Path, bpe: Bpe, shared: Callable[[str], Path]) -> None:
+    source = shared("text/english.txt")
+    assert bpe("encode", source, "-o", ram_path / "o.npy", "--jobs", 2)[0] == 0
+    assert bpe("decode", ram_path / "o.npy", "--to", ram_path / "back.txt")[0] == 0
+    assert (ram_path / "back.txt").read_bytes() == source.read_bytes()
+
+
+def test_streams(ram_path: Path, tok: str) -> None:
+    """A real process: the summary alone on standard output, people's lines on standard error, no bar in a pipe."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "bpetite", "encode", "-", "--input-format", "text", "-t", tok, "-o", "o"],
+        input=TEXT.encode(), capture_output=True, cwd=ram_path,
+        env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["documents"] == 4
+    assert summary["files"] == ["o.npy", "o.offsets.npy"]
+    assert done.stderr.decode().splitlines()[-1].startswith("4 documents, ")
+    assert b"it/s" not in done.stderr
+
+
+def test_separators(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    assert [unescape(text) for text in (None, "a", r"\n\n", r"\\n", r"\t\0\r")] == [None, "a", "\n\n", r"\n", "\t\0\r"]
+    source = ram_path / "in.txt"
+    source.write_bytes(b"one\n\ntwo\n\n\nthree\n\n")
+    code, out, _ = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--separator", r"\n\n")
+    assert json.loads(out)["documents"] == 3
+    assert bpe("decode", ram_path / "o")[:2] == (0, source.read_bytes())
+    assert bpe("decode", ram_path / "o", "--separator", "|")[:2] == (0, b"one|two|\nthree|")
+    code, _, err = bpe("encode", source, "-t", tok, "-o", ram_path / "p", "--separator", r"\x")
+    assert code == 1
+    assert "\\x is not one of" in err
+
+
+def test_json_lines_come_back(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.jsonl"
+    documents = ["a\nb", "", "漢<|endoftext|>", "z"]
+    source.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    for format in ("npy", "megatron", "parquet"):
+        bpe("encode", source, "-t", tok, "-o", ram_path / format, "-f", format)
+        _code, out, _ = bpe("decode", ram_path / format, "--jsonl")
+        assert [json.loads(line)["text"] for line in out.splitlines()] == documents
+
+
+def test_splits(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.txt"
+    source.write_text("".join(f"document {n}<|endoftext|>" for n in range(50)))
+    bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--val-fraction", "0.3", "-f", "nanogpt")
+    train, val = (bpe("decode", ram_path / "o", "--split", split)[1].decode() for split in ("train", "val"))
+    assert bpe("decode", ram_path / "o_val.bin")[1].decode() == val
+    assert sorted((train + val).split("<|endoftext|>")[:-1]) == sorted(f"document {n}" for n in range(50))
+    assert val.endswith("<|endoftext|>")
+
+
+def test_decode_without_manifest(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    ids = Tokenizer.load(tok).encode("ab<|endoftext|>c<|endoftext|>")
+    np.array(ids, np.uint16).tofile(ram_path / "x.bin")
+    assert bpe("decode", ram_path / "x.bin", "-t", tok, "-f", "nanogpt")[:2] == (0, b"ab<|endoftext|>c<|endoftext|>")
+    code, out, err = bpe("decode", ram_path / "x.bin", "-t", tok)
+    assert (code, out) == (1, b"")
+    assert "give --format" in err
+
+
+def test_decode_mistakes(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.txt"
+    source.write_text("text")
+    bpe("encode", source, "-t", tok, "-o", ram_path / "o")
+    other = ram_path / "other.json"
+    Tokenizer.train("xyz xyz", 257).save(other)
+    for arguments, message in (
+        ((ram_path / "nothing",), "no token file"),
+        ((ram_path / "o", "-t", other), "not with this one"),
+        ((ram_path / "o", "--split", "val"), "no files of split val"),
+        ((ram_path / "o", "--to", source), "--overwrite"),
+        ((ram_path,), "without a manifest.json"),
+    ):
+        code, out, err = bpe("decode", *arguments)
+        assert (code, out) == (1, b"")
+        assert message in err
+        assert len(err.splitlines()) == 1
+    os.remove(tok)
+    code, _, err = bpe("decode", ram_path / "o")
+    assert code == 1
+    assert "give --tokenizer" in err
+
+
+def test_count(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in").mkdir()
+    (ram_path / "in" / "a.txt").write_text(TEXT)
+    (ram_path / "in" / "b.md").write_text("not read")
+    code, out, err = bpe("count", ram_path / "in", "-t", tok)
+    expected = sum(len(Tokenizer.load(tok).encode_ordinary(text)) for text in TEXT.split("<|endoftext|>"))
+    assert (code, int(out)) == (0, expected)
+    assert "1 files with other suffixes are not read" in err
+    code, out, _ = bpe("count", ram_path / "in", "-t", tok, "--json", "-j", 2)
+    assert json.loads(out)["documents"] == 4
+    assert [path.name for path in ram_path.iterdir()] != []
+    assert not list(ram_path.glob("count*"))
+
+
+def test_inspect(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in.txt").write_text(TEXT)
+    bpe("encode", ram_path / "in.txt", "-t", tok, "-o", ram_path / "o.npy")
+    code, out, _ = bpe("inspect", ram_path / "o.npy", "--verify", "--tokens", 4)
+    lines = dict(line.split(": ", 1) for line in out.decode().splitlines())
+    tokens = Tokenizer.load(tok).encode(TEXT)
+    assert code == 0
+    assert lines["format"] == "npy"
+    assert lines["dtype"] == "uint16"
+    assert lines["documents"] == "4"
+    assert lines["tokens"] == str(len(tokens) + 1)
+    assert lines["first"] == " ".join(map(str, tokens[:4]))
+    assert json.loads(lines["text"]) == Tokenizer.load(tok).decode(tokens[:4])
+    assert lines["verified"] == "sha256 as in the manifest"
+    code, out, _ = bpe("inspect", ram_path / "o.npy", "--json")
+    assert json.loads(out)["first"] == [*tokens, tokens[tokens.index(Tokenizer.load(tok).eot_token)]][:32]  # type: ignore[arg-type]
+    data = bytearray((ram_path / "o.npy").read_bytes())
+    data[-1] ^= 1
+    (ram_path / "o.npy").write_bytes(data)
+    code, _, err = bpe("inspect", ram_path / "o.npy", "--verify")
+    assert code == 1
+    assert "differs from the checksum" in err
+
+
+def test_inspect_a_foreign_file(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    np.save(ram_path / "x.npy", np.array([97, 98], np.uint16))
+    code, out, _ = bpe("inspect", ram_path / "x.npy")
+    assert code == 0
+    assert "documents: not in this format" in out.decode()
+    code, out, _ = bpe("inspect", ram_path / "x.npy", "-t", tok)
+    assert 'text: "ab"' in out.decode()
+    np.save(ram_path / "x.npy", np.array([9999], np.uint16))
+    code, _, err = bpe("inspect", ram_path / "x.npy", "-t", tok)
+    assert code == 1
+    assert "9999 is not in the tokenizer" in err
+    assert bpe("inspect", ram_path / "x.npy", "--verify")[0] == 1
+
+
+def test_merge(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in.txt").write_text(TEXT * 30)
+    for rank in (1, 0):
+        code, _, _ = bpe(
+            "encode", ram_path / "in.txt", "-t", tok, "-o", ram_path / "o", "-f", "megatron", "--rank", rank,
+            "--world-size", 2,
+        )  # fmt: skip
+        assert code == 0
+    code, out, err = bpe("merge", "-o", ram_path / "o")
+    assert code == 0, err
+    assert json.loads(out)["documents"] == 91
+    assert bpe("decode", ram_path / "o")[:2] == (0, (TEXT * 30).encode())
+
+
+def test_problems_are_reported(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    source = ram_path / "in.jsonl"
+    source.write_text('{"text": "a"}\n{}\nx\n{}\n')
+    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o")
+    assert (code, out) == (1, b"")
+    assert err.startswith("Error: ")
+    assert f"{source}:2: no text" in err
+    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--on-error", "skip")
+    assert code == 0
+    assert json.loads(out)["problems"]["no-text"]["count"] == 2
+    assert f"2 x no-text left out, the first at {source}:2" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.txt", "-o", "o"], "nowhere.txt"),
+        (["{tok}x", "-o", "o"], "no such file"),
+        (["{source}", "-o", "o", "-f", "nope"], "nope"),
+        (["{source}", "-o", "o", "--val-fraction", "2"], "val_fraction 2.0"),
+        (["{source}", "-o", "{source}/o"], "in.txt"),
+        (["{source}", "-o", "o", "--rank", "5", "--world-size", "2"], "rank 5"),
+        (["{source}", "-o", "o", "-t", "{source}"], "in.txt"),
+    ],
+)
+def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: list[str], message: str) -> None:
+    source = ram_path / "in.txt"
+    source.write_text("text")
+    if "-t" not in arguments:
+        arguments = [*arguments, "-t", "{tok}"]
+    code, out, err = bpe("encode", *(it.format(tok=tok, source=source) for it in arguments))
+    assert (code, out) == (1, b"")
+    assert message in err
+    assert len(err.strip().splitlines()) == 1

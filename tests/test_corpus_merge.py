@@ -1,0 +1,104 @@
+"""Ranks joined: what one run writes, to the byte, manifest and all."""
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+
+from bpetite.corpus import Options, make_task, merge_outputs
+from bpetite.errors import FormatError
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+
+def ranks(inputs: list[Path], sink: Path, world: int, **options: Any) -> None:
+    for rank in random.Random(1).sample(range(world), world):
+        make_task(
+            inputs, sink, byte_codec(), rank=rank, world_size=world, options=Options(**options)
+        ).run(jobs=1 + rank % 2)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("world", [2, 5])
+def test_merged_ranks_are_a_single_run(ram_path: Path, format: str, world: int) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(240))
+    plain = ram_path / "in" / "z.jsonl"
+    rows = [json.dumps({"text": text, "id": n}) for n, text in enumerate(some_documents(60, 9))]
+    rows[7:7] = ["{}", "x"]
+    rows[40:40] = ["{}", '{"text": "\\ud800"}']
+    plain.write_text("\n".join(rows))
+    options = {"format": format, "shard_tokens": 1000, "on_error": "skip"}
+    if format == "npy":
+        options |= {"val_fraction": 0.3, "seed": 5}
+    for name in ("single", "merged"):
+        (ram_path / name).mkdir()
+    run([*inputs, plain], ram_path / "single" / "o", **options)
+    ranks([*inputs, plain], ram_path / "ranks", world, **options)
+    parts = sorted(ram_path.glob("ranks.rank*.manifest.json"))
+    assert len(parts) == world
+    merge_outputs(ram_path / "merged" / "o", reversed(parts))
+    assert outputs(ram_path / "merged") == outputs(ram_path / "single")
+    ranks([*inputs, plain], ram_path / "merged" / "o", world, **options)
+    merge_outputs(ram_path / "merged" / "o", overwrite=True)
+    left = {name: data for name, data in outputs(ram_path / "merged").items() if ".rank" not in name}
+    assert left == outputs(ram_path / "single")
+
+
+def test_more_ranks_than_documents(ram_path: Path) -> None:
+    (ram_path / "in.txt").write_text("a<|endoftext|>b<|endoftext|>")
+    ranks([ram_path / "in.txt"], ram_path / "o", 9, format="llmc")
+    merge_outputs(ram_path / "o")
+    (ram_path / "single").mkdir()
+    run(ram_path / "in.txt", ram_path / "single" / "o", format="llmc")
+    for name, data in outputs(ram_path / "single").items():
+        assert (ram_path / name).read_bytes() == data
+
+
+def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpetite.corpus.merge as module
+
+    inputs = write_inputs(ram_path / "in", some_documents(90))
+    ranks(inputs, ram_path / "o", 2, shard_tokens=300)
+
+    def killed(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_manifest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            merge_outputs(ram_path / "o")
+    merge_outputs(ram_path / "o")
+    (ram_path / "single").mkdir()
+    run(inputs, ram_path / "single" / "o", shard_tokens=300)
+    for name, data in outputs(ram_path / "single").items():
+        assert (ram_path / name).read_bytes() == data
+    assert not (ram_path / "o.journal").exists()
+    with pytest.raises(FileExistsError, match="--overwrite"):
+        merge_outputs(ram_path / "o")
+
+
+def test_refusals(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    with pytest.raises(FileNotFoundError, match="no outputs of ranks"):
+        merge_outputs(ram_path / "o")
+    ranks(inputs, ram_path / "o", 3)
+    parts = sorted(ram_path.glob("o.rank*.manifest.json"))
+    with pytest.raises(FormatError, match=r"ranks \[1\] of 3 are missing"):
+        merge_outputs(ram_path / "m", [parts[0], parts[2]])
+    with pytest.raises(FormatError, match="more than once"):
+        merge_outputs(ram_path / "m", [*parts, parts[1]])
+    ranks(inputs, ram_path / "other", 3, eot="none")
+    with pytest.raises(FormatError, match="of another run"):
+        merge_outputs(ram_path / "m", [*parts[:2], ram_path / "other.rank00002of00003"])
+    run(inputs, ram_path / "single")
+    with pytest.raises(FormatError, match="not the output of one rank"):
+        merge_outputs(ram_path / "m", [ram_path / "single"])
+    with pytest.raises(FileNotFoundError, match="no manifest of a finished rank"):
+        merge_outputs(ram_path / "m", [ram_path / "nothing"])
+    with (ram_path / "o.rank00001of00003.npy").open("ab") as file:
+        file.write(b"xx")
+    with pytest.raises(FormatError, match="bytes, its manifest says"):
+        merge_outputs(ram_path / "m", parts)
+    assert not (ram_path / "m.manifest.json").exists()

@@ -1,0 +1,199 @@
+"""from_pretrained: local names, the Hub's protocol spoken by a server of the test's own, a prepared cache, offline."""
+import hashlib
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bpetite
+from bpetite import FormatError, MissingExtraError, Tokenizer, formats
+
+TRAINED = Tokenizer.train(["the cat sat on the mat"] * 2, 275)
+OTHER = Tokenizer.train(["a dog"] * 2, 260)
+COMMITS = {"main": "a" * 40, "v2": "b" * 40}
+
+
+def files(tok: Tokenizer, format: str) -> dict[str, bytes]:
+    if format == "gpt2":
+        return formats.gpt2.dump(tok._vocab)
+    return {"tokenizer.json": formats.huggingface.dump(tok._vocab)}
+
+
+#: (repository, revision) -> its files
+REPOSITORIES = {
+    ("someone/json", "main"): files(TRAINED, "huggingface"),
+    ("someone/json", "v2"): files(OTHER, "huggingface"),
+    ("someone/pair", "main"): files(TRAINED, "gpt2"),
+    ("someone/nothing", "main"): {"README.md": b"no tokenizer"},
+    ("someone/damaged", "main"): {"tokenizer.json": b"{"},
+}
+
+
+class Hub(BaseHTTPRequestHandler):
+    """As much of the Hub as a download asks for: HEAD and GET of /REPOSITORY/resolve/REVISION/FILE."""
+
+    protocol_version = "HTTP/1.1"
+    asked: list[str]
+
+    def _answer(self) -> None:
+        parts = self.path.strip("/").split("/")
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        if len(parts) != 5 or parts[2] != "resolve":
+            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+        repository, revision, file = "/".join(parts[:2]), parts[3], parts[4]
+        revision = {commit: name for name, commit in COMMITS.items()}.get(revision, revision)
+        if (repository, "main") not in REPOSITORIES:
+            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+        if (repository, revision) not in REPOSITORIES:
+            return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
+        found = REPOSITORIES[repository, revision].get(file)
+        headers = {"X-Repo-Commit": COMMITS[revision]}
+        if found is None:
+            return self._send(404, b"", headers | {"X-Error-Code": "EntryNotFound"})
+        return self._send(200, found, headers | {"ETag": f'"{hashlib.sha1(found).hexdigest()}"'})
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_GET = do_HEAD = _answer
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Any]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.asked = []  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
+    """What a fresh process prints as JSON; its settings come from the environment, as a user's would."""
+    pytest.importorskip("huggingface_hub")
+    settings = {
+        "HF_HOME": str(cache),
+        "HF_ENDPOINT": endpoint,
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_XET": "1",
+        "PYTHONPATH": str(Path(bpetite.__file__).parents[1]),
+        "PATH": "",
+        "NO_PROXY": "*",
+    }
+    program = "import json\nfrom bpetite import Tokenizer\n" + textwrap.dedent(
+        """
+        def attempt(*names, **options):
+            try:
+                return Tokenizer.from_pretrained(*names, **options).fingerprint()
+            except Exception as error:
+                return [type(error).__mro__[-3].__name__, isinstance(error, OSError), str(error)[:300]]
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program + f"print(json.dumps({code}))"],
+        capture_output=True,
+        text=True,
+        env=settings | environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def address(hub: Any) -> str:
+    return f"http://127.0.0.1:{hub.server_address[1]}"
+
+
+def test_from_the_hub_then_from_its_cache_offline(hub: Any, tmp_path: Path) -> None:
+    found = run(
+        "[attempt('someone/json'), attempt('someone/json', revision='v2'), attempt('someone/pair')]",
+        tmp_path,
+        address(hub),
+    )
+    assert found == [TRAINED.fingerprint(), OTHER.fingerprint(), TRAINED.fingerprint()]
+    asked = len(hub.asked)
+    offline = run(
+        "[attempt('someone/json'), attempt('someone/json', revision='v2'), attempt('someone/never')]",
+        tmp_path,
+        address(hub),
+        HF_HUB_OFFLINE="1",
+    )
+    assert offline[:2] == found[:2]
+    assert offline[2][1]
+    assert len(hub.asked) == asked
+    unreachable = run("attempt('someone/json')", tmp_path, "http://127.0.0.1:9")
+    assert unreachable == found[0]
+
+
+def test_what_the_hub_does_not_have_is_an_error_that_says_so(hub: Any, tmp_path: Path) -> None:
+    nothing, never, revision, damaged = run(
+        "[attempt('someone/nothing'), attempt('someone/never'), attempt('someone/json', revision='v9'),"
+        " attempt('someone/damaged')]",
+        tmp_path,
+        address(hub),
+    )
+    assert "someone/nothing: no tokenizer that bpetite reads" in nothing[2]
+    assert never[1]
+    assert revision[1]
+    assert "tokenizer.json: not JSON at line 1" in damaged[2]
+
+
+def test_a_prepared_cache_is_enough(tmp_path: Path) -> None:
+    folder = tmp_path / "hub" / "models--someone--mine"
+    snapshot = folder / "snapshots" / ("c" * 40)
+    snapshot.mkdir(parents=True)
+    TRAINED.save(snapshot / "tokenizer.json")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("c" * 40)
+    assert run("attempt('someone/mine')", tmp_path, "http://127.0.0.1:9", HF_HUB_OFFLINE="1") == TRAINED.fingerprint()
+
+
+def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    TRAINED.save(tmp_path / "tokenizer.json")
+    TRAINED.save(tmp_path / "mine.json")
+    assert Tokenizer.from_pretrained(tmp_path) == Tokenizer.from_pretrained(str(tmp_path / "mine.json")) == TRAINED
+    assert Tokenizer.from_pretrained("bpetite-32k") == Tokenizer.load("bpetite-32k")
+    with pytest.raises(ValueError, match="'v2': .* is not on the Hub"):
+        Tokenizer.from_pretrained(tmp_path, revision="v2")
+    for absent in ("./absent", str(tmp_path / "absent"), tmp_path / "absent", "a/b/c"):
+        with pytest.raises(FileNotFoundError, match="no such file"):
+            Tokenizer.from_pretrained(absent)
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.load("someone/json")
+    with pytest.raises(FileNotFoundError, match="no name of a repository"):
+        Tokenizer.from_pretrained("not a name!")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="no tokenizer in it"):
+        Tokenizer.from_pretrained(tmp_path / "empty")
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[hub\]'"):
+        Tokenizer.from_pretrained("someone/json")
+    monkeypatch.setitem(sys.modules, "bpetite.views.transformers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
+        TRAINED.as_transformers()

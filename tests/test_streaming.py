@@ -1,0 +1,233 @@
+"""encode_iterable: the ids of the whole text, wherever it is cut, with no more held than must be."""
+import os
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations_with_replacement
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from splits import texts
+
+from bpetite import Tokenizer, patterns
+from bpetite.normalize import Prepend
+from bpetite.splits import Split
+from bpetite.streaming import starts_afresh
+
+END = "<|endoftext|>"
+SPECIALS = [END, END + END, "<|endo", "<", "the cat"]
+CORPUS = "I'll say the cat's naïve: don't été  12345 的的的 <end>\n\n  x = 1\n" * 3
+FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
+
+
+def tokenizer(pattern: patterns.Pattern = patterns.GPT2, normalization: str | None = None) -> Tokenizer:
+    return Tokenizer.train(CORPUS, 300, special_tokens=SPECIALS, pattern=pattern, normalization=normalization)
+
+
+TOKENIZERS = {
+    "gpt2": tokenizer(),
+    "cl100k": tokenizer(patterns.CL100K),
+    "o200k": tokenizer(patterns.O200K),
+    "deepseek-v3": tokenizer(patterns.DEEPSEEK_V3),
+    "starcoder": tokenizer(patterns.STARCODER),
+    "gaps": tokenizer("[a-z]+"),
+    "regex": tokenizer(r"\b\w+|\s+"),
+    "none": tokenizer(None),
+    **{form: tokenizer(normalization=form) for form in FORMS},
+}
+
+SHORT = [
+    f"a{END}{END}b",
+    f"{END}{END}{END}",
+    "<|endoftext|<|endoftext|><|endo",
+    "x<|endof <|end",
+    "the the cat the ca",
+    "I'll've 'll 'LL",
+    "   x  \n   \n y",
+    "\n     ",
+    "12345 7  8",
+    "naïve 的字 😀😀",
+    "e\u0301\u0323 \u1100\u1161\u11a8 ﬁ \u0344",
+]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("text", SHORT)
+def test_every_pair_of_cuts(name: str, text: str) -> None:
+    tok = TOKENIZERS[name]
+    ids = tok.encode(text)
+    for first, second in combinations_with_replacement(range(len(text) + 1), 2):
+        assert list(tok.encode_iterable([text[:first], text[first:second], text[second:]])) == ids, (first, second)
+    data = text.encode()
+    for cut in range(len(data) + 1):
+        assert list(tok.encode_iterable([data[:cut], data[cut:]])) == ids, cut
+    assert list(tok.encode_iterable(text)) == ids  # character by character
+    assert list(tok.encode_iterable(data[at : at + 1] for at in range(len(data)))) == ids
+
+
+pieces = st.one_of(st.sampled_from([END, "<|endo", "<|", ">", "the ", "cat", "<"]), texts(6))
+
+
+@given(st.lists(pieces, max_size=8).map("".join), st.data())
+@settings(max_examples=100)
+def test_any_cuts(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    chunks = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)])]
+    raw = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=8)))
+    raw_chunks = [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)])]
+    for name, tok in TOKENIZERS.items():
+        ids = tok.encode(text)
+        assert list(tok.encode_iterable(chunks)) == ids, name
+        assert list(tok.encode_iterable(raw_chunks)) == ids, name
+
+
+marks = st.characters(categories=["Mn", "Lm", "Lo", "Sk", "Mc"])
+hangul = st.characters(min_codepoint=0x1100, max_codepoint=0x11FF)
+
+
+letters = st.sampled_from("aeiouAE \u0301\u0323\u0345\ud55c\uac00")
+
+
+@given(st.lists(st.one_of(letters, marks, hangul, st.characters()), max_size=12))
+@settings(max_examples=150)
+def test_normalization_one_character_at_a_time(chars: list[str]) -> None:
+    text = "".join(chars).encode("utf-8", "ignore").decode()
+    for form in FORMS:
+        tok = TOKENIZERS[form]
+        assert list(tok.encode_iterable(text)) == tok.encode(text), form
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_may_be_normalized_in_two_parts_before_a_fresh_start(form: str) -> None:
+    before = ["a", "e\u0301", "\u1100", "\uac00", "\u0623", "\u09c7", "\u0b47", "\u1025", "ﬁ", "\u0915"]
+    fresh = 0
+    for code in chain(range(0x3200), range(0xA640, 0xD7FF), range(0xF900, 0x10000), range(0x10A00, 0x11A00)):
+        char = chr(code)
+        if starts_afresh(char, form):
+            fresh += 1
+            for start in before:
+                assert unicodedata.normalize(form, start + char) == unicodedata.normalize(
+                    form, start
+                ) + unicodedata.normalize(form, char), hex(code)
+    assert fresh > 20_000
+
+
+def asked_for(chunks: list[str], tok: Tokenizer) -> list[tuple[int, int]]:
+    """Encode chunks; for every id, how many chunks had been asked for when it came."""
+    asked = 0
+
+    def give() -> Iterator[str]:
+        nonlocal asked
+        for chunk in chunks:
+            asked += 1
+            yield chunk
+
+    return [(token_id, asked) for token_id in tok.encode_iterable(give())]
+
+
+def test_ids_come_as_soon_as_they_are_certain() -> None:
+    tok = Tokenizer.train("", 256, special_tokens=[END])
+    assert asked_for(["a", " ", "b", END, "c"], tok) == [(97, 2), (32, 4), (98, 4), (256, 4), (99, 5)]
+    assert asked_for(["<|endof", "text|", ">", "<|e", "x"], tok)[0] == (256, 3)
+
+
+def test_endless_input() -> None:
+    def give() -> Iterator[str]:
+        while True:
+            yield "ab "
+
+    stream = TOKENIZERS["gpt2"].encode_iterable(give())
+    assert len([next(stream) for _ in range(1000)]) == 1000
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "NFC"])
+def test_long_pre_tokens_one_character_at_a_time(name: str) -> None:
+    tok = TOKENIZERS[name]
+    for text in (" " * 50_000 + "x", "\n" + " " * 50_000 + "x", "a" * 50_000):
+        assert list(tok.encode_iterable(text)) == tok.encode(text)
+
+
+def test_nothing() -> None:
+    for tok in TOKENIZERS.values():
+        for chunks in ([], ["", ""], [b""]):
+            assert list(tok.encode_iterable(chunks)) == []
+
+
+def test_which_special_tokens_are_recognised() -> None:
+    tok = TOKENIZERS["gpt2"]
+    text = f"the cat {END} <|endo"
+    for allowed in ("all", [], [END], ["<"], [END, "the cat"]):
+        ids = tok.encode(text, allowed_special=allowed)
+        assert list(tok.encode_iterable(text, allowed_special=allowed)) == ids
+    with pytest.raises(ValueError, match=r"disallowed special token '<\|endoftext\|>' at byte 8"):
+        list(tok.encode_iterable(text, allowed_special=[], disallowed_special=[END]))
+    with pytest.raises(ValueError, match="'<x>' is no special token"):
+        tok.encode_iterable(text, allowed_special=["<x>"])
+
+
+def test_bad_input() -> None:
+    for tok in (TOKENIZERS["gpt2"], TOKENIZERS["NFC"]):
+        with pytest.raises(UnicodeDecodeError, match="byte 5 of the text"):
+            list(tok.encode_iterable([b"abc", b"\xc3", b"\xa9\xff", b"x"]))
+        with pytest.raises(UnicodeDecodeError, match=r"unexpected end of data \(byte 1 of the text\)"):
+            list(tok.encode_iterable([b"a\xc3"]))
+        with pytest.raises(UnicodeDecodeError, match="byte 1 of the text"):
+            list(tok.encode_iterable([b"a\xc3", "b"]))
+        with pytest.raises(UnicodeEncodeError):
+            list(tok.encode_iterable(["a", "\ud800"]))
+        with pytest.raises(TypeError, match="str or bytes, not int"):
+            list(tok.encode_iterable([1]))  # type: ignore[list-item]
+
+
+def test_a_byte_without_a_token() -> None:
+    tok = Tokenizer({0: b"a", 1: b" "}, [])
+    stream = tok.encode_iterable(["a a ", "b"])
+    assert [next(stream) for _ in range(3)] == [0, 1, 0]
+    with pytest.raises(ValueError, match="0x62"):
+        list(stream)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalization": (Prepend("_"), "NFC")},
+        {"pattern": (Split(" ", "merged_with_next"),)},
+        {"token_flags": {END: ("lstrip", "rstrip")}},
+    ],
+)
+def test_rare_steps_hold_the_whole_text(changes: dict[str, Any]) -> None:
+    tok = Tokenizer.from_vocab(replace(TOKENIZERS["gpt2"]._vocab, **changes))
+    text = f"the cat  {END}\n ne\u0301e  x"
+    ids = tok.encode(text)
+    for cut in range(len(text) + 1):
+        assert list(tok.encode_iterable([text[:cut], text[cut:].encode()])) == ids
+
+
+MEASURE = """
+import resource, sys
+from bpetite import Tokenizer
+tok = Tokenizer.train("the cat sat on the mat, said the cat. " * 9, 300)
+list(tok.encode_iterable(["warm up"]))
+lines = 0
+with open(sys.argv[1], encoding="utf-8") as file:
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 20), resource.RLIM_INFINITY))
+    count = sum(1 for _ in tok.encode_iterable(file))
+print(count)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and limits the address space")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs address space of its own")
+def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
+    path = tmp_path / "lines.txt"  # type: ignore[operator]
+    line = "the cat sat on the mat, said the cat. " * 3 + "\n"
+    path.write_text(line * (50_000_000 // len(line)), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1_000_000

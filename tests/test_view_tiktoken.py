@@ -1,0 +1,267 @@
+"""as_tiktoken: the behaviour of tiktoken.Encoding, method by method, as docs/tiktoken.md says."""
+import inspect
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite.formats.encodings import PUBLISHED
+from bpetite.views.tiktoken import Encoding
+
+tiktoken = pytest.importorskip("tiktoken")
+
+TABLE = Path(__file__).resolve().parents[1] / "docs" / "tiktoken.md"
+CORPUS = ["the cat sat on the mat; it's 1234 and don't naïve 中文字 🙂🙂\n\n  the end"] * 3
+SPECIAL = {"<|endoftext|>": 400, "<|fim|>": 401, "<|endofprompt|>": 410}
+TEXTS = ["", "the cat", " it's the 12345 end", "naïve 中文 🙂", "a\n\n  b \x00", "mat" * 30, "<|endo", "x <|fim| y"]
+SPECIAL_TEXTS = ["<|endoftext|>", "a<|fim|>b<|endoftext|><|endoftext|>", "the <|endofprompt|> cat"]
+
+encoding_text = st.text(st.characters(exclude_categories=("Cs", "Cn")), max_size=30)
+
+
+def small_ranks() -> dict[bytes, int]:
+    tok = Tokenizer.train(CORPUS, 300, special_tokens=[], pattern=PUBLISHED["cl100k_base"].pattern)
+    return {token: token_id for token_id, token in tok.vocab.items()}
+
+
+THEIRS = tiktoken.Encoding(
+    "small", pat_str=PUBLISHED["cl100k_base"].pattern, mergeable_ranks=small_ranks(), special_tokens=SPECIAL
+)
+TOK = Tokenizer.from_tiktoken(THEIRS)
+OURS = TOK.as_tiktoken("small")
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call gives: its result, or the type of its error."""
+    try:
+        found = call()
+    except Exception as error:
+        return type(error)
+    return found.tolist() if isinstance(found, np.ndarray) else found
+
+
+def agree(method: str, *arguments: Any, **keywords: Any) -> Any:
+    ours = outcome(lambda: getattr(OURS, method)(*arguments, **keywords))
+    theirs = outcome(lambda: getattr(THEIRS, method)(*arguments, **keywords))
+    assert ours == theirs, (method, arguments, keywords)
+    return ours
+
+
+def check_encode(method: str = "encode") -> None:
+    for text in [*TEXTS, *SPECIAL_TEXTS]:
+        agree(method, text)
+        for allowed in ("all", set(), {"<|fim|>"}, {"<|fim|>", "<|endoftext|>"}, {"no such"}):
+            agree(method, text, allowed_special=allowed)
+            for disallowed in ("all", (), {"<|endoftext|>"}, ["cat"], frozenset({"<|fim|>", "mat"})):
+                agree(method, text, allowed_special=allowed, disallowed_special=disallowed)
+
+
+def check_encode_ordinary() -> None:
+    for text in [*TEXTS, *SPECIAL_TEXTS]:
+        agree("encode_ordinary", text)
+
+
+def check_encode_to_numpy() -> None:
+    check_encode("encode_to_numpy")
+    assert OURS.encode_to_numpy("the cat").dtype == THEIRS.encode_to_numpy("the cat").dtype == np.uint32
+
+
+def check_encode_batch() -> None:
+    agree("encode_batch", TEXTS)
+    agree("encode_batch", SPECIAL_TEXTS)
+    agree("encode_batch", SPECIAL_TEXTS, allowed_special="all")
+    agree("encode_batch", SPECIAL_TEXTS, disallowed_special=(), num_threads=2)
+    agree("encode_batch", ["a\ud800"])
+    agree("encode_batch", [])
+
+
+def check_encode_ordinary_batch() -> None:
+    agree("encode_ordinary_batch", TEXTS + SPECIAL_TEXTS)
+    agree("encode_ordinary_batch", TEXTS, num_threads=1)
+    agree("encode_ordinary_batch", ["\udc00a", "b"])
+
+
+def check_encode_single_token() -> None:
+    for token in ("the", b"the", " ", b"\xff", "<|fim|>", b"<|endoftext|>", "no token", b"", "中"):
+        agree("encode_single_token", token)
+
+
+def check_decode() -> None:
+    for ids in ([], OURS.encode("naïve 中文"), [400, 401], [128], [97, 195], [10**6], (97, 98)):
+        agree("decode", ids)
+        for errors in ("strict", "ignore", "replace", "backslashreplace"):
+            agree("decode", ids, errors=errors)
+    assert OURS.decode(np.array([97, 98])) == "ab"
+
+
+def check_decode_bytes() -> None:
+    for ids in ([], [97, 195], [400], [405], [2**32 - 1]):
+        agree("decode_bytes", ids)
+
+
+def check_decode_single_token_bytes() -> None:
+    for token in (97, 255, 299, 400, 405, 10**6):
+        agree("decode_single_token_bytes", token)
+
+
+def check_decode_tokens_bytes() -> None:
+    for ids in ([], [97, 300, 400], [97, 405]):
+        agree("decode_tokens_bytes", ids)
+
+
+def check_decode_with_offsets() -> None:
+    for text in TEXTS:
+        agree("decode_with_offsets", OURS.encode_ordinary(text))
+    agree("decode_with_offsets", [*"naïve 中".encode(), 400])
+    agree("decode_with_offsets", [195])
+
+
+def check_decode_batch() -> None:
+    agree("decode_batch", [[97], [], [195], [400, 98]])
+    agree("decode_batch", [[97], [195]], errors="strict")
+    agree("decode_batch", [[97], [195]], errors="ignore", num_threads=2)
+
+
+def check_decode_bytes_batch() -> None:
+    agree("decode_bytes_batch", [[97], [], [195]], num_threads=2)
+
+
+def check_token_byte_values() -> None:
+    agree("token_byte_values")
+
+
+def check_is_special_token() -> None:
+    for token in (400, 401, 97, 405, -1):
+        agree("is_special_token", token)
+
+
+def check_attributes() -> None:
+    for name in ("name", "eot_token", "special_tokens_set", "n_vocab", "max_token_value"):
+        assert getattr(OURS, name) == getattr(THEIRS, name)
+    assert repr(OURS) == repr(THEIRS)
+    without = tiktoken.Encoding("w", pat_str=r"\w+|\W+", mergeable_ranks=small_ranks(), special_tokens={})
+    assert outcome(lambda: without.eot_token) is KeyError
+    assert outcome(lambda: Tokenizer.from_tiktoken(without).as_tiktoken().eot_token) is KeyError
+
+
+def check_building_blocks() -> None:
+    for name in ("_pat_str", "_mergeable_ranks", "_special_tokens"):
+        assert getattr(OURS, name) == getattr(THEIRS, name)
+    again = tiktoken.Encoding(
+        "again",
+        pat_str=OURS._pat_str,
+        mergeable_ranks=OURS._mergeable_ranks,
+        special_tokens=OURS._special_tokens | {"<|im_start|>": 500},
+    )
+    expected = again.encode("the<|im_start|>", allowed_special="all")
+    assert Tokenizer.from_tiktoken(again).encode("the<|im_start|>") == expected
+
+
+def check_surrogates() -> None:
+    for text in ("a\ud800b", "\ud83d\ude42", "\udc00<|fim|>"):
+        agree("encode_ordinary", text)
+        agree("encode", text, disallowed_special=())
+        agree("encode", text, allowed_special="all")
+        agree("encode", text)
+
+
+# where the view differs, as the table says
+
+
+def check_surrogates_to_numpy() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        OURS.encode_to_numpy("a\ud800")
+
+
+def check_encode_with_unstable() -> None:
+    with pytest.raises(NotImplementedError, match="encode_iterable"):
+        OURS.encode_with_unstable("the ca")
+
+
+def check_overlapping_special_tokens() -> None:
+    special = {"<|a|>": 400, "<|a|><|a|>": 401, "a|><": 402}
+    tok = Tokenizer.from_tiktoken(
+        tiktoken.Encoding("o", pat_str=r"\w+|\W+", mergeable_ranks=small_ranks(), special_tokens=special)
+    )
+    assert tok.as_tiktoken().encode("<|a|><|a|><|a|>", allowed_special="all") == [401, 400]
+
+
+def check_long_runs() -> None:
+    run = " " * 1_000_000
+    assert TOK.decode(OURS.encode(run)) == run
+
+
+def check_is_special_token_type() -> None:
+    with pytest.raises(TypeError, match="'97'"):
+        OURS.is_special_token("97")  # type: ignore[arg-type]
+    with pytest.raises(AssertionError):
+        THEIRS.is_special_token("97")
+
+
+CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """(method or behaviour, keywords, what the view does) of the table in the documentation."""
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    return [tuple(cell.strip() for cell in line.strip("|").split(" | "))[:3] for line in lines]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_view_does_what_the_table_says(name: str) -> None:
+    CHECKS[name]()
+
+
+def test_the_table_names_every_method_and_keyword_of_tiktoken_and_every_check() -> None:
+    named = {row[0].strip("`"): row[1] for row in rows()}
+    for name, method in inspect.getmembers(tiktoken.Encoding):
+        if name.startswith("_"):
+            continue
+        assert name in named, f"{TABLE.name} lacks {name}"
+        if inspect.isfunction(method):
+            keywords = [key for key in inspect.signature(method).parameters if key != "self"]
+            if hasattr(Encoding, name) and name != "encode_with_unstable":
+                ours = inspect.signature(getattr(Encoding, name)).parameters
+                assert [key for key in ours if key != "self"] == keywords
+                for key in keywords:
+                    theirs_default = inspect.signature(method).parameters[key].default
+                    assert ours[key].default == theirs_default or not (ours[key].default or theirs_default), (name, key)
+            assert named[name] == ", ".join(f"`{key}`" for key in keywords), name
+    checked = {row[2].partition("(")[2].rstrip(")").strip("`") for row in rows() if "(`" in row[2]}
+    assert checked == CHECKS.keys()
+
+
+@given(encoding_text)
+def test_the_same_ids_and_text_on_any_text(text: str) -> None:
+    ids = THEIRS.encode_ordinary(text)
+    assert OURS.encode_ordinary(text) == ids
+    assert OURS.decode(ids) == text
+    assert OURS.decode_with_offsets(ids) == THEIRS.decode_with_offsets(ids)
+
+
+@given(st.lists(st.integers(0, 299), max_size=12))
+def test_the_same_bytes_and_text_for_any_ids(ids: list[int]) -> None:
+    assert OURS.decode(ids) == THEIRS.decode(ids)
+    assert OURS.decode_bytes(ids) == THEIRS.decode_bytes(ids)
+
+
+def test_it_pickles_and_compares() -> None:
+    assert pickle.loads(pickle.dumps(OURS)) == OURS
+    assert hash(OURS) == hash(TOK.as_tiktoken("small"))
+    assert TOK.as_tiktoken("other") != OURS
+
+
+def test_a_merge_list_has_ranks_only_where_they_give_the_same_ids() -> None:
+    trained = Tokenizer.train(CORPUS, 290)
+    assert trained.as_tiktoken()._mergeable_ranks[trained.token_bytes(256)] == 256
+    tok = Tokenizer({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")], pattern=("a", "b"))
+    with pytest.raises(ValueError, match="not the ids of the merge list"):
+        _ = tok.as_tiktoken()._mergeable_ranks
+    with pytest.raises(AttributeError, match="not one regular expression"):
+        _ = tok.as_tiktoken()._pat_str
