@@ -9,7 +9,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,7 @@ class HereEngine:
         jobs: Sequence[Any],
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Generator[tuple[int, Outcome], None, None]:
         sent = pickle.dumps((call, shared))
         for number in reversed(range(len(jobs))):
             for _ in range(1 + (number % 3 == 0)):

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
@@ -37,6 +37,10 @@ LINES = 20
 
 #: Seconds between two reports of a task.
 REPORT_EVERY = 0.5
+
+
+#: What a task gives back: its (bytes, tokens, documents), and lines for people.
+_Done: TypeAlias = tuple[tuple[int, int, int], list[str]]
 
 
 @dataclass(frozen=True)
@@ -205,8 +209,14 @@ class _Run:
             durable=not joined,  # what is read again at once and then deleted need not reach the disk
         )
         shared = Parcel(_Shared(task, digest, count, self.threads, joined and self.resumed))
+        meter = self.meter
         run_all(
-            self.engine, _encode_share, shared, jobs, on_result=self._on_report, on_report=self._on_report
+            self.engine,
+            _encode_share,
+            shared,
+            jobs,
+            on_result=self._on_result,
+            on_report=None if meter is None else meter.move,
         )
         if count == 1:
             return read_manifest(self.names.manifest)
@@ -220,13 +230,13 @@ class _Run:
         write_manifest(self.names.manifest, manifest)
         return manifest
 
-    def _on_report(self, rank: int, value: Any) -> None:
-        if isinstance(value, str):
-            self.lines += 1
-            if self.lines <= LINES:
-                self.log(value)
-        elif self.meter is not None:
-            self.meter.move(rank, value)
+    def _on_result(self, rank: int, result: _Done) -> None:
+        totals, lines = result
+        if self.meter is not None:
+            self.meter.move(rank, totals)
+        for line in lines[: max(0, LINES - self.lines)]:
+            self.log(line)
+        self.lines += len(lines)
 
 
 class _Meter:
@@ -246,8 +256,8 @@ class _Meter:
         self._progress(step, tokens, documents)
 
 
-def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: Report) -> tuple[int, int, int]:
-    """What a worker does: one task, from where an earlier worker left it. Returns its bytes, tokens and documents."""
+def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: Report) -> _Done:
+    """What a worker does: one task, from where an earlier worker left it."""
     rank, pieces = job
     parcel: Parcel[Any] = shared.task.tokenizer
     task = replace(shared.task, pieces=pieces, tokenizer=parcel.get(), rank=rank, world_size=shared.world_size)
@@ -264,8 +274,9 @@ def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: R
             last = time.monotonic()
             report((raw, tokens, documents))
 
-    summary = patiently(lambda: task.run(jobs=shared.threads, progress=progress, log=report))
-    return sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]
+    lines: list[str] = []
+    summary = patiently(lambda: task.run(jobs=shared.threads, progress=progress, log=lines.append))
+    return (sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]), lines
 
 
 def _is_whole(names: Names) -> bool:

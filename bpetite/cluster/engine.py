@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,7 +65,7 @@ class Engine(Protocol):
         jobs: Sequence[Any],
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Generator[tuple[int, Outcome], None, None]:
         """Call ``call(shared, job, report)`` for each job on some worker, again where a worker was lost.
 
         Jobs are begun in order; those that are not ``wanted`` when their turn comes are left out.
@@ -105,17 +106,18 @@ def run_all(
     first_failed = len(jobs)
     failed = Outcome()
     outcomes = engine.run(Call(function), shared, jobs, lambda number: number < first_failed, on_report)
-    for number, outcome in outcomes:
-        if number not in missing:
-            continue
-        missing.discard(number)
-        if outcome.error is not None:
-            if number < first_failed:
-                first_failed, failed = number, outcome
-            continue
-        results[number] = outcome.result
-        if on_result is not None:
-            on_result(number, outcome.result)
+    with closing(outcomes):
+        for number, outcome in outcomes:
+            if number not in missing:
+                continue
+            missing.discard(number)
+            if outcome.error is not None:
+                if number < first_failed:
+                    first_failed, failed = number, outcome
+                continue
+            results[number] = outcome.result
+            if on_result is not None:
+                on_result(number, outcome.result)
     if failed.error is not None:
         raise failed.error from WorkerError(failed.trace)
     if missing:

@@ -6,7 +6,8 @@ into the object store once, which sends it to a node once, and is unpacked once 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,17 +55,28 @@ class RayEngine:
     ) -> None:
         self.address, self.cpus, self.resources, self.options = address, cpus, dict(resources or {}), options
         self._ours = False
+        self._entered = 0
+        self._box: Any = None
+        self._runs = 0
 
     def __enter__(self) -> RayEngine:
         ray = _ray()
+        self._entered += 1
         if not ray.is_initialized():
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user says so
             options = {"logging_level": "warning", "log_to_driver": False, **self.options}
             ray.init(address=self.address, **options)
             self._ours = True
+        if self._box is None:
+            self._box = ray.remote(num_cpus=0)(_Mailbox).remote()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._entered -= 1
+        if self._entered:
+            return
+        _ray().kill(self._box)
+        self._box = None
         if self._ours:
             self._ours = False
             _ray().shutdown()
@@ -76,13 +88,16 @@ class RayEngine:
         jobs: Sequence[Any],
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Generator[tuple[int, Outcome], None, None]:
         """See :class:`bpetite.cluster.engine.Engine`."""
         ray = _ray()
+        if not self._entered:
+            raise RuntimeError("a RayEngine runs inside a with statement")
         options = {"num_cpus": self.cpus, "max_retries": RETRIES, **self.resources}
         task = ray.remote(**options)(_work)
-        box = None if on_report is None else ray.remote(num_cpus=0)(_Mailbox).remote()
+        self._runs += 1
         call_ref, shared_ref = ray.put(call), ray.put(shared)
+        letters = _Letters(None if on_report is None else self._box, self._runs)
         begun: dict[Any, int] = {}
         number = 0
         try:
@@ -91,15 +106,14 @@ class RayEngine:
                 width = 2 * max(1, int(ray.cluster_resources().get("CPU", 1) / max(self.cpus, 0.01)))
                 while number < len(jobs) and len(begun) < width:
                     if wanted(number):
-                        begun[task.remote(call_ref, shared_ref, jobs[number], number, box)] = number
+                        begun[task.remote(call_ref, shared_ref, jobs[number], number, letters.address)] = number
                     number += 1
                 if begun:
                     ready, _ = ray.wait([*begun], num_returns=1, timeout=LOOK)
                     for reference in ready:
                         yield begun.pop(reference), ray.get(reference)
-                if box is not None:
-                    for reporter, value in _letters(box):
-                        on_report(reporter, value)  # type: ignore[misc]
+                for reporter, value in letters.take():
+                    on_report(reporter, value)  # type: ignore[misc]
                 for reference, late in [*begun.items()]:
                     if not wanted(late):
                         ray.cancel(reference, force=True)
@@ -107,16 +121,15 @@ class RayEngine:
         finally:
             for reference in begun:
                 ray.cancel(reference, force=True)
-            if box is not None:
-                ray.kill(box)
 
 
-def _work(call: Call, shared: Parcel[Any], job: Any, number: int, box: Any) -> Outcome:
+def _work(call: Call, shared: Parcel[Any], job: Any, number: int, address: tuple[Any, int] | None) -> Outcome:
     """The Ray task."""
 
     def report(value: Any) -> None:
-        if box is not None:
-            box.put.remote(number, value)
+        if address is not None:
+            box, run = address
+            box.put.remote(run, number, value)
 
     return call(shared, job, report)
 
@@ -125,24 +138,42 @@ class _Mailbox:
     """An actor that keeps what tasks report until the driver asks."""
 
     def __init__(self) -> None:
-        self._letters: list[tuple[int, Any]] = []
+        self._letters: list[tuple[int, int, Any]] = []
 
-    def put(self, number: int, value: Any) -> None:
-        self._letters.append((number, value))
+    def put(self, run: int, number: int, value: Any) -> None:
+        self._letters.append((run, number, value))
+
+    def take(self, run: int) -> list[tuple[int, Any]]:
+        letters, self._letters = self._letters, []
+        return [letter[1:] for letter in letters if letter[0] == run]
+
+
+class _Letters:
+    """The driver's side of the mailbox, which never waits: nothing depends on what is in there."""
+
+    def __init__(self, box: Any, run: int) -> None:
+        self.address = None if box is None else (box, run)
+        self._asked: Any = None
+        self._when = 0.0
 
     def take(self) -> list[tuple[int, Any]]:
-        letters, self._letters = self._letters, []
+        """(number of a job, value) of what has come in."""
+        if self.address is None:
+            return []
+        ray = _ray()
+        if self._asked is None:
+            if time.monotonic() - self._when >= LOOK:
+                self._asked, self._when = self.address[0].take.remote(self.address[1]), time.monotonic()
+            return []
+        ready, _ = ray.wait([self._asked], timeout=0)
+        if not ready:
+            return []
+        answer, self._asked = self._asked, None
+        try:
+            letters: list[tuple[int, Any]] = ray.get(answer)
+        except ray.exceptions.RayError:
+            return []
         return letters
-
-
-def _letters(box: Any) -> list[tuple[int, Any]]:
-    """What there is to read; nothing where the actor cannot be reached, since nothing depends on it."""
-    ray = _ray()
-    try:
-        letters: list[tuple[int, Any]] = ray.get(box.take.remote(), timeout=5)
-    except ray.exceptions.RayError:
-        return []
-    return letters
 
 
 def _ray() -> Any:

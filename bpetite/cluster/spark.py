@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from .. import patterns
@@ -19,7 +19,7 @@ from ..patterns import Pattern
 from ..tokenizer import Tokenizer
 from . import counting, encoding
 from .arrow import EncodeBatch
-from .engine import Call, Outcome, Report
+from .engine import Call, Outcome
 from .parcel import Parcel
 
 __all__ = ["SparkEngine", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
@@ -195,7 +195,7 @@ class SparkEngine:
         jobs: Sequence[Any],
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Generator[tuple[int, Outcome], None, None]:
         """See :class:`bpetite.cluster.engine.Engine`."""
         numbers = [number for number in range(len(jobs)) if wanted(number)]
         if not numbers:
@@ -204,10 +204,7 @@ class SparkEngine:
         # a partition a job: partition i of this range holds the number i
         frame = self.session.range(0, len(numbers), 1, len(numbers)).mapInArrow(work, "id bigint, outcome binary")
         for row in frame.collect():  # one stage; an iterator would run one partition after another
-            outcome, letters = pickle.loads(bytes(row["outcome"]))
-            for letter in letters if on_report is not None else ():
-                on_report(numbers[row["id"]], letter)  # type: ignore[misc]
-            yield numbers[row["id"]], outcome
+            yield numbers[row["id"]], pickle.loads(bytes(row["outcome"]))
 
 
 class _Work:
@@ -221,12 +218,7 @@ class _Work:
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                letters: list[Any] = []
-                report: Report = letters.append
-                outcome = self.call(self.shared, self.jobs.get()[number], report)
-                # of numbers only the last one counts, and lines for people are few
-                lines = [letter for letter in letters if isinstance(letter, str)]
-                made = pickle.dumps((outcome, lines))
+                made = pickle.dumps(self.call(self.shared, self.jobs.get()[number], lambda value: None))
                 yield pa.record_batch(
                     [pa.array([number], pa.int64()), pa.array([made], pa.binary())], ["id", "outcome"]
                 )
