@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_token, encode_tokens
+from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from . import gpt2
