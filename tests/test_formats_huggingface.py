@@ -271,11 +271,11 @@ def test_gpt2_on_the_shared_texts(shared: Callable[[str], Path], text: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", SHARED)
-def test_gpt2_on_whole_shared_texts(shared: Callable[[str], Path], text: str) -> None:
+def test_gpt2_all_over_the_shared_texts(shared: Callable[[str], Path], text: str) -> None:
     theirs = tokenizers.Tokenizer.from_file(str(shared("gpt2/tokenizer.json")))
     ours = Tokenizer.load(shared("gpt2/tokenizer.json"))
-    for start in range(0, shared(text).stat().st_size, 1_000_000):
-        read = stretch(shared(text), start, 1_000_000)
+    for start in range(0, shared(text).stat().st_size, 4_000_000):  # that library reads a megabyte a second
+        read = stretch(shared(text), start, 400_000)
         assert ours.encode(read) == theirs.encode(read).ids
 
 
