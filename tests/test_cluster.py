@@ -19,6 +19,7 @@ from bpetite.cli import main
 from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
+from bpetite.cluster.engine import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.counts import PretokenCounts
@@ -233,6 +234,35 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     assert not (ram_path / "work").exists()
     learned = train(HereEngine(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
+    further = train(HereEngine(), source, 450, work=ram_path / "work", task_bytes=400, initial=learned)
+    assert further == Tokenizer.train(texts, 450, initial=learned)
+
+
+def test_workers_with_another_release(tokenizer: Tokenizer) -> None:
+    outcome = Call(len, version="0.0.1")(Parcel(tokenizer), None, print)
+    assert isinstance(outcome.error, RuntimeError)
+    assert "0.0.1" in str(outcome.error)
+
+
+def test_errors_that_do_not_pickle_are_told() -> None:
+    class Odd(Exception):
+        pass
+
+    def fail(*_: object) -> None:
+        raise Odd("what is wrong")
+
+    outcome = pickle.loads(pickle.dumps(Call(fail)(Parcel(1), None, print)))
+    assert isinstance(outcome.error, RuntimeError)
+    assert str(outcome.error) == "Odd: what is wrong"
+    with pytest.raises(RuntimeError, match="no result for 2 of 2 jobs"):
+        run_all(Nothing(), fail, Parcel(1), [1, 2])
+
+
+class Nothing(HereEngine):
+    """An engine that loses everything."""
+
+    def run(self, *_: Any) -> Any:
+        return (pair for pair in ())
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
