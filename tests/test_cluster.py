@@ -327,6 +327,7 @@ def test_no_engine_is_imported_unasked() -> None:
         (["--task-bytes", "1X"], "is no size"),
         (["--task-bytes", "64M"], "goes with --engine ray"),
         (["--address", "auto"], "goes with --engine ray"),
+        (["--no-join"], "--no-join goes with --engine ray"),
         (["--engine", "ray", "--world-size", "2"], "leave --rank and --world-size away"),
     ],
 )

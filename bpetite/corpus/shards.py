@@ -146,7 +146,8 @@ class ShardWriter:
     def _write(self, path: Path, data: Any) -> None:
         try:
             self._sizes[path] += write_all(self._files[path], data)
-            self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
+            if self._durable:
+                self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
                           "from here once there is room", str(path)) from None
