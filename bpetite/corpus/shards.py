@@ -154,7 +154,8 @@ class ShardWriter:
 
     # Opening and finishing
 
-    def _paths(self) -> OpenShard:
+    def paths(self) -> OpenShard:
+        """The shard to be opened next: where its files are while it grows."""
         base = self._base(self._index)
         tokens = self.layout.outputs(base)[0]
         tokens = tokens.with_name(tokens.name + (".tokens" if self.layout.spooled else "") + PARTIAL)
@@ -167,7 +168,7 @@ class ShardWriter:
         return [path for path, kept in wanted if kept]
 
     def _open(self) -> None:
-        shard = self._paths()
+        shard = self.paths()
         for path in self.layout.outputs(shard.base):
             if path.exists() and not self._overwrite:
                 raise FileExistsError(17, "exists already; --overwrite replaces it", str(path))
@@ -254,7 +255,7 @@ class ShardWriter:
         self._index = state["index"]
         if not state["open"]:
             return
-        shard = self._paths()
+        shard = self.paths()
         shard.tokens, shard.documents = state["tokens"], state["documents"]
         with ExitStack() as opened:
             for path in [shard.tokens_path, *self._spools(shard)]:
