@@ -87,7 +87,7 @@ def slow_codec(tokenizer: Tokenizer, folder: Path, seconds: float) -> Codec:
     """A tokenizer as a corpus sees it that takes its time, and notes in a folder which process is at work."""
     folder.mkdir(parents=True, exist_ok=True)
     codec = codec_of(tokenizer)
-    return replace(codec, encode=partial(_slow, codec, str(folder), seconds))
+    return replace(codec, encode=partial(_slow, codec, str(folder), seconds), encode_separated=None)
 
 
 def _slow(codec: Codec, folder: str, seconds: float, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:

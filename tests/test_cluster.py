@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cluster import Parcel
+from bpetite.cluster import Parcel, joining
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
+from bpetite.cluster.engine import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.counts import PretokenCounts
@@ -38,8 +39,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
 
 
+@pytest.fixture(params=[joining.STRETCH, 50], ids=["at once", "in stretches"])
+def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether several tasks fill a shard."""
+    monkeypatch.setattr(joining, "STRETCH", request.param)
+
+
 @pytest.mark.parametrize("shard_tokens", [None, 700])
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.usefixtures("stretch")
 def test_the_output_is_that_of_one_process(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:
@@ -94,6 +102,7 @@ def test_shards_are_cut_where_one_process_cuts_them(
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
+@pytest.mark.usefixtures("stretch")
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
     encode_corpus(HereEngine(), corpus, ram_path / "whole" / "out", tokenizer, **options)
@@ -233,6 +242,35 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     assert not (ram_path / "work").exists()
     learned = train(HereEngine(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
+    further = train(HereEngine(), source, 450, work=ram_path / "work", task_bytes=400, initial=learned)
+    assert further == Tokenizer.train(texts, 450, initial=learned)
+
+
+def test_workers_with_another_release(tokenizer: Tokenizer) -> None:
+    outcome = Call(len, version="0.0.1")(Parcel(tokenizer), None, print)
+    assert isinstance(outcome.error, RuntimeError)
+    assert "0.0.1" in str(outcome.error)
+
+
+def test_errors_that_do_not_pickle_are_told() -> None:
+    class Odd(Exception):
+        pass
+
+    def fail(*_: object) -> None:
+        raise Odd("what is wrong")
+
+    outcome = pickle.loads(pickle.dumps(Call(fail)(Parcel(1), None, print)))
+    assert isinstance(outcome.error, RuntimeError)
+    assert str(outcome.error) == "Odd: what is wrong"
+    with pytest.raises(RuntimeError, match="no result for 2 of 2 jobs"):
+        run_all(Nothing(), fail, Parcel(1), [1, 2])
+
+
+class Nothing(HereEngine):
+    """An engine that loses everything."""
+
+    def run(self, *_: Any) -> Any:
+        return (pair for pair in ())
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
@@ -297,6 +335,7 @@ def test_no_engine_is_imported_unasked() -> None:
         (["--task-bytes", "1X"], "is no size"),
         (["--task-bytes", "64M"], "goes with --engine ray"),
         (["--address", "auto"], "goes with --engine ray"),
+        (["--no-join"], "--no-join goes with --engine ray"),
         (["--engine", "ray", "--world-size", "2"], "leave --rank and --world-size away"),
     ],
 )

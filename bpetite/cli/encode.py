@@ -78,6 +78,10 @@ def report_problems(summary: dict[str, Any]) -> None:
     help="A crash costs at most this much work.",
 )
 @engine_options
+@click.option(
+    "--no-join", is_flag=True, default=None,
+    help="Leave the files of the tasks as they are, for `merge` or for a trainer that reads many.",
+)
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
@@ -91,6 +95,7 @@ def command(
     engine: str,
     address: str | None,
     task_bytes: int | None,
+    no_join: bool | None,
     **options: Any,
 ) -> None:
     """Encode FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input).
@@ -119,10 +124,10 @@ def command(
         with bar:
             summary = ray.encode_corpus(
                 sources, output, loaded, address=address, threads=jobs, task_bytes=task_bytes or TASK_BYTES,
-                progress=move, log=say, **common, **asdict(settings),
+                join_tasks=not no_join, progress=move, log=say, **common, **asdict(settings),
             )
     else:
-        only_with_engine(address=address, task_bytes=task_bytes)
+        only_with_engine(address=address, task_bytes=task_bytes, no_join=no_join)
         task = make_task(
             sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common
         )

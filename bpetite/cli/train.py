@@ -74,17 +74,15 @@ def command(
     options |= {"special_tokens": specials, "pattern": pattern_of(pattern)}
     sources = find_sources(files, kind=input_kind, whole_files=whole_files)
     report_left_out(sources)
+    if initial is not None:
+        options["initial"] = load_tokenizer(initial)
     if engine == "ray":
-        if initial is not None:
-            raise click.UsageError("--initial goes with --engine local")
         tokenizer = _train_on_ray(
             sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
             threads=threads or 1, **options,
         )
     else:
         only_with_engine(address=address, task_bytes=task_bytes)
-        if initial is not None:
-            options["initial"] = load_tokenizer(initial)
         tokenizer = _train_here(sources, Reading(between.encode(), text_key), on_error, num_threads=threads, **options)
     tokenizer.save(output, format=file_format, overwrite=overwrite)
     say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")

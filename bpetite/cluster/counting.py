@@ -150,14 +150,15 @@ def train(
     min_frequency: int = 1,
     tie_break: str = "ids",
     max_token_bytes: int | None = None,
+    initial: Tokenizer | None = None,
     **options: Any,
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
 
     Args:
         engine, sources, work, options: As for :func:`count_corpus`.
-        vocab_size, pattern, special_tokens, special_ids, normalization, min_frequency, tie_break, max_token_bytes: As
-            for `bpetite.Tokenizer.train`.
+        vocab_size, pattern, special_tokens, special_ids, normalization, min_frequency, tie_break, max_token_bytes,
+            initial: As for `bpetite.Tokenizer.train`.
 
     Raises:
         RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
@@ -170,8 +171,13 @@ def train(
         "min_frequency": min_frequency,
         "tie_break": tie_break,
         "max_token_bytes": max_token_bytes,
+        "initial": initial,
     }
     Tokenizer.train_from_counts({}, vocab_size, **learning)  # finds a mistake before hours of counting
+    if initial is not None:
+        pattern, normalization = initial._vocab.pattern, initial._vocab.normalization  # type: ignore[assignment]
+        special_tokens = [*initial.special_tokens, *special_tokens]
+        learning |= {"pattern": pattern, "normalization": normalization}
     counts = count_corpus(
         engine,
         sources,

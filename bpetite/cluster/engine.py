@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from .. import __version__
 from .parcel import Parcel
 
 __all__ = ["Call", "Engine", "Outcome", "Report", "WorkerError", "run_all"]
@@ -38,9 +39,12 @@ class Call:
     """
 
     function: Callable[[Any, Any, Report], Any]
+    version: str = __version__
 
     def __call__(self, shared: Parcel[Any], job: Any, report: Report) -> Outcome:
         try:
+            if self.version != __version__:
+                raise RuntimeError(f"the driver runs bpetite {self.version}, this worker {__version__}: install one")
             return Outcome(self.function(shared.get(), job, report))
         except Exception as error:
             return Outcome(error=_portable(error), trace=traceback.format_exc())

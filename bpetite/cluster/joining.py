@@ -7,17 +7,19 @@ are the same.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.durable import Journal
+from ..corpus.durable import Journal, write_all
 from ..corpus.layouts import Layout
 from ..corpus.naming import Names
 from ..corpus.plan import file_entry
@@ -30,6 +32,9 @@ __all__ = ["join", "patiently"]
 
 Result = TypeVar("Result")
 
+#: Tokens that a task adds to a large shard, or as many as one file has.
+STRETCH = 32 << 20
+
 #: Seconds to wait for a lost worker to be gone.
 PATIENCE = 60.0
 
@@ -41,6 +46,7 @@ class _Part:
     path: str
     first: int
     count: int
+    tokens: int
 
 
 @dataclass
@@ -52,6 +58,16 @@ class _Shard:
     parts: list[_Part] = field(default_factory=list)
     tokens: int = 0
     documents: int = 0
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Some of the parts of a shard, and where in it they go."""
+
+    shard: _Shard
+    parts: list[_Part]
+    tokens: int
+    documents: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ def join(
     for split in ("train", "val") if whole.options.val_fraction else ("all",):
         files = _files(whole, manifests, split)
         if whole.options.shard_tokens is None:
-            shards.append(_Shard(split, 0, _whole_files(files, whole, dtype)))
+            shards.append(_whole_files(split, files, whole, dtype))
         elif whole.layout.exact:
             shards += _cut_tokens(split, files, whole.options.shard_tokens, whole.layout)
         else:
@@ -96,7 +112,13 @@ def join(
         settle(whole.names.folder, [made])
         done[shard.split, shard.index] = made
 
-    run_all(engine, _make_shard, Parcel(_Shared(whole.names, dtype.name, whole.overwrite)), left, on_result=finish)
+    shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
+    if not whole.layout.spooled and not whole.layout.meta:
+        stretches = [stretch for shard in left for stretch in _stretches(shard, whole.layout)]
+        run_all(engine, _fill_stretch, shared, stretches)
+        for shard in {id(stretch.shard): stretch.shard for stretch in stretches}.values():
+            shard.parts = []  # they are in the file
+    run_all(engine, _make_shard, shared, left, on_result=finish)
     for shard in shards:
         _lock_of(whole.names, shard).unlink(missing_ok=True)
     for path in whole.names.temporary():  # of a worker that did again what another had done
@@ -121,16 +143,20 @@ def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) ->
     return found
 
 
-def _whole_files(files: Sequence[tuple[str, int]], whole: ShardTask, dtype: np.dtype[Any]) -> list[_Part]:
-    """All of the files."""
-    parts = []
+def _whole_files(
+    split: str, files: Sequence[tuple[str, int]], whole: ShardTask, dtype: np.dtype[Any]
+) -> _Shard:
+    """One shard of all the files."""
+    shard = _Shard(split, 0)
     for path, tokens in files:
         count: int | None = tokens
         if not whole.layout.exact:
             count = open_token_file(path, format=whole.options.format, dtype=dtype.name).documents
+            shard.documents += count or 0
+        shard.tokens += tokens
         if count:
-            parts.append(_Part(path, 0, count))
-    return parts
+            shard.parts.append(_Part(path, 0, count, tokens))
+    return shard
 
 
 def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout: Layout) -> list[_Shard]:
@@ -150,7 +176,7 @@ def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout
             path, tokens = files[number]
             take = min(size, tokens - at)
             if take:
-                shard.parts.append(_Part(path, at, take))
+                shard.parts.append(_Part(path, at, take, take))
             size, at = size - take, at + take
             if at == tokens:
                 number, at = number + 1, 0
@@ -168,7 +194,7 @@ def _cut_documents(
         for lengths in open_token_file(path, format=format, dtype=dtype.name).lengths():
             for count, tokens, full in _fill(lengths, shards[-1], limit):
                 if count:
-                    shards[-1].parts.append(_Part(path, first, count))
+                    shards[-1].parts.append(_Part(path, first, count, tokens))
                     shards[-1].documents += count
                     shards[-1].tokens += tokens
                     first += count
@@ -200,9 +226,73 @@ def _runs(parts: Sequence[_Part]) -> list[_Part]:
     joined: list[_Part] = []
     for part in parts:
         if joined and joined[-1].path == part.path and joined[-1].first + joined[-1].count == part.first:
-            part = _Part(part.path, joined[-1].first, joined.pop().count + part.count)
+            before = joined.pop()
+            part = _Part(part.path, before.first, before.count + part.count, before.tokens + part.tokens)
         joined.append(part)
     return joined
+
+
+def _stretches(shard: _Shard, layout: Layout) -> list[_Stretch]:
+    """A large shard in stretches that several tasks can fill at the same time; none for a small one."""
+    found: list[_Stretch] = []
+    tokens = documents = 0
+    for part in shard.parts:
+        if not found or tokens - found[-1].tokens >= STRETCH:
+            found.append(_Stretch(shard, [], tokens, documents))
+        found[-1].parts.append(part)
+        tokens += part.tokens
+        documents += 0 if layout.exact else part.count
+    return found if len(found) > 1 else []
+
+
+def _fill_stretch(shared: _Shared, stretch: _Stretch, report: Report) -> None:
+    """What a worker does: a stretch of a shard, at its place in the files that the shard grows in.
+
+    Doing it again, or twice at once, writes the same bytes to the same places.
+    """
+    layout, dtype = shared.names.layout, np.dtype(shared.dtype)
+    paths = _writer(shared, stretch.shard).paths()
+    at, lengths_at = layout.header + stretch.tokens * dtype.itemsize, stretch.documents * 8
+    with ExitStack() as opened:
+        file = opened.enter_context(_open_any(paths.tokens_path))
+        file.seek(at)
+        lengths = opened.enter_context(_open_any(paths.lengths_path)) if layout.lengths else None
+        if lengths is not None:
+            lengths.seek(lengths_at)
+        for part in stretch.parts:
+            for span in open_token_file(part.path, format=layout.name, dtype=dtype.name).part(part.first, part.count):
+                write_all(file, span.tokens.astype(dtype.newbyteorder("<"), copy=False))
+                if lengths is not None and span.lengths is not None:
+                    write_all(lengths, span.lengths.astype("<i8"))
+        for one in (file, lengths):
+            if one is not None:
+                os.fsync(one.fileno())  # who finishes the shard may be on another node
+
+
+def _open_any(path: Path) -> BinaryIO:
+    """A file to write into, made where there is none and left as it is where there is one."""
+    return open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
+
+
+def _writer(shared: _Shared, shard: _Shard, state: dict[str, Any] | None = None) -> ShardWriter:
+    return ShardWriter(
+        lambda _: shared.names.base(shard.split, shard.index),
+        shared.names.layout,
+        shared.dtype,
+        None,
+        state=state,
+        overwrite=shared.overwrite,
+    )
+
+
+def _filled(shared: _Shared, shard: _Shard) -> dict[str, Any]:
+    """The state of a writer that has been given all of a shard."""
+    layout = shared.names.layout
+    paths = _writer(shared, shard).paths()
+    sizes = {paths.tokens_path.name: layout.header + shard.tokens * np.dtype(shared.dtype).itemsize}
+    if layout.lengths:
+        sizes[paths.lengths_path.name] = shard.documents * 8
+    return {"index": 0, "open": True, "tokens": shard.tokens, "documents": shard.documents, "sizes": sizes}
 
 
 def _lock_of(names: Names, shard: _Shard) -> Path:
@@ -228,20 +318,12 @@ def patiently(work: Callable[[], Result]) -> Result:
 def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any]:
     """What a worker does: write a shard under its temporary names. Doing it again overwrites them."""
     lock = patiently(lambda: Journal(_lock_of(shared.names, shard)))
-    writer = ShardWriter(
-        lambda _: shared.names.base(shard.split, shard.index),
-        shared.names.layout,
-        shared.dtype,
-        None,
-        overwrite=shared.overwrite,
-    )
-    try:
-        for part in shard.parts:
-            _copy(part, writer, shared.names.layout.name, np.dtype(shared.dtype))
-        writer.finish()
-    finally:
-        writer.close()
-        lock.close()
+    with closing(lock):
+        filled = bool(shard.tokens or shard.documents) and not shard.parts
+        with closing(_writer(shared, shard, _filled(shared, shard) if filled else None)) as writer:
+            for part in shard.parts:
+                _copy(part, writer, shared.names.layout.name, np.dtype(shared.dtype))
+            writer.finish()
     return writer.take_finished()[0]
 
 

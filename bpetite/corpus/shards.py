@@ -146,14 +146,16 @@ class ShardWriter:
     def _write(self, path: Path, data: Any) -> None:
         try:
             self._sizes[path] += write_all(self._files[path], data)
-            self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
+            if self._durable:
+                self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
                           "from here once there is room", str(path)) from None
 
     # Opening and finishing
 
-    def _paths(self) -> OpenShard:
+    def paths(self) -> OpenShard:
+        """The shard to be opened next: where its files are while it grows."""
         base = self._base(self._index)
         tokens = self.layout.outputs(base)[0]
         tokens = tokens.with_name(tokens.name + (".tokens" if self.layout.spooled else "") + PARTIAL)
@@ -166,7 +168,7 @@ class ShardWriter:
         return [path for path, kept in wanted if kept]
 
     def _open(self) -> None:
-        shard = self._paths()
+        shard = self.paths()
         for path in self.layout.outputs(shard.base):
             if path.exists() and not self._overwrite:
                 raise FileExistsError(17, "exists already; --overwrite replaces it", str(path))
@@ -253,7 +255,7 @@ class ShardWriter:
         self._index = state["index"]
         if not state["open"]:
             return
-        shard = self._paths()
+        shard = self.paths()
         shard.tokens, shard.documents = state["tokens"], state["documents"]
         with ExitStack() as opened:
             for path in [shard.tokens_path, *self._spools(shard)]:
