@@ -32,6 +32,7 @@ cdef extern from "_scan_blocks.h" nogil:
     enum:
         SCAN_BLOCK
         SCAN_SPAN
+        SCAN_LANE
         SCAN_BLOCKS
         SCAN_MARK
         SCAN_COMMIT
@@ -41,13 +42,14 @@ cdef extern from "_scan_blocks.h" nogil:
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run(const scan_tables* tables, const uint8_t* codes, int count, uint32_t state, uint8_t* out)
-    int scan_run_lanes(const scan_tables* tables, const uint8_t* codes, uint32_t state, uint8_t* out)
+    int scan_run_lanes(const scan_tables* tables, const uint8_t* codes, int lane, uint32_t state, uint8_t* out)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
 cdef uint64_t ALL = ~<uint64_t>0
 
 cdef enum:
+    SHORTEST_IN_LANES = 96  # codes; below, finding the states in front of the lanes costs more than they save
     ROOM = 512  # ends found at a time: few enough to stay in the first-level cache
 
 
@@ -159,7 +161,7 @@ cdef class Scanner:
         cdef const uint8_t* text = cursor.text + cursor.position
         cdef const uint8_t* codes = rewritten
         cdef Py_ssize_t left = cursor.length - cursor.position, size = left
-        cdef int blocks = SCAN_BLOCKS, block, count, state = -1
+        cdef int blocks = SCAN_BLOCKS, block, count, done = SCAN_SPAN, state = -1
         if size >= SCAN_SPAN:
             size = SCAN_SPAN
             if scan_is_ascii(text, SCAN_SPAN):
@@ -171,7 +173,7 @@ cdef class Scanner:
                     leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
                                                rewritten + block * SCAN_BLOCK)
             if self.lanes:
-                state = scan_run_lanes(&self.tables, codes, cursor.state, out)
+                state = scan_run_lanes(&self.tables, codes, SCAN_LANE, cursor.state, out)
         else:
             if cursor.ended or (size == 0 and not cursor.final):
                 return False
@@ -182,10 +184,15 @@ cdef class Scanner:
             if cursor.final:
                 rewritten[size] = self.tables.end
                 cursor.ended = True
-        if state < 0:
             count = <int>size + cursor.ended  # the end of the text is a code of its own
-            state = <int>scan_run(&self.tables, codes, count, cursor.state, out)
-            memset(out + count, 0, blocks * SCAN_BLOCK - count)
+            done = count
+            if self.lanes and count >= SHORTEST_IN_LANES:
+                done = (count + 3) // 4 * 4
+                memset(rewritten + count, self.tables.stay, done - count)
+                state = scan_run_lanes(&self.tables, rewritten, done // 4, cursor.state, out)
+        if state < 0:
+            state = <int>scan_run(&self.tables, codes, done, cursor.state, out)
+        memset(out + done, 0, blocks * SCAN_BLOCK - done)
         cursor.state = <uint32_t>state
         cursor.base = cursor.position
         cursor.position += size

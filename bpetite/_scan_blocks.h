@@ -181,7 +181,7 @@ static inline uint32_t scan_run(const scan_tables *tables, const uint8_t *codes,
    the same whatever it was before them. Returns -1 where the codes from `at` - SCAN_SEARCH on hold no such pair. */
 static inline int scan_known_state(const scan_tables *tables, const uint8_t *codes, int at)
 {
-    const int limit = at - SCAN_SEARCH;
+    const int limit = at > SCAN_SEARCH ? at - SCAN_SEARCH : 0;
     int first, second = at, forget;
     do {
         if (--second < limit)
@@ -204,30 +204,30 @@ static inline int scan_known_state(const scan_tables *tables, const uint8_t *cod
     return (int)state;
 }
 
-/* Run a whole span, four lanes side by side, so that four chains of dependent loads overlap instead of one waiting for
-   itself. Returns the state after it, or -1, nothing done, where the state in front of some lane is not known. */
-static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, uint32_t state, uint8_t *out)
+/* Run 4 * `lane` codes, four lanes side by side, so that four chains of dependent loads overlap instead of one waiting
+   for itself. Returns the state after them, or -1, nothing done, where the state in front of some lane is not known. */
+static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, int lane, uint32_t state, uint8_t *out)
 {
     const uint8_t *next = tables->next, *outs = tables->out;
     const uint32_t states = tables->states;
-    const int known1 = scan_known_state(tables, codes, SCAN_LANE);
-    const int known2 = scan_known_state(tables, codes, 2 * SCAN_LANE);
-    const int known3 = scan_known_state(tables, codes, 3 * SCAN_LANE);
+    const int known1 = scan_known_state(tables, codes, lane);
+    const int known2 = scan_known_state(tables, codes, 2 * lane);
+    const int known3 = scan_known_state(tables, codes, 3 * lane);
     if ((known1 | known2 | known3) < 0)
         return -1;
     uint32_t state0 = state, state1 = (uint32_t)known1, state2 = (uint32_t)known2, state3 = (uint32_t)known3;
-    for (int i = 0; i < SCAN_LANE; i++) {
+    for (int i = 0; i < lane; i++) {
         const uint32_t at0 = codes[i] * states + state0;
-        const uint32_t at1 = codes[i + SCAN_LANE] * states + state1;
-        const uint32_t at2 = codes[i + 2 * SCAN_LANE] * states + state2;
-        const uint32_t at3 = codes[i + 3 * SCAN_LANE] * states + state3;
+        const uint32_t at1 = codes[i + lane] * states + state1;
+        const uint32_t at2 = codes[i + 2 * lane] * states + state2;
+        const uint32_t at3 = codes[i + 3 * lane] * states + state3;
         out[i] = outs[at0];
         state0 = next[at0];
-        out[i + SCAN_LANE] = outs[at1];
+        out[i + lane] = outs[at1];
         state1 = next[at1];
-        out[i + 2 * SCAN_LANE] = outs[at2];
+        out[i + 2 * lane] = outs[at2];
         state2 = next[at2];
-        out[i + 3 * SCAN_LANE] = outs[at3];
+        out[i + 3 * lane] = outs[at3];
         state3 = next[at3];
     }
     return (int)state3;

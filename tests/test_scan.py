@@ -57,6 +57,16 @@ def test_every_size_around_blocks_and_spans(size: int, kind: str) -> None:
             assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (name, fill)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_every_size_around_the_shortest_text_in_lanes(name: str) -> None:
+    for seed in range(4):
+        text = long_text(seed, 600, ascii_only=seed % 2 == 0)
+        for size in (*range(88, 108), *range(186, 200), *range(440, 456)):
+            expected = expected_ends(text[:size], COMPILED[name])
+            for kind in KINDS:
+                assert list(scanner(COMPILED[name], kind).ends(text[:size].encode())) == expected, (seed, size, kind)
+
+
 def test_no_text_has_no_ends() -> None:
     for kind in KINDS:
         assert list(scanner(patterns.GPT2, kind).ends(b"")) == []
