@@ -11,12 +11,13 @@ cdef enum:
 
 cdef struct merge_entry:
     uint64_t pair          # left id << 32 | right id
-    uint64_t result        # rank << 32 | id of the token that the pair becomes; NO_MERGE in an empty place
+    uint32_t rank          # NO_MERGE in an empty place
+    uint32_t unused
 
 
 cdef struct merge_node:
     # A token in the linked list, all that a step touches side by side.
-    uint64_t result        # merge_entry.result with its right neighbour
+    uint32_t rank          # of the pair with its right neighbour, or NO_MERGE
     token_t id
     uint32_t before, behind
 
@@ -24,10 +25,10 @@ cdef struct merge_node:
 cdef struct merge_room:
     # Working memory of merge(); all zero at first, owned by one thread, freed by room_free.
     token_t* ids           # IN and OUT
-    uint64_t* results      # merge_entry.result of each token with its right neighbour
+    uint32_t* ranks        # of each token with its right neighbour, or NO_MERGE
     merge_node* nodes
     uint64_t* heap
-    Py_ssize_t capacity    # of ids and results
+    Py_ssize_t capacity    # of ids and ranks
     Py_ssize_t linked      # of nodes
     Py_ssize_t heap_capacity
 
@@ -39,17 +40,18 @@ cdef void room_free(merge_room* room) noexcept nogil
 
 cdef class MergeTable:
     cdef merge_entry* entries
+    cdef token_t* joined                   # rank -> id of the token that a pair of this rank becomes
     cdef uint64_t mask
     cdef readonly Py_ssize_t size
 
-    cdef int _reserve(self, Py_ssize_t pairs) except -1
-    cdef bint _add(self, token_t left, token_t right, uint64_t result) noexcept nogil
+    cdef int _reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1
+    cdef bint _add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil
     cdef int _from_list(self, TokenTable tokens, object merges) except -1
     cdef int _from_ranks(self, TokenTable tokens, object excluded) except -1
-    # merge_entry.result of a pair, NO_MERGE where it has none.
-    cdef uint64_t find(self, token_t left, token_t right) noexcept nogil
+    # The rank of a pair, NO_MERGE where it has none.
+    cdef uint32_t find(self, token_t left, token_t right) noexcept nogil
     # Merge room.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory.
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil
+    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, uint32_t* lowest) noexcept nogil
     cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil

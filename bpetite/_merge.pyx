@@ -11,7 +11,7 @@ rank than the pass, as merge lists not made by training allow. What is left then
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
 
-The table is one open-addressing hash table, pair -> rank and resulting id, sixteen bytes an entry; a dict of tuples
+The table is one open-addressing hash table, pair -> rank, and an array rank -> resulting id; a dict of tuples
 would need the interpreter lock and three allocations per pair.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -21,7 +21,7 @@ from libc.string cimport memcmp, memcpy
 from ._tokens cimport TokenTable, bp_mix
 from ._types cimport token_t
 
-cdef uint64_t NO_MERGE = <uint64_t> -1
+cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
 
 
@@ -35,21 +35,22 @@ cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil:
     if grown == NULL:
         return False
     room.ids = <token_t*> grown
-    grown = realloc(room.results, capacity * sizeof(uint64_t))
+    grown = realloc(room.ranks, capacity * sizeof(uint32_t))
     if grown == NULL:
         return False
-    room.results = <uint64_t*> grown
+    room.ranks = <uint32_t*> grown
     room.capacity = capacity
     return True
 
 
 cdef void room_free(merge_room* room) noexcept nogil:
     free(room.ids)
-    free(room.results)
+    free(room.ranks)
     free(room.nodes)
     free(room.heap)
     room.ids = NULL
-    room.results = room.heap = NULL
+    room.ranks = NULL
+    room.heap = NULL
     room.nodes = NULL
     room.capacity = room.linked = room.heap_capacity = 0
 
@@ -107,11 +108,11 @@ cdef void _sift_up(uint64_t* heap, Py_ssize_t at) noexcept nogil:
     heap[at] = value
 
 
-cdef Py_ssize_t _push(uint64_t* heap, Py_ssize_t size, uint64_t result, uint32_t place) noexcept nogil:
+cdef Py_ssize_t _push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t place) noexcept nogil:
     """One more entry for a pair that has a rank; returns the new size. The caller gives room."""
-    if result == NO_MERGE:
+    if rank == NO_MERGE:
         return size
-    heap[size] = (result >> 32) << 32 | place
+    heap[size] = <uint64_t> rank << 32 | place
     _sift_up(heap, size)
     return size + 1
 
@@ -138,14 +139,15 @@ cdef class MergeTable:
 
     def __dealloc__(self):
         free(self.entries)
+        free(self.joined)
 
     def __len__(self):
         return self.size
 
     def get(self, token_t left, token_t right):
         """(rank, resulting id) of a pair, or None."""
-        cdef uint64_t result = self.find(left, right)
-        return None if result == NO_MERGE else (<uint32_t> (result >> 32), <token_t> result)
+        cdef uint32_t rank = self.find(left, right)
+        return None if rank == NO_MERGE else (rank, self.joined[rank])
 
     def apply(self, ids):
         """Merge a sequence of token ids: the lowest rank first, the leftmost first, until no pair has a rank.
@@ -171,29 +173,31 @@ cdef class MergeTable:
         finally:
             room_free(&room)
 
-    cdef int _reserve(self, Py_ssize_t pairs) except -1:
+    cdef int _reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1:
         cdef uint64_t capacity = 16, i
         while capacity < 2 * <uint64_t> pairs:
             capacity *= 2
         self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
-        if self.entries == NULL:
+        self.joined = <token_t*> malloc((ranks + 1) * sizeof(token_t))
+        if self.entries == NULL or self.joined == NULL:
             raise MemoryError()
         self.mask = capacity - 1
         for i in range(capacity):
             self.entries[i].pair = 0
-            self.entries[i].result = NO_MERGE
+            self.entries[i].rank = NO_MERGE
         return 0
 
-    cdef bint _add(self, token_t left, token_t right, uint64_t result) noexcept nogil:
+    cdef bint _add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil:
         # False where the pair is there already: the first rank stays.
         cdef uint64_t pair = <uint64_t> left << 32 | right
         cdef uint64_t at = bp_mix(pair) >> 24
-        while self.entries[at & self.mask].result != NO_MERGE:
+        self.joined[rank] = joined
+        while self.entries[at & self.mask].rank != NO_MERGE:
             if self.entries[at & self.mask].pair == pair:
                 return False
             at += 1
         self.entries[at & self.mask].pair = pair
-        self.entries[at & self.mask].result = result
+        self.entries[at & self.mask].rank = rank
         self.size += 1
         return True
 
@@ -204,7 +208,7 @@ cdef class MergeTable:
         cdef uint64_t capacity = 0
         cdef void* grown
         cdef token_t left_id, right_id
-        self._reserve(len(merges))
+        self._reserve(len(merges), len(merges))
         try:
             for pair in merges:
                 left_id, right_id = pair
@@ -226,7 +230,7 @@ cdef class MergeTable:
                 if joined < 0:
                     raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
                                      f"which is no token")
-                self._add(left_id, right_id, <uint64_t> rank << 32 | tokens.ids[joined])
+                self._add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
                 rank += 1
         finally:
             free(buffer)
@@ -272,7 +276,7 @@ cdef class MergeTable:
             # First counts, then fills a table of the right size.
             for turn in range(2):
                 if turn == 1:
-                    self._reserve(pairs)
+                    self._reserve(pairs, tokens.size)
                 with nogil:
                     for slot in range(tokens.size):
                         token = tokens.blob + tokens.starts[slot]
@@ -292,7 +296,7 @@ cdef class MergeTable:
                             if turn == 0:
                                 pairs += 1
                             else:
-                                self._add(tokens.ids[left], tokens.ids[right], <uint64_t> slot << 32 | tokens.ids[slot])
+                                self._add(tokens.ids[left], tokens.ids[right], <uint32_t> slot, tokens.ids[slot])
         finally:
             free(prefixes)
             free(powers)
@@ -301,97 +305,108 @@ cdef class MergeTable:
             free(barred)
         return 0
 
-    cdef uint64_t find(self, token_t left, token_t right) noexcept nogil:
+    cdef uint32_t find(self, token_t left, token_t right) noexcept nogil:
         cdef uint64_t pair = <uint64_t> left << 32 | right
         cdef uint64_t at = bp_mix(pair) >> 24
         cdef merge_entry* entry
         while True:
             entry = self.entries + (at & self.mask)
-            if entry.pair == pair or entry.result == NO_MERGE:
-                return entry.result
+            if entry.pair == pair or entry.rank == NO_MERGE:
+                return entry.rank
             at += 1
 
     cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
-        cdef bint go_on = n > SCAN_LIMIT
+        cdef token_t* ids = room.ids
+        cdef uint32_t lowest = NO_MERGE, rank = NO_MERGE
         for i in range(n - 1):
-            room.results[i] = self.find(room.ids[i], room.ids[i + 1])
-        while go_on:
-            n = self._merge_by_passes(room.ids, room.results, n, &go_on)
+            if i == 0 or ids[i] != ids[i - 1] or ids[i] != ids[i + 1]:   # not inside a run of one token
+                rank = self.find(ids[i], ids[i + 1])
+            room.ranks[i] = rank
+            lowest = min(lowest, rank)
+        if n > SCAN_LIMIT:
+            n = self._merge_by_passes(ids, room.ranks, n, &lowest)
+        if lowest == NO_MERGE:
+            return n
         if n <= SCAN_LIMIT:
-            return self._merge_by_scan(room.ids, room.results, n)
+            return self._merge_by_scan(ids, room.ranks, n)
         return self._merge_by_heap(room, n)
 
-    # All three take ids and the results of their n - 1 pairs.
+    # All three take ids and the ranks of their n - 1 pairs.
 
-    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint64_t* results, Py_ssize_t n, bint* go_on) noexcept nogil:
-        """One pass, if it is worth it; *go_on says whether another may be."""
-        cdef Py_ssize_t i, kept = 0, found = 0
-        cdef uint64_t lowest = NO_MERGE, left_pair = 0, right_pair = 0, left_result = 0, right_result = 0, pair
+    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint32_t* ranks, Py_ssize_t n,
+                                     uint32_t* lowest) noexcept nogil:
+        # INOUT: *lowest, the lowest rank there is.
+        cdef Py_ssize_t i, kept, found = 0
+        cdef uint64_t left_pair, right_pair, pair
+        cdef uint32_t left_rank, right_rank, this, following
         cdef token_t joined
-        go_on[0] = False
+        cdef bint ordered = True
+        this = lowest[0]
         for i in range(n - 1):
-            if results[i] <= lowest:
-                found = found + 1 if results[i] == lowest else 1
-                lowest = results[i]
+            found += ranks[i] == this
         # Of pairs that overlap (x x x) only half are joined.
-        if lowest == NO_MERGE or found * PASS_SHARE < n:
-            return n
-        go_on[0] = True
-        joined = <token_t> lowest
-        results[n - 1] = NO_MERGE
-        i = 0
-        while i < n:
-            if results[i] != lowest or not go_on[0]:
-                ids[kept] = ids[i]
-                results[kept] = results[i]
+        while ordered and n > SCAN_LIMIT and this != NO_MERGE and found * PASS_SHARE >= n:
+            joined = self.joined[this]
+            left_pair = right_pair = 0
+            left_rank = right_rank = NO_MERGE
+            following = NO_MERGE
+            found = i = kept = 0
+            ranks[n - 1] = NO_MERGE
+            while i < n:
+                if ranks[i] == this and ordered:
+                    ids[kept] = joined
+                    if kept > 0:
+                        pair = <uint64_t> ids[kept - 1] << 32 | joined
+                        if pair != left_pair or left_pair == 0:
+                            left_pair = pair
+                            left_rank = self.find(ids[kept - 1], joined)
+                        ranks[kept - 1] = left_rank
+                        ordered = left_rank > this
+                    ranks[kept] = NO_MERGE
+                    if i + 2 < n:
+                        pair = <uint64_t> joined << 32 | ids[i + 2]
+                        if pair != right_pair or right_pair == 0:
+                            right_pair = pair
+                            right_rank = self.find(joined, ids[i + 2])
+                        ranks[kept] = right_rank
+                        ordered = ordered and right_rank > this
+                    i += 2
+                else:
+                    ids[kept] = ids[i]
+                    ranks[kept] = ranks[i]
+                    i += 1
+                if kept > 0 and ranks[kept - 1] <= following:   # nothing changes it any more in this pass
+                    found = found + 1 if ranks[kept - 1] == following else 1
+                    following = ranks[kept - 1]
                 kept += 1
-                i += 1
-                continue
-            ids[kept] = joined
-            if kept > 0:
-                pair = <uint64_t> ids[kept - 1] << 32 | joined
-                if pair != left_pair or left_result == 0:
-                    left_pair = pair
-                    left_result = self.find(ids[kept - 1], joined)
-                results[kept - 1] = left_result
-                if left_result < lowest:
-                    go_on[0] = False
-            results[kept] = NO_MERGE
-            if i + 2 < n:
-                pair = <uint64_t> joined << 32 | ids[i + 2]
-                if pair != right_pair or right_result == 0:
-                    right_pair = pair
-                    right_result = self.find(joined, ids[i + 2])
-                results[kept] = right_result
-                if right_result < lowest:
-                    go_on[0] = False
-            kept += 1
-            i += 2
-        return kept
+            n = kept
+            this = following
+        lowest[0] = this
+        return n
 
-    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint64_t* results, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
-        cdef uint64_t lowest
+        cdef uint32_t lowest
         while n > 1:
             lowest = NO_MERGE
             best = 0
             for i in range(n - 1):
-                if results[i] < lowest:
-                    lowest = results[i]
+                if ranks[i] < lowest:
+                    lowest = ranks[i]
                     best = i
             if lowest == NO_MERGE:
                 break
             n -= 1
-            ids[best] = <token_t> lowest
+            ids[best] = self.joined[lowest]
             for i in range(best + 1, n):
                 ids[i] = ids[i + 1]
             for i in range(best + 1, n - 1):
-                results[i] = results[i + 1]
+                ranks[i] = ranks[i + 1]
             if best + 1 < n:
-                results[best] = self.find(ids[best], ids[best + 1])
+                ranks[best] = self.find(ids[best], ids[best + 1])
             if best > 0:
-                results[best - 1] = self.find(ids[best - 1], ids[best])
+                ranks[best - 1] = self.find(ids[best - 1], ids[best])
         return n
 
     cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil:
@@ -408,11 +423,11 @@ cdef class MergeTable:
         heap = room.heap
         for i in range(n):
             nodes[i].id = room.ids[i]
-            nodes[i].result = room.results[i] if i + 1 < n else NO_MERGE
+            nodes[i].rank = room.ranks[i] if i + 1 < n else NO_MERGE
             nodes[i].before = <uint32_t> (i - 1) if i else NOWHERE
             nodes[i].behind = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
-            if nodes[i].result != NO_MERGE:
-                heap[size] = (nodes[i].result >> 32) << 32 | <uint64_t> i
+            if nodes[i].rank != NO_MERGE:
+                heap[size] = <uint64_t> nodes[i].rank << 32 | <uint64_t> i
                 size += 1
         for i in range(size // 2 - 1, -1, -1):
             _sift_down(heap, size, i)
@@ -424,25 +439,25 @@ cdef class MergeTable:
                 _sift_down(heap, size, 0)
             at = <uint32_t> top
             node = nodes + at
-            if node.result == NO_MERGE or node.result >> 32 != top >> 32:
+            if node.rank == NO_MERGE or node.rank != top >> 32:
                 continue                       # the pair that stood here is gone
             other = nodes + node.behind
-            node.id = <token_t> node.result
-            other.result = NO_MERGE            # joined to its left: no pair starts there any more
+            node.id = self.joined[node.rank]
+            other.rank = NO_MERGE            # joined to its left: no pair starts there any more
             node.behind = other.behind
-            node.result = NO_MERGE
+            node.rank = NO_MERGE
             if not _reserve_heap(room, size + 2):
                 return -1
             heap = room.heap
             if node.behind != NOWHERE:
                 other = nodes + node.behind
                 other.before = at
-                node.result = self.find(node.id, other.id)
-                size = _push(heap, size, node.result, at)
+                node.rank = self.find(node.id, other.id)
+                size = _push(heap, size, node.rank, at)
             if node.before != NOWHERE:
                 other = nodes + node.before
-                other.result = self.find(other.id, node.id)
-                size = _push(heap, size, other.result, node.before)
+                other.rank = self.find(other.id, node.id)
+                size = _push(heap, size, other.rank, node.before)
         at = 0
         while at != NOWHERE:
             room.ids[kept] = nodes[at].id

@@ -4,8 +4,8 @@
   Pairs that are gone stay as marks with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is queued again. What surfaces with an old count is sifted down.
-- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry: a
-  dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
+- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry:
+  a dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
 """
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t

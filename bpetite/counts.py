@@ -6,11 +6,12 @@ lies and learned from in one place.
 from __future__ import annotations
 
 import contextlib
+import errno
 import heapq
 import json
 import os
+import secrets
 import struct
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -303,12 +304,12 @@ def _write(
 
     `documents` is asked when the records have been read.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # through links, so that a link stays one
     if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists; pass overwrite=True to replace it")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(target))
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("xb") as file:
             head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
             file.write(head)
             checksum = zlib.crc32(head)
@@ -320,18 +321,12 @@ def _write(
                 different += 1
             end = TRAILER.pack(0, different, documents(), 0)[:-4]
             file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        beside.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:

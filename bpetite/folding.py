@@ -20,8 +20,10 @@ any number of spaces may have to be given back. The word would grow without end,
 fails is known beforehand: the machine starts again after the newline, reads the same spaces and so far cuts nowhere.
 So, instead of the word, it remembers the state it would be in by then (`otherwise`) and moves both along. The one thing
 that cannot be said by counting back is where the newline was; the machine *marks* that place when the word gets too
-long, and *commits* the mark as a cut when the attempt fails. One mark is enough for the patterns in use; a pattern that
-needs more does not fold, and is left to `regex`.
+long, and *commits* the mark as a cut when the attempt fails. The other open-ended case is an attempt that has matched
+nothing yet, as `\\s*\\w+` has not while it reads spaces: the attempts begun at each of these spaces fail or match
+together, so the word need not hold them all. One mark is enough for the patterns in use; a pattern that needs more does
+not fold, and is left to `regex`.
 
 Sequences of splits. Each later split sees the pieces of the earlier one as texts of their own, so the machine of the
 first feeds the machine of the second: every character, once no cut of the first can fall before it any more, and the
@@ -43,6 +45,7 @@ MARK = 8
 COMMIT = 1 << 16
 MAX_BACK = 3
 MAX_STATES = 400
+MAX_COPIES = 20_000
 
 S = TypeVar("S", bound=Hashable)
 
@@ -70,6 +73,7 @@ class Memory(NamedTuple):
     matched: bool = False
     word: tuple[int, ...] = ()
     otherwise: Memory | None = None
+    marked: bool = False  # the attempt began at the mark, not where the word begins
 
 
 def fold(automaton: Automaton) -> Machine:
@@ -103,7 +107,7 @@ class Folding:
         out = 0
         if match:
             if gap:
-                out |= cut(len(word))  # the gap ends where the attempt began
+                out |= COMMIT if memory.marked else cut(len(word))  # the gap ends where the attempt began
             if not threads:
                 after, more = self.feed(self.start, group)
                 return after, out | cut(0) | more
@@ -113,13 +117,16 @@ class Folding:
         word += (group,)
         if self.automaton.sure(threads):
             if gap:
-                out |= cut(len(word) - 1)
+                out |= COMMIT if memory.marked else cut(len(word) - 1)
             gap, matched, word = False, True, ()
-        after = Memory(threads, gap, matched, word)
-        if len(word) > self.back:
-            after = self.speculate(after)
+        after = Memory(threads, gap, matched, word, None, memory.marked and not matched)
+        if len(word) <= self.back:
+            return after, out
+        if matched:
+            return self.speculate(after), out | 1 << (MARK + len(word) - 1)
+        if gap and not memory.marked:
             out |= 1 << (MARK + len(word) - 1)
-        return after, out
+        return self.shorten(after), out
 
     def fail(self, memory: Memory, group: int) -> tuple[Memory, int]:
         """No thread is left: go back to the last certain place and read again from there."""
@@ -136,16 +143,29 @@ class Folding:
         return after, join(out, more)
 
     def speculate(self, memory: Memory) -> Memory:
-        """Replace a word that is too long by the memory that reading it again would lead to."""
-        if not memory.matched:
-            raise Unfoldable("an attempt of unbounded length that may still fail")
+        """Replace a word that is too long, behind a match, by the memory that reading it again would lead to."""
         otherwise, out = self.start, 0
         for group in memory.word:
             otherwise, more = self.feed(otherwise, group)
             out |= more
-        if out or otherwise.otherwise is not None:
+        if out or otherwise.otherwise is not None or otherwise.marked:
             raise Unfoldable("cuts that depend on text of unbounded length")
         return Memory(memory.threads, matched=True, otherwise=otherwise)
+
+    def shorten(self, memory: Memory) -> Memory:
+        """Drop the first character of a word that is too long, of an attempt that has not matched.
+
+        An attempt begun one character later that has the same threads by now will fail or match with this one. If both
+        fail, the next thing to try is what begins after the later one.
+        """
+        later = self.automaton.start
+        for group in memory.word[1:]:
+            later, match = self.automaton.step(later, group)
+            if match:
+                later = ()
+        if later != memory.threads:
+            raise Unfoldable("an attempt of unbounded length that may still fail")
+        return memory._replace(word=memory.word[1:], marked=memory.gap)
 
     def feed_both(self, memory: Memory, otherwise: Memory, threads: State, match: bool, group: int
                   ) -> tuple[Memory, int]:
@@ -158,7 +178,7 @@ class Folding:
         otherwise, out = self.feed(otherwise, group)
         if not threads:
             return otherwise, out | COMMIT
-        if out or otherwise.otherwise is not None:
+        if out or otherwise.otherwise is not None or otherwise.marked:
             raise Unfoldable("cuts that depend on text of unbounded length")
         return Memory(threads, matched=True, otherwise=otherwise), 0
 
@@ -272,6 +292,8 @@ def restarts(machine: Machine) -> bool:
     start = (0, ((0, False),) * back, (0, False))
     todo, seen = [start], {start}
     while todo:
+        if len(seen) > MAX_COPIES:
+            return False  # as good as: nobody knows
         state, copies, marked = todo.pop()
         for group in range(len(machine.next[0]) - 1):
             out, after = machine.out[state][group], machine.next[state][group]

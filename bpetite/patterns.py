@@ -38,7 +38,9 @@ CL100K = (
     r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 
-# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base.
+# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above does but for white space that
+# ends a text and holds a newline before other white space: there "x\n " is cut into "x", "\n", " ", here into "x",
+# "\n ".
 CL100K_POSSESSIVE = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
     r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""

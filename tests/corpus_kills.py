@@ -18,6 +18,9 @@ from bpetite.corpus import Options, make_task
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
+#: Kills of one run; then it may end.
+MOST = 20
+
 
 def start(task: object, jobs: int) -> int:
     """Run a task in a new process; returns its id."""
@@ -61,16 +64,19 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             if name == "whole":
                 task.run(jobs=jobs)
                 duration = time.monotonic() - began
+            survived = 0
             while name == "killed":
                 child = start(task, chosen.choice([jobs, jobs, 1]))
-                time.sleep(chosen.uniform(0, 1.1 * duration))
-                os.kill(child, signal.SIGKILL)
+                if survived < MOST:  # a machine with much to do would kill one run for ever
+                    time.sleep(chosen.uniform(0, 1.1 * duration))
+                    os.kill(child, signal.SIGKILL)
                 _, status = os.waitpid(child, 0)
                 if os.WIFEXITED(status):
                     if os.WEXITSTATUS(status):
                         sys.exit(f"a run of {options} failed after {kills} kills")
                     break
                 kills += 1
+                survived += 1
                 resumed += (out / "o.journal").exists()
             made.append(outputs(out))
         if made[0] != made[1]:

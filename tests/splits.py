@@ -41,6 +41,8 @@ COMPILED = {
     "words": r"\w+(?:'\w+)?|[^\w\s]",
     "camel case": r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d{2,4}|\s+|.",
     "letters only": r"[a-z]+",
+    "words with the space before": r"\s*\w+|\s*[^\w\s]+",
+    "lines": r"[^\n]*\n",
     "two back": r"ab(?:cd)?|x\d{2}|\s",
     "a word": "abc",
 }

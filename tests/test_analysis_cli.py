@@ -26,8 +26,8 @@ def run(*arguments: object, stdin: str | None = None) -> subprocess.CompletedPro
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tokenizers")
-    Tokenizer.train(TEXT, 270).save(folder / "a.json")
-    Tokenizer.train(TEXT, 266).save(folder / "b.json")
+    Tokenizer.train(TEXT, 266).save(folder / "a.json")
+    Tokenizer.train(TEXT, 262).save(folder / "b.json")
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"xyz"}
     Tokenizer(tokens, []).save(folder / "bad.json")
     (folder / "text.txt").write_text(TEXT + "naïve 猫<|endoftext|>more", encoding="utf-8")
@@ -44,12 +44,11 @@ def test_audit(files: Path) -> None:
 def test_audit_json_and_page(files: Path, tmp_path: Path) -> None:
     done = run("audit", files / "a.json", files / "text.txt", "--json", "--html", tmp_path / "page.html")
     content = json.loads(done.stdout)
-    assert content["settings"]["tokens"] == 271
+    assert content["settings"]["tokens"] == len(Tokenizer.load(files / "a.json"))
     assert content["usage"]["documents"] == 2
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-@pytest.mark.skipif(not hasattr(Tokenizer, "encode_iterable"), reason="streaming is not there yet")
 def test_audit_validates(files: Path) -> None:
     done = run("audit", files / "a.json", files / "text.txt", "--json", "--validate", "--strict")
     assert json.loads(done.stdout)["validation"]["ok"] is True
@@ -84,6 +83,8 @@ def test_diff_in_trouble(files: Path, tmp_path: Path) -> None:
         (files / "a.json", files / "text.txt"),
         (files / "a.json", files / "b.json", tmp_path / "missing.txt"),
         (files / "a.json", files / "b.json", tmp_path / "broken.txt"),
+        (files / "a.json",),
+        (files / "a.json", files / "b.json", "--places", "-1"),
     ):
         done = run("diff", *arguments)
         assert done.returncode == 2, done
@@ -99,7 +100,7 @@ def test_view(files: Path, tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8").count('class="text side1"') >= 5
     done = run("view", files / "a.json", "-", "-o", page, "--characters", "10", stdin=TEXT)
     assert "shows characters 0 to" in done.stderr
-    assert run("view", files / "a.json", files / "text.txt").returncode == 2  # no -o
+    assert "--output" in run("view", files / "a.json", files / "text.txt").stderr
 
 
 def test_tokens(files: Path) -> None:
@@ -107,7 +108,7 @@ def test_tokens(files: Path) -> None:
     done = run("tokens", files / "a.json", "the cat 猫<|endoftext|>")
     lines = done.stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
-    assert lines[-1] == "270\t'<|endoftext|>'\tspecial"
+    assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
     assert "characters a token" in done.stderr
     assert run("tokens", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
         str(one) for one in tok.encode("the cat")
@@ -178,8 +179,8 @@ def test_mistakes(files: Path, tmp_path: Path) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith("Error: ")
         assert "Traceback" not in done.stderr
-    assert run("audit", files / "a.json", "--validate").returncode == 2
-    assert run("tokens", files / "a.json", "x", "--ids", "--json").returncode == 2
+    assert "name FILES" in run("audit", files / "a.json", "--validate").stderr
+    assert "only one of" in run("tokens", files / "a.json", "x", "--ids", "--json").stderr
 
 
 def test_gpt2_with_ten_megabytes(shared: Callable[[str], Path], tmp_path: Path) -> None:

@@ -148,5 +148,5 @@ def test_published_vocabularies(shared: Callable[[str], Path]) -> None:
 
 
 def test_a_byte_without_a_token() -> None:
-    with pytest.raises(ValueError, match="0x7a|122|'z'"):
+    with pytest.raises(ValueError, match=r"0x7a|122|'z'"):
         diff(SMALL, Tokenizer({0: b"a"}, []), ["az"])

@@ -98,7 +98,7 @@ def test_costly_words() -> None:
 
 
 def test_a_byte_without_a_token() -> None:
-    with pytest.raises(ValueError, match="0x7a|122|'z'"):
+    with pytest.raises(ValueError, match=r"0x7a|122|'z'"):
         measure(Tokenizer({0: b"a"}, []), ["az"])
 
 
@@ -110,8 +110,10 @@ def test_scripts() -> None:
 
 
 def test_names_of_what_cannot_be_seen() -> None:
-    named = {"\u202e": "RLO", "\u200d": "ZWJ", "\ufeff": "BOM", "\x00": "NUL", "\x1b": "ESC", "\x7f": "DEL",
-             "\u00a0": "NBSP", "\u3000": "IDSP", "\U000e0100": "VS17", "\ue000": "U+E000", "\u0378": "U+0378"}  # fmt: skip
+    named = {
+        "\u202e": "RLO", "\u200d": "ZWJ", "\ufeff": "BOM", "\x00": "NUL", "\x1b": "ESC", "\x7f": "DEL",
+        "\u00a0": "NBSP", "\u3000": "IDSP", "\U000e0100": "VS17", "\ue000": "U+E000", "\u0378": "U+0378",
+    }  # fmt: skip
     assert {one: invisible_name(one) for one in named} == named
     assert [invisible_name(one) for one in "aé猫🙂!"] == [None] * 5
     assert escape("a b\t\u202e\x1b[0m\ufe0f\U000e0100é") == "a b\\t\\u202e\\x1b[0m\\ufe0f\\U000e0100é"

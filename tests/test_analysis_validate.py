@@ -7,14 +7,11 @@ from bpetite.analysis import ValidationReport, validate
 TEXTS = ["the cat's 猫 🙂\n\n  mat", "", "a<|endoftext|>b", "e\u0301 " * 5]
 TOK = Tokenizer.train("the cat sat on the mat " * 5, 290)
 
-streams = pytest.mark.skipif(not hasattr(Tokenizer, "encode_iterable"), reason="streaming is not there yet")
-
 
 def failed(report: ValidationReport) -> set[str]:
     return {check.name for check in report.checks if check.failed}
 
 
-@streams
 @pytest.mark.parametrize("normalization", [None, "NFC", "NFKD"])
 def test_a_good_tokenizer(normalization: str | None) -> None:
     tok = Tokenizer(TOK.vocab, TOK.merges, TOK.special_tokens, normalization=normalization)
@@ -22,7 +19,8 @@ def test_a_good_tokenizer(normalization: str | None) -> None:
     assert report.ok, str(report)
     assert report.texts == 4
     assert {check.name: check.passed for check in report.checks} == {
-        "round trip": 4, "determinism": 4, "one answer": 4, "offsets": 4, "streaming": 4, "special tokens": 1, "saving": 1
+        "round trip": 4, "determinism": 4, "one answer": 4, "offsets": 4, "streaming": 4, "special tokens": 1,
+        "saving": 1,
     }  # fmt: skip
     assert "all checks passed" in str(report)
 

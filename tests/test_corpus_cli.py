@@ -1,4 +1,5 @@
 """encode, decode, count, inspect and merge as commands."""
+import gzip
 import json
 import os
 import subprocess
@@ -79,6 +80,46 @@ def test_streams(ram_path: Path, tok: str) -> None:
     assert summary["files"] == ["o.npy", "o.offsets.npy"]
     assert done.stderr.decode().splitlines()[-1].startswith("4 documents, ")
     assert b"it/s" not in done.stderr
+
+
+def test_plain_installations_read_text_and_json(tmp_path_factory: pytest.TempPathFactory, tok: str) -> None:
+    """Without any extra: text, JSON lines, JSON, gzip; every format but Parquet."""
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "b.jsonl").write_text(json.dumps({"text": "b"}) + "\n")
+    (folder / "c.json.gz").write_bytes(gzip.compress(json.dumps([{"text": "c"}]).encode()))
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['orjson', 'pyarrow', 'zstandard', 'isal']));"
+        "from bpetite.cli import main; main()"
+    )
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", code, *map(str, arguments)], capture_output=True, cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+        )  # fmt: skip
+
+    for format in FORMATS[:-1]:
+        done = call("encode", "a.txt", "b.jsonl", "c.json.gz", "-t", tok, "-f", format, "-o", f"o_{format}")
+        assert done.returncode == 0, done.stderr
+    assert call("decode", "o_megatron").stdout.decode() == TEXT + "<|endoftext|>b<|endoftext|>c"
+    done = call("encode", "a.txt", "-t", tok, "-f", "parquet", "-o", "o_parquet")
+    assert done.returncode == 1
+    assert "writing .parquet needs pyarrow: pip install 'bpetite[corpus]'" in done.stderr.decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes")
+@pytest.mark.parametrize("format", FORMATS)
+def test_file_names_of_any_bytes(ram_path: Path, tok: str, bpe: Bpe, format: str) -> None:
+    source = os.fsdecode(os.fsencode(ram_path) + b"/\xff \n,\".txt")
+    Path(source).write_text(TEXT)
+    for rank in (0, 1):
+        code, _, err = bpe(
+            "encode", source, "-t", tok, "-o", ram_path / "o", "-f", format, "--rank", rank, "--world-size", 2
+        )
+        assert code == 0, err
+    assert bpe("merge", "-o", ram_path / "o")[0] == 0
+    assert bpe("decode", ram_path / "o")[:2] == (0, TEXT.encode())
 
 
 def test_separators(ram_path: Path, tok: str, bpe: Bpe) -> None:

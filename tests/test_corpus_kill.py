@@ -33,7 +33,7 @@ def test_some_kills(ram_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_kills(ram_path: Path) -> None:
-    kills, runs, resumed = kill(ram_path, 2, 600)
-    assert kills >= 600
-    assert runs >= 21  # every format, three times
-    assert resumed > 200
+    kills, runs, resumed = kill(ram_path, 2, 400)
+    assert kills >= 400
+    assert runs >= 20  # every format, twice and more
+    assert resumed > 100

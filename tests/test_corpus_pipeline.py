@@ -213,6 +213,24 @@ def test_a_journal_of_other_options_or_inputs_is_refused(ram_path: Path, monkeyp
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+def test_overwriting_goes_on_too(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    for name in ("whole", "part"):
+        (ram_path / name).mkdir()
+    task_of(inputs, ram_path / "whole", shard_tokens=300).run()
+    task = replace(task_of(inputs, ram_path / "part", shard_tokens=300), overwrite=True)
+    replace(task, options=Options(shard_tokens=5000)).run()
+    undo = crash_at(monkeypatch, ram_path / "part", 40)
+    with pytest.raises(Crash):
+        task.run()
+    undo()
+    log: list[str] = []
+    assert task.run(log=log.append)["tokens_before"] > 0
+    assert log[0].startswith("going on from ")
+    assert outputs(ram_path / "part") == outputs(ram_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
 def test_standard_input_goes_on_if_it_is_the_same(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = "<|endoftext|>".join(some_documents(80)).encode()
 

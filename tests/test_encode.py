@@ -181,7 +181,8 @@ def test_lone_surrogates(merges: Tokenizer, prefix: str) -> None:
 @pytest.mark.parametrize(
     "bad",
     [b"\xff", b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80",
-     b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x99", b"\xe4\xb8a", b"\xf0\x9fa\x80", b"\xfe"],
+     b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x99", b"\xe4\xb8a", b"\xf0\x9fa\x80",
+     b"\xfe"],
 )  # fmt: skip
 @pytest.mark.parametrize("prefix", ["", "abc", "x" * 31, "x" * 32, "x" * 33, "é中🙂", "y" * 5000])
 def test_bytes_that_are_not_utf8(merges: Tokenizer, bad: bytes, prefix: str) -> None:

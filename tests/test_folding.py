@@ -44,6 +44,13 @@ def test_a_sequence_of_splits_is_one_machine() -> None:
     assert len(folded(*patterns.STARCODER).next) == 11
 
 
+def test_attempts_of_any_length_fold_where_they_fail_together() -> None:
+    assert len(folded(r"\s*\w+|\s*[^\w\s]+").next) == 3
+    machine = folded(r"[a-z]+|\s+x")
+    assert len(machine.next) == 8
+    assert any(out & COMMIT for out in outputs(machine))
+
+
 def test_states_that_do_the_same_are_one() -> None:
     assert folded("[a-c]x?|[a-c]") == folded("[cab]x|[abc]")
     assert len(folded(".").next) == len(folded(r".|\n").next) + 1 == 3
@@ -58,6 +65,7 @@ def test_states_that_do_the_same_are_one() -> None:
         ((patterns.CL100K, r"\p{N}"), "needs a mark"),
         (("a.{8}b|.",), "states|too far|unbounded"),
         (("abc|bcd", "a|bcd|bc|d"), "begin anew"),
+        ((r"\s*\w+", r"\d"), "needs a mark"),
     ],
 )
 def test_what_does_not_fold(stages: tuple[str, ...], reason: str) -> None:

@@ -253,6 +253,40 @@ def test_early_and_late_files_of_the_library() -> None:
     assert Tokenizer.from_huggingface(json.dumps(new)) == Tokenizer.from_huggingface(json.dumps(new).encode())
 
 
+SHARED = ["text/english.txt", "text/code.txt", "text/multilingual.txt", "cs336/german.txt", "cs336/address.txt"]
+
+
+def stretch(path: Path, start: int, length: int) -> str:
+    return path.read_bytes()[start : start + length].decode("utf-8", "ignore")
+
+
+@pytest.mark.parametrize("text", SHARED)
+def test_gpt2_on_the_shared_texts(shared: Callable[[str], Path], text: str) -> None:
+    theirs = tokenizers.Tokenizer.from_file(str(shared("gpt2/tokenizer.json")))
+    ours = Tokenizer.load(shared("gpt2/tokenizer.json"))
+    read = stretch(shared(text), 3_000_000 if "text/" in text else 0, 60_000)
+    same(ours, theirs, read)
+    assert ours.decode(ours.encode(read)) == read
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", SHARED)
+def test_gpt2_all_over_the_shared_texts(shared: Callable[[str], Path], text: str) -> None:
+    theirs = tokenizers.Tokenizer.from_file(str(shared("gpt2/tokenizer.json")))
+    ours = Tokenizer.load(shared("gpt2/tokenizer.json"))
+    for start in range(0, shared(text).stat().st_size, 4_000_000):  # that library reads a megabyte a second
+        read = stretch(shared(text), start, 400_000)
+        assert ours.encode(read) == theirs.encode(read).ids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("text", SHARED)
+def test_every_configuration_on_the_shared_texts(shared: Callable[[str], Path], name: str, text: str) -> None:
+    read = stretch(shared(text), 7_000_000 if "text/" in text else 0, 100_000)
+    assert _ours(name).encode(read) == build(name).encode(read, add_special_tokens=False).ids
+
+
 def test_the_file_of_gpt2_is_gpt2(shared: Callable[[str], Path]) -> None:
     ours = Tokenizer.from_huggingface(shared("gpt2/tokenizer.json"))
     assert ours == Tokenizer.from_files(shared("gpt2/vocab.json"), shared("gpt2/merges.txt"))

@@ -55,7 +55,7 @@ def merge_lists(draw: st.DrawFn) -> Vocab:
 texts = st.lists(st.text("abcd", max_size=14), max_size=12)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(merge_lists(), texts)
 def test_where_a_merge_list_becomes_ranks_every_text_keeps_its_ids(vocab: Vocab, some: list[str]) -> None:
     try:
@@ -67,7 +67,7 @@ def test_where_a_merge_list_becomes_ranks_every_text_keeps_its_ids(vocab: Vocab,
         assert encode(converted, text) == encode(vocab, text)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(st.sets(st.text("abcd", min_size=2, max_size=5), max_size=9), st.randoms(), texts)
 def test_where_ranks_become_a_merge_list_every_text_keeps_its_ids(
     words: set[str], order: random.Random, some: list[str]

@@ -176,7 +176,7 @@ def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     TRAINED.save(tmp_path / "mine.json")
     assert Tokenizer.from_pretrained(tmp_path) == Tokenizer.from_pretrained(str(tmp_path / "mine.json")) == TRAINED
     assert Tokenizer.from_pretrained("bpetite-32k") == Tokenizer.load("bpetite-32k")
-    with pytest.raises(ValueError, match="'v2': .* is not on the Hub"):
+    with pytest.raises(ValueError, match=r"'v2': .* is not on the Hub"):
         Tokenizer.from_pretrained(tmp_path, revision="v2")
     for absent in ("./absent", str(tmp_path / "absent"), tmp_path / "absent", "a/b/c"):
         with pytest.raises(FileNotFoundError, match="no such file"):

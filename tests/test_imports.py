@@ -18,13 +18,13 @@ ROWS = [
     ["analysis"],
     ["__init__"],
     ["tokenizer", "views"],
+    ["outputs"],
     ["streaming"],
     ["train", "pipeline"],
     ["counting"],
     ["pretokenize", "counts"],
     ["formats"],
     ["vocab"],
-    ["normalize", "splits", "template"],
     ["tables"],
     ["folding"],
     ["automaton"],
@@ -107,7 +107,7 @@ def test_no_file_is_too_long() -> None:
     long = {
         str(path.relative_to(root)): lines
         for path in sources
-        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 850
+        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 520
     }
     assert long == {}
 

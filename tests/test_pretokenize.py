@@ -128,16 +128,18 @@ def test_random_patterns(first: str, second: str | None, choose: random.Random) 
 
 @pytest.mark.slow
 @cases
-@settings(lenient, max_examples=2000)
+@settings(lenient, max_examples=600)
 def test_many_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     on_random_texts(first if second is None else (first, second), choose)
 
 
 def on_random_texts(pattern: patterns.Pattern, choose: random.Random) -> None:
     assume(pretokenizer(pattern).kind == "vector")
+    # `regex` takes exponential time for repeats inside repeats: only short texts for those.
+    lengths = [1, 2, 4, 8, 16] if ")+" in str(pattern) or "){" in str(pattern) else [1, 2, 4, 8, 16, 40, 700]
     for _ in range(20):
         alphabet = choose.choices("aabcsS   \n\r1'2Kké.A-中\u0301ſ\u212a\u00a0 \t^_É😀", k=choose.choice([2, 3, 5, 40]))
-        text = "".join(choose.choices(alphabet, k=choose.choice([1, 2, 4, 8, 16, 40, 700])))
+        text = "".join(choose.choices(alphabet, k=choose.choice(lengths)))
         pieces = split(text, pattern)
         for path in PATHS:
             assert pretokenizer(pattern, path=path).split(text) == pieces, (path, text)

@@ -1,6 +1,10 @@
 """The fast trainer against the one that recounts, against other people's merges, and at its edges."""
 import json
+import os
 import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
 
 import pytest
@@ -241,6 +245,20 @@ def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
         assert train(iter(docs), 1000, num_threads=threads) == expected[1]
 
 
+def test_hash_seeds_change_nothing():
+    code = (
+        "from bpetite.train import train\n"
+        "vocab = train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
+        "print(vocab.fingerprint)"
+    )
+    prints = {
+        subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
+                       text=True, check=True).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(prints) == 1
+
+
 def test_continue_with_other_text():
     first = train("the cat the hat", 262)
     grown = train("a dog, a log", 270, initial=first, special_tokens=["<pad>"])
@@ -360,8 +378,10 @@ def test_progress_can_end_the_training(threads):
     def stop(stage, done, total):
         raise KeyboardInterrupt
 
+    before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(["ab" * 1000] * 2000, 300, progress=stop, num_threads=threads)
+    assert threading.active_count() == before
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
@@ -381,3 +401,31 @@ def test_a_signal_ends_the_merging():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+MEMORY = """
+import sys
+from bpetite.train import count_pretokens, train
+def kilobytes(field):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(field))
+text = "".join(open(path, encoding="utf-8").read() for path in sys.argv[1:])
+text *= max(1, 100_000_000 // len(text.encode()))
+train("warm", 300)
+before = kilobytes("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")
+train(text, 32_000, num_threads=2)
+used = kilobytes("VmHWM") - before
+print(used // 1000, count_pretokens(text).size // 1_000_000)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("names", [["english"], ["code"], ["multilingual"], ["english", "code", "multilingual"]])
+def test_memory(shared, names):
+    """In megabytes: four times the different pre-tokens and 100 beyond the input, and never 250 for 100 of text."""
+    paths = [str(shared(f"text/{name}.txt")) for name in names]
+    done = subprocess.run([sys.executable, "-c", MEMORY, *paths], capture_output=True, text=True, check=True)
+    used, different = map(int, done.stdout.split())
+    assert used <= min(250, 4 * different + 100)

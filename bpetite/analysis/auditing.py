@@ -235,8 +235,7 @@ def _unreachable(unreachable: list[Unreachable]) -> Iterator[Finding]:
         if found := by_reason[reason]:
             yield Finding(
                 f"unreachable-{reason}",
-                # Training leaves parts of characters behind that other merges grew over; that is nobody's mistake.
-                "note" if reason == "neighbours" or all(_is_part(one.token) for one in found) else "fault",
+                "note" if all(_is_usual(one) for one in found) else "fault",
                 f"tokens that no text can produce: {meaning}",
                 len(found),
                 tuple(
@@ -247,11 +246,15 @@ def _unreachable(unreachable: list[Unreachable]) -> Iterator[Finding]:
             )
 
 
-def _is_part(token: bytes) -> bool:
-    try:
-        token.decode("utf-8")
-    except UnicodeDecodeError:
+def _is_usual(one: Unreachable) -> bool:
+    """Training leaves parts of characters behind that other merges grew over, or whose other parts the pattern keeps
+    away; that is nobody's mistake. A token that its own merges do not make is one."""
+    if one.reason in ("utf-8", "neighbours"):
         return True
+    try:
+        one.token.decode("utf-8")
+    except UnicodeDecodeError:
+        return one.reason == "pattern"
     return False
 
 

@@ -193,7 +193,7 @@ class EncodingView:
             '<span class="sp" data-i="special">special</span> is a special token.'
         )
         if len(self.sides) == 2:
-            legend += " A thick red line is under tokens that the other side does not have at this place."
+            legend += " A thick line in the text’s colour is under tokens that the other side does not have there."
         return f'<p class="foot">{legend}<br>{keys}. Select text to count its tokens.</p>'
 
     def _repr_html_(self) -> str:

@@ -22,7 +22,7 @@ text does.
 """
 from __future__ import annotations
 
-import codecs
+import random
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +35,7 @@ import numpy as np
 from ..normalize import FORMS
 from ..reference import merge_pretoken
 from ..tokenizer import Tokenizer
+from .utf8 import head_of, is_character, open_end, some_characters_with, split_part, tail_of
 
 __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 
@@ -56,8 +57,8 @@ REASONS: dict[Reason, str] = {
 #: differ only in what stands behind.
 _WALKS, _BEHINDS = 1024, 8
 
-#: Pairs of neighbours that are asked about for one partial token. Vocabularies that are made to be hard come so far;
-#: what their walks leave open, the search decides.
+#: Pairs of neighbours that are asked about for one partial token, and a quarter of those for all. Vocabularies that are
+#: made to be hard come so far; what their walks leave open, the search decides.
 _STEPS = 250_000
 
 #: Characters that a pattern may tell apart, to stand around a token: those it is most likely to ask for first.
@@ -124,7 +125,7 @@ class _Search:
         self.by_tail: dict[bytes, list[bytes]] = {}
         self.by_head: dict[bytes, list[bytes]] = {}
         for token in sorted(self.tokens.values(), key=len):
-            tail, head = _tail(token), _head(token)
+            tail, head = tail_of(token), head_of(token)
             if tail is None:
                 continue
             if len(head) == len(token):
@@ -135,7 +136,10 @@ class _Search:
             if head:
                 self.by_head.setdefault(head, []).append(token)
         self.fronts: dict[bytes, bytes | None] = {}
+        #: What the search and the walks of parts of characters may still cost, in texts and in pairs.
+        self.budget = BUDGET
         self.steps = 0
+        self.all_steps = 4 * _STEPS
         self.seen: set[int] = set()
 
     def run(self) -> Reach:
@@ -256,7 +260,7 @@ class _Search:
 
     def judge_part(self, token_id: int, token: bytes) -> str | Unreachable:
         """A text that gives this token, or the proof that there is none, or what the search came to."""
-        split = _split_part(token)
+        split = split_part(token)
         if split is None:
             return Unreachable(token_id, token, "utf-8")
         _, body, _ = split
@@ -273,7 +277,7 @@ class _Search:
             text = self.first_producing(token_id, chain([first], islice(walks, _WALKS)))
         except _TooFar:
             text = None
-        text = text or self.first_producing(token_id, self.all_completions(token))
+        text = text or self.first_producing(token_id, self.sampled_completions(token))
         return text if text is not None else Unreachable(token_id, token, "pattern")
 
     def completions(self, token: bytes) -> Iterator[str]:
@@ -284,10 +288,11 @@ class _Search:
         Raises:
             _TooFar: It takes too long to find out.
         """
+        self.all_steps -= self.steps
         self.steps = 0
-        head = _head(token)
+        head = head_of(token)
         if len(head) < len(token):
-            behinds = tuple(islice(self.walk_right(token, _tail(token) or b""), _BEHINDS))
+            behinds = tuple(islice(self.walk_right(token, tail_of(token) or b""), _BEHINDS))
             if not behinds:
                 return
             fronts = self.step_left(token, head, inside=False) if head else iter([(b"", b"", b"")])
@@ -304,7 +309,7 @@ class _Search:
             if front is None:
                 continue
             if whole not in ways:
-                rest = _open_end(whole)
+                rest = open_end(whole)
                 ways[whole] = () if rest is None else tuple(islice(self.walk_right(token, rest), _BEHINDS))
             for behind in ways[whole]:
                 yield (front + before + between + token + behind).decode("utf-8")
@@ -314,7 +319,7 @@ class _Search:
         known = self.joins.get((left, right))
         if known is None:
             self.steps += 1
-            if self.steps > _STEPS:
+            if self.steps > max(_STEPS // 100, min(_STEPS, self.all_steps)):
                 raise _TooFar
             if len(self.joins) > 4 * _STEPS:
                 self.joins.clear()
@@ -338,7 +343,7 @@ class _Search:
             last, wants, between = queue.popleft()
             for tail, befores in self.by_tail.items():
                 whole = tail + wants
-                if _is_character(whole) or (inside and _open_end(whole) == whole):
+                if is_character(whole) or (inside and open_end(whole) == whole):
                     for before in befores:
                         if self.stand_together(before, last):
                             yield before, between, whole
@@ -350,7 +355,7 @@ class _Search:
 
     def front_of(self, token: bytes) -> bytes | None:
         """Bytes with which a text can begin in front of a token, so that it comes out; None if there are none."""
-        if not _head(token):
+        if not head_of(token):
             return b""
         if token in self.fronts:
             return self.fronts[token]
@@ -358,9 +363,9 @@ class _Search:
         met = {token}
         while queue:
             last, front = queue.popleft()
-            for before, between, _ in self.step_left(last, _head(last), inside=False):
+            for before, between, _ in self.step_left(last, head_of(last), inside=False):
                 grown = before + between + front
-                if not _head(before):
+                if not head_of(before):
                     self.fronts[token] = grown
                     return grown
                 if before not in met:
@@ -378,10 +383,10 @@ class _Search:
         met = {(token, rest)}
         while queue:
             last, rest, behind = queue.popleft()
-            fitting = [(after, _open_end(rest + after)) for after in self.insiders]
+            fitting = [(after, open_end(rest + after)) for after in self.insiders]
             for head, afters in self.by_head.items():
-                if _is_character(rest + head):
-                    fitting += [(after, _tail(after)) for after in afters]
+                if is_character(rest + head):
+                    fitting += [(after, tail_of(after)) for after in afters]
             for after, left in fitting:
                 if left is None or (after, left) in met or not self.stand_together(last, after):
                     continue
@@ -391,19 +396,29 @@ class _Search:
                 else:
                     yield behind + after
 
-    def all_completions(self, token: bytes) -> Iterator[str]:
-        """The token with every character that can complete it at either end, as far as the search may go."""
-        split = _split_part(token)
-        assert split is not None  # narrowed for the type checker
+    def sampled_completions(self, token: bytes) -> Iterator[str]:
+        """The token with every character that can complete it at either end, or, where those are too many, with some
+        drawn at random, so that all kinds of characters are among them; always the same ones."""
+        most = min(BUDGET // 16, self.budget) // 4
+        split = split_part(token)
+        if split is None or most <= 0:
+            return
         head, body, tail = split
         if len(head) == len(token):
-            middles = _characters_with(token, before=True, behind=True)
+            sides = [some_characters_with(token, most, before=True, behind=True), [b""]]
         else:
-            fronts = list(_characters_with(head, before=True)) if head else [b""]
-            backs = list(_characters_with(tail, behind=True)) if tail else [b""]
-            middles = (front + body.encode() + back for back, front in product(backs, fronts))
-        for middle in islice(middles, BUDGET // 4):
-            text = middle.decode("utf-8")
+            sides = [
+                some_characters_with(head, most, before=True) if head else [b""],
+                some_characters_with(tail, most, behind=True) if tail else [b""],
+            ]
+        pairs: Iterable[tuple[bytes, ...]] = product(*sides)
+        count = len(sides[0]) * len(sides[1])
+        if count > most:
+            draw = random.Random(0).choice
+            pairs = ((draw(sides[0]), draw(sides[1])) for _ in range(most))
+        self.budget -= 4 * min(most, count)
+        for front, back in pairs:
+            text = (front + body.encode() + back).decode("utf-8")
             yield from (text, " " + text, "a" + text, text + "a")
 
 
@@ -418,78 +433,3 @@ def _surroundings() -> Iterator[tuple[str, str]]:
     yield from (("", pair) for pair in pairs)
     yield from product(pairs, around)
     yield from product(around, pairs)
-
-
-# UTF-8, in parts
-
-
-def _characters_with(part: bytes, *, before: bool = False, behind: bool = False) -> Iterator[bytes]:
-    """The UTF-8 of every character that is a part of one and bytes before it, behind it, or on both sides."""
-    following = range(0x80, 0xC0)
-    for size, leads in ((2, range(0xC2, 0xE0)), (3, range(0xE0, 0xF0)), (4, range(0xF0, 0xF5))):
-        free = size - len(part)
-        least, most = (1 if before else 0), (free if before else 0)
-        for front in range(least if behind else most, most + 1):
-            if free < 0 or (before and not front):
-                continue
-            ranges = [leads, *[following] * (front - 1)] if front else []
-            for filled in product(*ranges, *[following] * (free - front)):
-                data = bytes(filled[:front]) + part + bytes(filled[front:])
-                if _is_character(data):
-                    yield data
-
-
-#: First byte -> what may follow it, where that is not all of 80..BF: overlong forms, surrogates, beyond U+10FFFF.
-_SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
-
-
-def _open_end(data: bytes) -> bytes | None:
-    """The bytes at the end of some UTF-8 that begin a character and do not end it; None if this is no UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        decoder.decode(data)
-    except UnicodeDecodeError:
-        return None
-    rest = decoder.getstate()[0]
-    if len(rest) > 1:  # the decoder waits for a third byte before it refuses a surrogate
-        low, high = _SECOND.get(rest[0], (0x80, 0xBF))
-        if not low <= rest[1] <= high:
-            return None
-    return rest
-
-
-def _is_character(data: bytes) -> bool:
-    try:
-        return len(data.decode("utf-8")) == 1
-    except UnicodeDecodeError:
-        return False
-
-
-def _head(token: bytes) -> bytes:
-    """The continuation bytes that a token begins with: the end of a character that began before it."""
-    at = 0
-    while at < len(token) and 0x80 <= token[at] < 0xC0:
-        at += 1
-    return token[:at]
-
-
-def _tail(token: bytes) -> bytes | None:
-    """The bytes at a token's end that begin a character, or all of it if it is only continuation bytes.
-
-    Empty when the token ends with a whole character; None when its bytes are no part of UTF-8.
-    """
-    head = _head(token)
-    if len(head) > 3:
-        return None
-    return token if len(head) == len(token) else _open_end(token[len(head) :])
-
-
-def _split_part(token: bytes) -> tuple[bytes, str, bytes] | None:
-    """A token as the end of a character, whole characters, and the beginning of one; None if no UTF-8 holds it."""
-    tail = _tail(token)
-    if tail is None:
-        return None
-    head = _head(token)
-    if len(head) == len(token):
-        return head, "", b""
-    return head, token[len(head) : len(token) - len(tail)].decode("utf-8"), tail

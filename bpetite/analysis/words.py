@@ -71,6 +71,9 @@ def _usage_lines(report: AuditReport, usage: Usage) -> Iterator[str]:
     yield f"  {total.bytes_per_token:9.3f}  bytes a token"
     yield f"  {total.tokens_per_character:9.3f}  tokens a character"
     yield f"  {total.tokens_per_word:9.3f}  tokens a word; {100 * total.whole_word_share:.1f} % of words are one token"
+    if total.words:
+        shares = [f"{at}: {100 * words / total.words:.1f} %" for at, words in enumerate(usage.word_tokens, 1)]
+        yield f"             words by tokens  {'  '.join(shares)} (10 or more)"
     yield f"  {usage.renyi_efficiency:9.4f}  Renyi efficiency (order 2.5)"
     ordinary = int(usage.ordinary.sum())
     unused = usage.never_used

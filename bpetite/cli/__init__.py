@@ -77,12 +77,13 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except MISTAKES as wrong:
-        click.echo(f"Error: {_line(wrong)}", err=True)
+        click.echo(f"Error: {one_line(wrong)}", err=True)
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What a mistake says, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("tokenizer")
-@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots, too.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
@@ -26,14 +26,15 @@ __all__ = ["command"]
 @click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")
 def command(
     tokenizer: str,
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     as_json: bool,
     page: Path | None,
     strict: bool,
     check: bool,
     separator: str,
 ) -> None:
-    """Look through TOKENIZER (a file, a folder or a name), and measure it on text FILES if there are any.
+    """Look through TOKENIZER (a file, a folder or a name), and measure it on FILES if there are any (text, JSON lines,
+    Parquet, also .gz and .zst; folders; globs).
 
     Says what it is made of, which tokens no text can produce, which merges are out of order, which special tokens
     ordinary text can form; with files, how it compresses each script, what it never uses and which words it breaks.

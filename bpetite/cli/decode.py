@@ -117,10 +117,13 @@ def command(
                 final_separator=opened.final_separator,
             )
         stream.flush()
-    finally:
+    except BaseException:
         if partial is not None:
             stream.close()
+            partial.unlink()
+        raise
     if partial is not None and target is not None:
+        stream.close()
         os.replace(partial, target)
 
 

@@ -2,28 +2,48 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import Any
 
 import click
 
 from ..analysis import diff
 from ..analysis.words import diff_text
+from . import MISTAKES, one_line
 from .common import load_tokenizer
 from .reading import documents
 
 __all__ = ["command"]
 
 
-class Trouble(click.ClickException):
-    """As for ``diff``: 0 the same, 1 different, 2 trouble."""
+class Diff(click.Command):
+    """A command with the exit codes of diff: 0 the same, 1 different, 2 trouble, whatever the trouble is."""
 
-    exit_code = 2
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.ClickException as wrong:
+            raise _trouble(f"{' '.join(wrong.format_message().split())} (bpetite diff --help)") from wrong
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as wrong:
+            raise _trouble(wrong.format_message()) from wrong
+        except BrokenPipeError:
+            raise
+        except MISTAKES as wrong:
+            raise _trouble(one_line(wrong)) from wrong
 
 
-@click.command()
+def _trouble(message: str) -> click.exceptions.Exit:
+    click.echo(f"Error: {message}", err=True)
+    return click.exceptions.Exit(2)
+
+
+@click.command(cls=Diff)
 @click.argument("a")
 @click.argument("b")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing, only exit with 0 or 1.")
 @click.option("--places", type=click.IntRange(0), default=10, show_default=True, help="Differing places to show.")
@@ -32,26 +52,22 @@ class Trouble(click.ClickException):
 def command(
     a: str,
     b: str,
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     places: int,
     ordinary: bool,
     separator: str,
 ) -> None:
-    """Compare the tokenizers A and B, and the ids they give text FILES if there are any.
+    """Compare the tokenizers A and B, and the ids they give FILES if there are any (text, JSON lines, Parquet, also .gz
+    and .zst; folders; globs).
 
     Exit codes are those of diff: 0 the same, 1 different, 2 trouble.
     """
     if not separator:
         raise click.UsageError("--separator must not be empty")
-    try:
-        texts = documents(files, separator) if files else None
-        report = diff(load_tokenizer(a), load_tokenizer(b), texts, ordinary=ordinary, places=places)
-    except OSError as error:
-        raise Trouble(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
-    except (ValueError, ImportError) as error:
-        raise Trouble(" ".join(str(error).split())) from error
+    texts = documents(files, separator) if files else None
+    report = diff(load_tokenizer(a), load_tokenizer(b), texts, ordinary=ordinary, places=places)
     if not quiet:
         if as_json:
             click.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .parallel import in_order
 from .pipeline import Progress, ShardTask
 from .plan import Options
-from .readers import Position
+from .readers import Position, require
 from .sources import Sources, find_sources, overlaps_itself, share
 from .tally import Tally
 
@@ -117,6 +117,7 @@ def count_corpus(
     """
     settings = Options(**{**options, "format": "npy", "eot": "none"})
     task = make_task(sources, "count", tokenizer, options=settings)
+    require(task.pieces)
     tally = Tally(task.pieces, settings.on_error, log)
     for encoded in in_order(task.work, task.batches(Position()), jobs):
         tally.add(encoded)

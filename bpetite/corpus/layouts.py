@@ -94,6 +94,9 @@ class Layout:
     dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32")
     spooled: ClassVar[bool] = False
 
+    def require(self) -> None:
+        """Raises MissingExtraError where a package is missing: before a run, not at its end."""
+
     def dtype(self, vocab_size: int, wanted: str = "auto") -> str:
         """The type of the tokens by the rule of the target.
 
@@ -237,7 +240,7 @@ class Dolma(Layout):
         # no name and no time in the gzip header: equal tables are equal files
         with (
             gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
-            io.TextIOWrapper(packed, "utf-8", newline="") as text,
+            io.TextIOWrapper(packed, "utf-8", "surrogateescape", newline="") as text,  # file names can be any bytes
         ):
             table = csv.writer(text, lineterminator="\n")
             start = 0
@@ -257,12 +260,16 @@ class Parquet(Layout):
     row_group_tokens: ClassVar[int] = 4 << 20
     row_group_rows: ClassVar[int] = 1 << 16
 
-    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+    def require(self) -> None:
         try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
+            import pyarrow  # noqa: F401 - only whether it is there
         except ImportError:
             raise MissingExtraError("writing .parquet", "pyarrow", "corpus") from None
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         schema = pa.schema([("id", pa.string()), ("input_ids", pa.list_(pa.uint32()))])
         meta = shard.meta()
         with shard.tokens_path.open("rb") as tokens, pq.ParquetWriter(file, schema) as writer:

@@ -18,9 +18,9 @@ from .durable import Journal
 from .manifest import VERSION, read_manifest, write_manifest
 from .parallel import in_order
 from .plan import Plan
-from .readers import Block, Position, read_blocks
+from .readers import Block, Position, read_blocks, require
 from .shards import ShardWriter, settle
-from .sources import Piece
+from .sources import STDIN, Piece
 from .tally import Tally
 from .work import Encoded, encode_blocks
 
@@ -67,6 +67,8 @@ class ShardTask(Plan):
             raise ValueError(f"jobs {jobs} is not at least 1")
         began = time.perf_counter()
         _ = self.encoding, self.run_digest  # every mistake in the options is found before a file is touched
+        self.layout.require()
+        require(self.pieces)
         self.names.folder.mkdir(parents=True, exist_ok=True)
         done = None if self.overwrite else self.finished()
         if done is not None:
@@ -197,9 +199,10 @@ class ShardTask(Plan):
             "settings": self.settings,
             "inputs": [piece.describe() for piece in self.pieces],
             "rank": self.rank_of,
+            "overwrite": self.overwrite,
         }
         tally = Tally(self.pieces, self.options.on_error, log)
-        if self.overwrite:
+        if self.overwrite and not self._goes_on(journal, header):
             self._clear(journal)
             journal.restart()
         if not journal.records:
@@ -226,6 +229,12 @@ class ShardTask(Plan):
         if log is not None:
             log(f"going on from {self.names.journal}: {tally.documents} documents, {tally.tokens} tokens are done")
         return position, tally, states, shards
+
+    def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
+        """Whether a journal is that of the same command, killed after it had begun to replace the output. Standard
+        input apart, of which the same bytes may not come again."""
+        begun = journal.records[:1] == [json.loads(json.dumps(header))]
+        return begun and all(piece.path != STDIN for piece in self.pieces)
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""

@@ -9,6 +9,7 @@ document of many blocks costs no more than many documents.
 """
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import zlib
@@ -20,7 +21,7 @@ from ..errors import MissingExtraError
 from .sources import STDIN, Piece, overlaps_itself
 from .streams import BOM, DamagedError, Stream, open_stream
 
-__all__ = ["BLOCK", "Block", "Damage", "Position", "Reading", "Run", "read_blocks"]
+__all__ = ["BLOCK", "Block", "Damage", "Position", "Reading", "Run", "read_blocks", "require"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
@@ -145,6 +146,19 @@ def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | 
     for number in range(position.piece, len(pieces)):
         here = position if number == position.piece else Position(number)
         yield from _READERS[pieces[number].kind](pieces[number], here, reading)
+
+
+def require(pieces: Sequence[Piece]) -> None:
+    """Raises MissingExtraError where a piece needs a package that is missing: before a run, not in the middle of it."""
+    for package, feature, needed in (
+        ("pyarrow", "reading .parquet", any(piece.kind == "parquet" for piece in pieces)),
+        ("zstandard", "reading .zst", any(piece.compression == "zst" for piece in pieces)),
+    ):
+        if needed:
+            try:
+                importlib.import_module(package)
+            except ImportError:
+                raise MissingExtraError(feature, package, "corpus") from None
 
 
 # Text and JSON lines: bytes cut at separators
@@ -415,12 +429,10 @@ def _whole_characters(data: bytes) -> int:
 
 
 def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    try:
-        import pyarrow as pa
-        import pyarrow.compute
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
+    import pyarrow as pa
+    import pyarrow.compute
+    import pyarrow.parquet as pq
+
     if piece.compression or piece.path == STDIN:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece):

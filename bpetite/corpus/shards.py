@@ -262,7 +262,7 @@ class ShardWriter:
                 size = state["sizes"][path.name]
                 file: BinaryIO = opened.enter_context(open(path, "r+b", buffering=0))
                 if os.fstat(file.fileno()).st_size < size:
-                    raise ValueError(f"{path}: shorter than the journal says; start anew with --overwrite")
+                    raise ValueError(f"{path}: shorter than the journal says; delete the journal to start anew")
                 file.truncate(size)
                 file.seek(size)
                 self._files[path], self._sizes[path] = file, size
@@ -294,7 +294,7 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
                 os.replace(temporary, path)
             elif not path.exists() or path.stat().st_size != size:
                 raise ValueError(f"{path}: finished by an earlier run, but missing or changed now; "
-                                 "start anew with --overwrite")
+                                 "delete the journal to start anew")
         for name in shard["drop"]:
             (folder / name).unlink(missing_ok=True)
     sync_folder(folder)

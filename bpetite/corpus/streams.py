@@ -10,7 +10,6 @@ import sys
 import zlib
 from typing import Any, BinaryIO
 
-from ..errors import MissingExtraError
 from .sources import STDIN, Piece
 
 _zlib: Any
@@ -171,10 +170,8 @@ def _decompressor(compression: str | None) -> Any:
     if compression == "gz":
         return lambda: _zlib.decompressobj(wbits=31)
     if compression == "zst":
-        try:
-            import zstandard
-        except ImportError:
-            raise MissingExtraError("reading .zst", "zstandard", "corpus") from None
+        import zstandard
+
         context = zstandard.ZstdDecompressor()
         return lambda: context.decompressobj()
     return None

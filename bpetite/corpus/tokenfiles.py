@@ -201,7 +201,7 @@ class _Dolma(TokenFile):
             self.documents = sum(1 for _ in self._rows())
 
     def _rows(self) -> Iterator[list[str]]:
-        with gzip.open(self.table, "rt", encoding="utf-8", newline="") as text:
+        with gzip.open(self.table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
             yield from csv.reader(text)
 
     def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:

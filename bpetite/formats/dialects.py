@@ -36,7 +36,7 @@ DEEP = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
-PROPERTY = regex.compile(r"\\[pP]\{\^?[A-Za-z_ ]+\}|\\[pP][A-Z]")
+PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{([0-9a-fA-F]{1,6})\}")
 #: Names under which the dialects understand different sets.
 UNLIKE_PROPERTIES = frozenset(("word", "graph", "print", "punct", "alnum", "space", "blank", "xdigit", "any"))
@@ -198,7 +198,7 @@ class _Translation:
         for shape in (PROPERTY, CODE_POINT):
             if found := shape.match(self.pattern, self.at):
                 if found.group()[1] in "pP":
-                    if found.group().strip(r"\pP{^}").lower() in UNLIKE_PROPERTIES:
+                    if (found.group(1) or "").lower() in UNLIKE_PROPERTIES:
                         self.refuse(found.group())
                     self.at = found.end()
                     return str(found.group())

@@ -77,8 +77,9 @@ def from_json(
     if special_tokens is None:
         special_tokens = [END_OF_TEXT] if END_OF_TEXT in ids else []
     # older writers put special tokens into vocab.json as they are, not in printable form
-    literals = set(special_tokens)
-    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in literals}
+    printable = dict(ids)
+    for literal in special_tokens:
+        printable.pop(literal, None)
     try:
         tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
     except ValueError as bad:

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_token, encode_tokens
+from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from . import gpt2
@@ -104,9 +104,9 @@ def from_json(content: Any, name: str) -> Vocab:
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
     # (a token of the model that is spelled like an added one is the added one)
-    printable = ids
-    if not ids.keys().isdisjoint(added):
-        printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
+    printable = dict(ids)
+    for literal in added:
+        printable.pop(literal, None)
     try:
         tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
     except ValueError:

@@ -9,14 +9,13 @@ Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common
 from __future__ import annotations
 
 import os
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from typing import Any
 
 from ..errors import FormatError
 from ..vocab import MAX_ID, Vocab
 from .dialects import from_rust
 from .files import Source, parse_json, read_file, show, without_collector
+from .tiktoken import canonical_base64
 
 __all__ = ["from_json", "load", "recognizes"]
 
@@ -59,10 +58,11 @@ def from_json(content: Any, name: str) -> Vocab:
     for rank, entry in enumerate(entries[: size - reserved]):
         if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
             raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {show(entry)}")
-        try:
-            tokens[reserved + rank] = a2b_base64(entry["token_bytes"])
-        except (Base64Error, KeyError, TypeError, ValueError):
-            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {show(entry)}") from None
+        spelled = entry.get("token_bytes")
+        token = canonical_base64(spelled.encode()) if isinstance(spelled, str) and spelled.isascii() else None
+        if token is None:
+            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {show(entry)}")
+        tokens[reserved + rank] = token
     try:
         return Vocab(
             tokens,

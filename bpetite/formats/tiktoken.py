@@ -21,7 +21,7 @@ from .dialects import from_rust
 from .encodings import PUBLISHED
 from .files import Source, read_file, without_collector
 
-__all__ = ["BY_NAME", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
+__all__ = ["BY_NAME", "canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
 
 
 class _ByName:
@@ -83,7 +83,7 @@ def from_encoding(
 def recognizes(data: bytes) -> bool:
     """Whether the first line of a file looks like base64 and a rank."""
     line = data.partition(b"\n")[0].split()
-    return len(line) == 2 and line[1].isdigit() and _token(line[0]) is not None
+    return len(line) == 2 and line[1].isdigit() and canonical_base64(line[0]) is not None
 
 
 @without_collector
@@ -146,7 +146,7 @@ def parse(data: bytes, name: str) -> dict[int, bytes]:
     raise FormatError(f"{name}: {_first_fault(data)}")
 
 
-def _token(base64: bytes) -> bytes | None:
+def canonical_base64(base64: bytes) -> bytes | None:
     """The bytes behind base64 in its one canonical form; None if it is not."""
     try:
         token = a2b_base64(base64)
@@ -166,7 +166,7 @@ def _first_fault(data: bytes) -> str:
         fields = line.split(b" ")
         if len(fields) != 2 or fields != line.split():
             return f"{where} is not a base64 token, a space and a rank"
-        token = _token(fields[0])
+        token = canonical_base64(fields[0])
         if token is None:
             return f"{where}: {fields[0][:40]!r} is not base64"
         if not fields[1].isdigit():

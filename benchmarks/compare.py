@@ -1,0 +1,225 @@
+"""bpetite beside the peers that are installed, on the same vocabulary and text: a table in Markdown and a plot in SVG.
+
+    python -m benchmarks.compare                       # prints the table
+    python -m benchmarks.compare --output docs/speed   # writes docs/speed.md and docs/speed.svg
+
+All run in turn in one process on one core, so the ratios hold on a noisy machine; a rate is the median of its runs. The
+first ids that differ from bpetite's end the run: a time for other work would mean nothing.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import texts
+
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+Calls = dict[str, Callable[[], Any]]
+Row = tuple[str, dict[str, float]]
+
+
+def peers(directory: Path) -> dict[str, Any]:
+    """The same vocabulary in every library that is installed and can read it."""
+    tok = texts.tokenizer()
+    path = directory / "tokenizer.json"
+    tok.save(path, format="huggingface")
+    pattern = tok.to_vocab().pattern
+    ranks = {token: token_id for token_id, token in tok.vocab.items() if token_id not in tok.special_tokens.values()}
+    makers: dict[str, Callable[[Any], Any]] = {
+        "tiktoken": lambda m: m.Encoding(
+            "x", pat_str=pattern, mergeable_ranks=ranks, special_tokens=tok.special_tokens
+        ),
+        "tokenizers": lambda m: m.Tokenizer.from_file(str(path)),
+        "gigatoken": lambda m: m.Tokenizer(str(path)),
+        "fastokens": lambda m: m.Tokenizer.from_file(str(path)),
+        "splintr": lambda m: m.from_json(str(path)),
+    }
+    found = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make(importlib.import_module(name))
+        except ImportError:
+            print(f"{name} is not installed", file=sys.stderr)
+        except Exception as error:  # a peer that cannot read this vocabulary is left out, and that is said
+            print(f"{name} is left out: {error}", file=sys.stderr)
+    return found
+
+
+def workloads(name: str, found: dict[str, Any]) -> list[tuple[str, int, Calls]]:
+    """(label, bytes, what each library does) for every row."""
+    tok, whole, documents = texts.tokenizer(), texts.text(name), texts.documents(name)
+    size = len(whole.encode())
+    get = found.get
+    array: Calls = {"bpetite": lambda: tok.encode_to_numpy(whole)}
+    listed: Calls = {"bpetite": lambda: tok.encode_ordinary(whole)}
+    batch: Calls = {"bpetite": lambda: tok.encode_batch_to_numpy(documents, num_threads=1)}
+    ids = tok.encode_ordinary(whole)
+    decoded: Calls = {"bpetite": lambda: tok.decode(ids)}
+    rows = [("array", size, array), ("list", size, listed), ("batch", size, batch), ("decode", size, decoded)]
+    if peer := get("tiktoken"):
+        array["tiktoken"] = lambda peer=peer: peer.encode_to_numpy(whole)
+        listed["tiktoken"] = lambda peer=peer: peer.encode_ordinary(whole)
+        decoded["tiktoken"] = lambda peer=peer: peer.decode(ids)
+    if peer := get("tokenizers"):
+        listed["tokenizers"] = lambda peer=peer: peer.encode(whole).ids
+        batch["tokenizers"] = lambda peer=peer: peer.encode_batch(documents)
+        decoded["tokenizers"] = lambda peer=peer: peer.decode(ids)
+    if peer := get("gigatoken"):
+        array["gigatoken"] = lambda peer=peer: peer.encode(whole)
+        listed["gigatoken"] = lambda peer=peer: peer.encode(whole).tolist()
+        batch["gigatoken"] = lambda peer=peer: peer.encode_batch(documents, parallel=False)
+        decoded["gigatoken"] = lambda peer=peer: peer.decode(ids)
+    if peer := get("fastokens"):
+        array["fastokens"] = lambda peer=peer: peer.encode(whole)
+        listed["fastokens"] = lambda peer=peer: peer.encode(whole).ids
+        batch["fastokens"] = lambda peer=peer: peer.encode_batch(documents)
+    if peer := get("splintr"):
+        listed["splintr"] = lambda peer=peer: peer.encode(whole)
+    for length in (20, 200, 2000):
+        short = whole[10_000 : 10_000 + length]
+        calls: Calls = {"bpetite": repeated(lambda short=short: tok.encode(short), 20_000 // length)}
+        for other in ("tiktoken", "gigatoken", "splintr"):
+            if peer := get(other):
+                calls[other] = repeated(lambda peer=peer, short=short: peer.encode(short), 20_000 // length)
+        rows.append((f"{length} characters a call", len(short.encode()) * (20_000 // length), calls))
+    check(ids, listed)
+    return [(f"{name}: {label}", amount, calls) for label, amount, calls in rows]
+
+
+def repeated(call: Callable[[], Any], times: int) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(times):
+            call()
+
+    return run
+
+
+def check(ids: list[int], listed: Calls) -> None:
+    """End the run where a library gives other ids than bpetite."""
+    for name, call in listed.items():
+        if not np.array_equal(np.asarray(call()), np.asarray(ids)):
+            sys.exit(f"{name} gives other ids than bpetite: nothing to compare")
+
+
+def in_turn(calls: Calls, seconds: float) -> dict[str, list[float]]:
+    """Times of each call, run one after the other again and again."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    began = time.perf_counter()
+    while len(times["bpetite"]) < 5 or time.perf_counter() - began < seconds:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - start)
+    return times
+
+
+def version(name: str) -> str:
+    for distribution in (name, f"{name}-rs"):
+        try:
+            return f"{name} {metadata.version(distribution)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return name
+
+
+def machine() -> str:
+    """The processor and the Python that this runs on, and the day."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = (line for line in cpuinfo.read_text().splitlines() if line.startswith("model name"))
+        processor = next(lines, processor).split(":")[-1].strip()
+    day = datetime.now(timezone.utc).date().isoformat()
+    return f"{processor}, one core, {platform.python_implementation()} {platform.python_version()}, {day}"
+
+
+def markdown(rows: list[Row], names: list[str], notes: list[str]) -> str:
+    lines = [f"| MB/s | {' | '.join(names)} | to the best peer |", "|---|" + "---:|" * (len(names) + 1)]
+    for label, rates in rows:
+        cells = [f"{rates[name]:.0f}" if name in rates else "" for name in names]
+        lines.append(f"| {label} | {' | '.join(cells)} | {rates['ratio']:.2f} |")
+    return "\n".join([*lines, "", *notes, ""])
+
+
+def svg(rows: list[Row], names: list[str], notes: list[str]) -> str:
+    """Horizontal bars, a group for each row; colours that differ in lightness too."""
+    colours = dict(zip(names, ["#1b4f72", "#e08214", "#7fbc41", "#c51b7d", "#8073ac", "#999999"], strict=False))
+    bar, gap, left, width = 11, 12, 210, 420
+    most = max(rate for _, rates in rows for name, rate in rates.items() if name != "ratio")
+    parts, y = [], 34.0
+    for number, name in enumerate(names):
+        x = 10 + number * 105
+        parts.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{colours[name]}"/>')
+        parts.append(f'<text x="{x + 14}" y="17">{name}</text>')
+    for label, rates in rows:
+        shown = [name for name in names if name in rates]
+        parts.append(f'<text x="{left - 8}" y="{y + bar * len(shown) / 2 + 4:.0f}" text-anchor="end">{label}</text>')
+        for name in shown:
+            length = max(1.0, rates[name] / most * width)
+            shape = f'x="{left}" y="{y:.0f}" width="{length:.1f}" height="{bar - 1}"'
+            parts.append(f'<rect {shape} fill="{colours[name]}"/>')
+            parts.append(f'<text x="{left + length + 4:.1f}" y="{y + 9:.0f}" font-size="9">{rates[name]:.0f}</text>')
+            y += bar
+        y += gap
+    for note in notes:
+        parts.append(f'<text x="10" y="{y + 6:.0f}" font-size="9" fill="#555">{note}</text>')
+        y += 13
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{y + 8:.0f}" '
+        f'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
+        + "".join(parts)
+        + "</svg>\n"
+    )
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--output", type=Path, help="write OUTPUT.md and OUTPUT.svg")
+    ask.add_argument("--seconds", type=float, default=3.0, help="at least so long for each row")
+    args = ask.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        found = peers(Path(directory))
+    rows: list[Row] = []
+    for name in texts.names():
+        texts.check(name)
+        for label, amount, calls in workloads(name, found):
+            times = in_turn(calls, args.seconds)
+            rates = {peer: amount / 1e6 / statistics.median(taken) for peer, taken in times.items()}
+            mine = times.pop("bpetite")
+            ratios = [statistics.median(b / a for a, b in zip(mine, taken, strict=True)) for taken in times.values()]
+            rows.append((label, {**rates, "ratio": min(ratios, default=1.0)}))
+            print(f"{label}: " + ", ".join(f"{peer} {rate:.0f}" for peer, rate in rates.items()), file=sys.stderr)
+    names = ["bpetite", *found]
+    size = len(texts.text(texts.names()[0]).encode()) / 1e6
+    notes = [
+        f"A vocabulary of {len(texts.tokenizer()):,} tokens, {size:.0f} MB of each text, medians, the same ids in all.",
+        machine() + ".",
+        ", ".join(version(name) for name in names) + ".",
+    ]
+    table = markdown(rows, names, notes)
+    print(table)
+    if args.output:
+        args.output.with_suffix(".md").write_text(table, encoding="utf-8")
+        plain = [note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for note in notes]
+        args.output.with_suffix(".svg").write_text(svg(rows, names, plain), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

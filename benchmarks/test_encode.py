@@ -1,0 +1,95 @@
+"""Encoding and decoding with a warm tokenizer, and loading one, on one core.
+
+    pytest benchmarks/test_encode.py --benchmark-only
+    python -m benchmarks.compare             # beside the peers that are installed
+
+Ids are compared with the definition before anything is timed.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from bpetite import Tokenizer
+
+from . import texts
+
+
+def timed(benchmark: BenchmarkFixture, name: str, size: int, call: Callable[[], object]) -> None:
+    texts.check(name)
+    benchmark.extra_info["bytes"] = size
+    benchmark(call)
+
+
+@pytest.mark.parametrize("name", texts.names())
+@pytest.mark.parametrize("form", ["array", "list", "count", "batch", "batch-list"])
+def test_encode(benchmark: BenchmarkFixture, form: str, name: str) -> None:
+    tok, whole, documents = texts.tokenizer(), texts.text(name), texts.documents(name)
+    calls: dict[str, Callable[[], object]] = {
+        "array": lambda: tok.encode_to_numpy(whole),
+        "list": lambda: tok.encode_ordinary(whole),
+        "count": lambda: tok.count(whole),
+        "batch": lambda: tok.encode_batch_to_numpy(documents, num_threads=1),
+        "batch-list": lambda: tok.encode_batch(documents, num_threads=1),
+    }
+    timed(benchmark, name, len(whole.encode()), calls[form])
+
+
+@pytest.mark.parametrize("name", texts.names())
+@pytest.mark.parametrize("length", [20, 200, 2000])
+def test_short_call(benchmark: BenchmarkFixture, length: int, name: str) -> None:
+    tok, short = texts.tokenizer(), texts.text(name)[10_000 : 10_000 + length]
+    timed(benchmark, name, len(short.encode()), lambda: tok.encode(short))
+
+
+@pytest.mark.parametrize("specials", [0, 1, 1000])
+def test_special_tokens(benchmark: BenchmarkFixture, specials: int) -> None:
+    """What looking for registered special tokens costs, on a text that holds none."""
+    name = texts.names()[0]
+    plain = texts.tokenizer()
+    literals = [f"<|reserved_{number}|>" for number in range(specials)]
+    tok = Tokenizer(plain.vocab, plain.merges, literals, pattern=plain.to_vocab().pattern)
+    whole = texts.text(name)
+    timed(benchmark, name, len(whole.encode()), lambda: tok.encode_to_numpy(whole))
+
+
+@pytest.mark.parametrize("unit", ["a", " ", "^", "\n", "的", "abcdefghij"])
+@pytest.mark.parametrize("length", [100_000, 1_000_000])
+def test_one_long_pretoken(benchmark: BenchmarkFixture, unit: str, length: int) -> None:
+    """Ten times the text may take about ten times the time, whatever the text."""
+    tok, run = texts.tokenizer(), unit * (length // len(unit))
+    benchmark(tok.encode_ordinary, run)
+
+
+@pytest.mark.parametrize("name", texts.names())
+@pytest.mark.parametrize("form", ["list", "array"])
+def test_decode(benchmark: BenchmarkFixture, form: str, name: str) -> None:
+    tok, whole = texts.tokenizer(), texts.text(name)
+    ids, array = tok.encode_ordinary(whole), tok.encode_to_numpy(whole)
+    calls: dict[str, Callable[[], object]] = {
+        "list": lambda: tok.decode(ids),
+        "array": lambda: tok.decode_bytes(array),
+    }
+    timed(benchmark, name, len(whole.encode()), calls[form])
+
+
+def test_load(benchmark: BenchmarkFixture, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A tokenizer from its native file."""
+    path = tmp_path_factory.mktemp("load") / "tokenizer.json"
+    texts.tokenizer().save(path)
+    assert benchmark(Tokenizer.load, path) == texts.tokenizer()
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_first_call(benchmark: BenchmarkFixture, cache: str) -> None:
+    """The same text with an empty word cache and with a full one."""
+    name = texts.names()[0]
+    tok, whole = texts.tokenizer(), texts.text(name)
+
+    def fresh() -> tuple[tuple[Tokenizer], dict[str, object]]:
+        return (tok.with_cache(64 << 20) if cache == "cold" else tok,), {}
+
+    texts.check(name)
+    benchmark.pedantic(lambda tok: tok.encode_to_numpy(whole), setup=fresh, rounds=10)

@@ -1,0 +1,98 @@
+"""Mistral's tekken.json, held to what mistral-common does with it: tiktoken over the ranks, ids behind the specials."""
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpetite import FormatError, Tokenizer
+
+tiktoken = pytest.importorskip("tiktoken")
+
+PATTERN = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|\p{N}|\s+(?!\S)|\s+"
+RANKS = [*(bytes([byte]) for byte in range(256)), b"th", b"the", b" t", b"\xc3\xa9", b"not counted"]
+
+
+def file(**changes: Any) -> dict[str, Any]:
+    config = {
+        "pattern": PATTERN,
+        "num_vocab_tokens": 300,
+        "default_vocab_size": 280,
+        "default_num_special_tokens": 20,
+        "version": "v3",
+    }
+    vocab = [
+        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": token.decode("utf-8", "replace")}
+        for rank, token in enumerate(RANKS)
+    ]
+    return {"config": config | changes.pop("config", {}), "vocab": vocab} | changes
+
+
+def load(folder: Path, found: Any) -> Tokenizer:
+    (folder / "tekken.json").write_text(json.dumps(found), encoding="utf-8")
+    return Tokenizer.load(folder / "tekken.json")
+
+
+def test_ids_come_behind_the_special_tokens(tmp_path: Path) -> None:
+    tok = load(tmp_path, file())
+    theirs = tiktoken.Encoding(
+        "t", pat_str=PATTERN, mergeable_ranks={token: rank for rank, token in enumerate(RANKS[:260])}, special_tokens={}
+    )
+    for text in ("the thé then", "not counted 123", "\n\n  é中文"):
+        assert tok.encode_ordinary(text) == [20 + rank for rank in theirs.encode(text)]
+    assert tok.vocab_size == 280
+    assert tok == Tokenizer.load(tmp_path) == Tokenizer.from_pretrained(tmp_path)
+
+
+def test_files_of_the_first_release_have_its_special_tokens(tmp_path: Path) -> None:
+    special = load(tmp_path, file()).special_tokens
+    assert (special["<unk>"], special["<s>"], special["</s>"], special["[SUFFIX]"]) == (0, 1, 2, 13)
+    assert (special["<SPECIAL_14>"], special["<SPECIAL_19>"]) == (14, 19)
+
+
+def test_later_files_bring_their_own(tmp_path: Path) -> None:
+    given = [{"rank": 1, "token_str": "<s>", "is_control": True}, {"rank": 0, "token_str": "<unk>", "is_control": True}]
+    tok = load(tmp_path, file(special_tokens=given))
+    assert tok.encode("<s>the<SPECIAL_2>") == [1, 277, 2]
+
+
+def test_it_is_saved_in_formats_that_hold_it(tmp_path: Path) -> None:
+    tok = load(tmp_path, file())
+    tok.save(tmp_path / "native.json")
+    assert Tokenizer.load(tmp_path / "native.json") == tok
+    merges = tok.to_merges()
+    merges.save(tmp_path / "tokenizer.json")
+    assert Tokenizer.load(tmp_path / "tokenizer.json") == merges
+    with pytest.raises(FormatError, match="read, not written"):
+        tok.save(tmp_path / "new.json", format="tekken")
+
+
+def without(found: dict[str, Any], number: int) -> dict[str, Any]:
+    del found["vocab"][number]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda: file(vocab={}), "no tokenizer in any known format"),
+        (lambda: file(config={"pattern": 7}), "config.pattern must be a str, not 7"),
+        (lambda: file(config={"default_vocab_size": "280"}), "config.default_vocab_size must be a number"),
+        (lambda: file(config={"default_num_special_tokens": -1}), "config.default_num_special_tokens must be"),
+        (lambda: file(config={"default_vocab_size": 999}), "999 tokens, 20 of them special, do not fit 261 ranks"),
+        (lambda: file(config={"default_num_special_tokens": 3, "default_vocab_size": 200}), "14 special tokens, but"),
+        (lambda: file(config={"pattern": "(?<a>b)"}), "split pattern"),
+        (lambda: without(file(config={"default_vocab_size": 279}), 5), r"vocab\[5\] must be an object of rank 5"),
+        (lambda: file(vocab=[{"rank": 0, "token_bytes": "*"}, *file()["vocab"][1:]]), r"vocab\[0\].*not base64"),
+        (lambda: file(special_tokens=[{"rank": 1, "token_str": "a"}]), "no special token of rank 0"),
+        (lambda: file(special_tokens=[{"rank": 0, "token_str": "<SPECIAL_3>"}]), "'<SPECIAL_3>' is there twice"),
+        (lambda: file(special_tokens=7), "special_tokens must be an array"),
+        (lambda: file(special_tokens=[{"rank": 0, "token_str": "th"}]), "have the same bytes b'th'"),
+    ],
+)
+def test_damage_is_named(tmp_path: Path, spoil: Callable[[], Any], message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        load(tmp_path, spoil())
+    assert "tekken.json: " in str(caught.value)

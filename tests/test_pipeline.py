@@ -1,0 +1,189 @@
+"""What happens around the compiled core where a vocabulary asks for it, through every method that encodes."""
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab, normalize, splits, template
+from bpetite.normalize import Prepend, Replace
+from bpetite.splits import Piece, PrefixSpace, Printable, Split
+from bpetite.template import Part, Template
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+WORDS = {256: b" a", 257: b"ab", 258: b" ab", 259: b"\xc3\xa9"}
+MERGES = ((32, 97), (97, 98), (256, 98), (0xC3, 0xA9))
+SPECIAL = {"<s>": 300, "<m>": 301, "foo": 302}
+
+
+def make(**settings: Any) -> Tokenizer:
+    tokens = BYTES | WORDS | {token_id: literal.encode() for literal, token_id in SPECIAL.items()}
+    return Tokenizer.from_vocab(Vocab(tokens, MERGES, SPECIAL, **({"pattern": r" ?\w+|\s+|\W"} | settings)))
+
+
+TOKENIZERS = {
+    "prefix space": make(pattern=(PrefixSpace(), r" ?\w+|\s+")),
+    "prefix space, twice cut": make(pattern=(r"\d", PrefixSpace(), r" ?\w+|\s+")),
+    "removed": make(pattern=(Split(r"\s+", "removed"), PrefixSpace())),
+    "merged": make(pattern=(Split(" ", "merged_with_next"), Split("b", "merged_with_previous"))),
+    "printable": make(pattern=(r" ?\w+", Printable(), "Ã", Split("Ġ", "merged_with_next"))),
+    "flags": make(token_flags={"<m>": ("lstrip", "rstrip"), "foo": ("single_word", "plain")}),
+    "late": make(token_flags={"<m>": ("normalized",), "foo": ("normalized", "lstrip")}, normalization="NFC"),
+    "rewritten": make(normalization=(Prepend("ab "), Replace("e\u0301|x+", "é"), "NFKC")),
+    "all": make(
+        pattern=(PrefixSpace(), r" ?\w+|\s+"),
+        normalization=(Replace("  ", " "), "NFC"),
+        token_flags={"<m>": ("lstrip",), "foo": ("single_word",), "<s>": ("normalized", "rstrip")},
+    ),
+}
+bits = ["a", "b", " ", "  ", "é", "e\u0301", "<s>", "<m>", "<m", "foo", "x", "1", "中", "ﬁ", "\n"]
+texts = st.lists(st.sampled_from(bits), max_size=12).map("".join)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@settings(max_examples=30)
+@given(text=texts)
+def test_every_method_gives_the_same_ids(name: str, text: str) -> None:
+    tok = TOKENIZERS[name]
+    assert tok.scanner == "pipeline"
+    ids = tok.encode(text)
+    assert tok.encode(text.encode()) == ids
+    assert tok.encode_to_numpy(text).tolist() == ids
+    assert tok.count(text) == len(ids)
+    assert tok.encode_batch([text, "ab", text]) == [ids, tok.encode("ab"), ids]
+    flat, offsets = tok.encode_batch_to_numpy([text, text], num_threads=2)
+    assert (flat.tolist(), offsets.tolist()) == (ids + ids, [0, len(ids), 2 * len(ids)])
+    assert tok.encode(text, allowed_special=()) == tok.encode_ordinary(text)
+    assert tok.encode(text, allowed_special={"<s>"}) == [*tok.encode_iterable([*text], allowed_special={"<s>"})]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@settings(max_examples=30)
+@given(text=texts)
+def test_spans_are_in_order_and_stay_in_the_text(name: str, text: str) -> None:
+    tok = TOKENIZERS[name]
+    ids, spans = tok.encode_with_offsets(text)
+    assert ids == tok.encode(text)
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert all(one[0] <= other[0] and one[1] <= other[1] for one, other in pairwise(spans))
+    if name in ("prefix space", "merged", "printable"):
+        covered = {place for start, end in spans for place in range(start, end)}
+        assert covered == set(range(len(text)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ids", "spans"),
+    [
+        ("prefix space", "ab ab", [258, 258], [(0, 2), (2, 5)]),
+        ("prefix space", " ab<s>b", [258, 300, 32, 98], [(0, 3), (3, 6), (6, 6), (6, 7)]),
+        ("removed", "ab  ab", [258, 258], [(0, 2), (4, 6)]),
+        ("flags", "ab <m>  ab", [257, 301, 257], [(0, 2), (2, 8), (8, 10)]),
+        ("flags", "foo foob", [302, 32, 102, 111, 111, 98], [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8)]),
+        ("rewritten", "xxa", [257, 32, 259, 97], [(0, 0), (0, 0), (0, 2), (2, 3)]),
+        ("late", "e\u0301<m>", [259, 301], [(0, 2), (2, 5)]),
+    ],
+)
+def test_spans_point_into_the_text_as_given(name: str, text: str, ids: list[int], spans: list[tuple[int, int]]) -> None:
+    assert TOKENIZERS[name].encode_with_offsets(text) == (ids, spans)
+
+
+def test_errors_are_those_of_every_tokenizer() -> None:
+    tok = TOKENIZERS["all"]
+    with pytest.raises(UnicodeEncodeError):
+        tok.encode("a\ud800")
+    with pytest.raises(UnicodeDecodeError):
+        tok.encode(b"a\xff")
+    with pytest.raises(ValueError, match="'<m>' at offset 2"):
+        tok.encode("a <m>", disallowed_special={"<m>"})
+    with pytest.raises(ValueError, match="no special token"):
+        tok.encode("a", allowed_special={"<x>"})
+
+
+def test_threads_share_it() -> None:
+    tok = TOKENIZERS["all"]
+    text = "ab  foo e\u0301 <m> <s>  b" * 50
+    expected = tok.encode(text)
+    found: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: found.extend(tok.encode(text) == expected for _ in range(20))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 80
+
+
+def test_a_plain_vocabulary_has_none() -> None:
+    flags = {"foo": ("plain",)}
+    for plain in ({}, {"token_flags": flags}, {"normalization": "NFC"}, {"pattern": (r"\d", r" ?\w+|\s+")}):
+        assert make(**plain).scanner != "pipeline"
+
+
+def test_it_compares_pickles_and_saves_like_any_other(tmp_path: Any) -> None:
+    import pickle
+
+    for number, tok in enumerate(TOKENIZERS.values()):
+        assert pickle.loads(pickle.dumps(tok)) == tok
+        tok.save(tmp_path / f"{number}.json")
+        assert Tokenizer.load(tmp_path / f"{number}.json").fingerprint() == tok.fingerprint()
+    assert len({tok.fingerprint() for tok in TOKENIZERS.values()}) == len(TOKENIZERS)
+
+
+# The parts by themselves
+
+
+def test_pieces_know_where_they_come_from() -> None:
+    pieces = splits.apply(PrefixSpace(), splits.apply(Split(r"\d", "removed"), [Piece("a1 b2")]))
+    assert pieces == [Piece(" a", 0, 1), Piece(" b", 2, 0)]
+    assert splits.apply("a", pieces)[:2] == [Piece(" ", 0, 1), Piece("a", 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error"),
+    [
+        ((Printable(), Printable()), "once|cannot come after"),
+        ((Printable(), PrefixSpace()), "cannot come after"),
+        ((Printable(), Split("a", "removed")), "part of a character"),
+        (Split("("), "split pattern"),
+    ],
+)
+def test_patterns_that_make_no_sense(pattern: Any, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        make(pattern=pattern)
+    with pytest.raises(TypeError, match="pattern is a str"):
+        make(pattern=(7,))
+    with pytest.raises(ValueError, match="behavior 'sideways'"):
+        Split("a", "sideways")
+
+
+def test_normalizations_that_make_no_sense() -> None:
+    for wrong in ("NFX", ("NFC", "nfd"), 7, (Replace("(", ""),)):
+        with pytest.raises(ValueError, match="normalization"):
+            make(normalization=wrong)
+    assert normalize.normalizer(None) is None
+
+
+def test_flags_and_templates_that_make_no_sense() -> None:
+    for wrong in ({"<x>": ("lstrip",)}, {"<s>": ("sideways",)}, {"<s>": ()}):
+        with pytest.raises(ValueError, match="token_flags"):
+            make(token_flags=wrong)
+    with pytest.raises(ValueError, match="id 999, which is no token"):
+        make(template=Template((Part((999,)), Part(text="A")), ()))
+    with pytest.raises(ValueError, match="A once each"):
+        Template((Part((1,)),), ())
+    for wrong in ({}, {"single": [{"text": "C", "type_id": 0}], "pair": []}, {"single": [7], "pair": []}):
+        with pytest.raises(ValueError, match="template"):
+            template.Template.from_json(wrong)
+
+
+def test_a_template_goes_around_arrays_and_lists() -> None:
+    tok = make(template=Template((Part((300,)), Part(text="A"), Part((301, 302))), ()))
+    assert tok.encode("ab", add_special_tokens=True) == [300, 257, 301, 302]
+    assert tok.encode("ab") == [257]
+    batch = tok.encode_padded(["ab", "ab ab"], pad_token=0, add_special_tokens=True)
+    assert batch.input_ids.tolist() == [[300, 257, 301, 302, 0], [300, 257, 258, 301, 302]]
+    assert batch.attention_mask.dtype == np.int8
