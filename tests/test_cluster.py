@@ -172,6 +172,14 @@ def test_tasks_left_apart(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
     encode_corpus(HereEngine(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
     parts = sorted((ram_path / "there").glob("*.manifest.json"))
     assert len(parts) > 3
+    apart: dict[str, Any] = {"task_bytes": TINY, "join_tasks": False}
+    engine = HereEngine()
+    with pytest.raises(FileExistsError):
+        encode_corpus(engine, corpus, ram_path / "there" / "out", tokenizer, eot="none", **apart)
+    again = HereEngine()
+    encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, eot="none", **apart)
+    encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, overwrite=True, **apart)
+    assert contents(ram_path / "again") == contents(ram_path / "there")
     merge_outputs(ram_path / "joined" / "out", parts)
     encode_here(corpus, ram_path / "here" / "out", tokenizer)
     assert contents(ram_path / "joined") == contents(ram_path / "here")

@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
@@ -146,7 +147,7 @@ class _Run:
                 _remove(self._ranks(count))
             journal.close(remove=True)
         finally:
-            journal.close()
+            journal.close(remove=not journal.records)
         return whole.summary(done, time.perf_counter() - began, 0)
 
     def _take_up(self, journal: Journal, digest: str) -> int:
@@ -154,10 +155,11 @@ class _Run:
         if self.whole.overwrite:
             for record in journal.records[:1]:
                 _remove(self._ranks(record["tasks"]))
+            _remove(self._ranks(self.wanted))  # of a run that left them
             _remove(iter([self.names]))
             journal.restart()
         if not journal.records:
-            self._check_free()
+            self._check_free(digest)
             journal.append({"run": digest, "tasks": self.wanted, "joined": self.join_tasks})
             return self.wanted
         header = journal.records[0]
@@ -170,12 +172,15 @@ class _Run:
         self.log(f"going on from {journal.path}: {header['tasks']} tasks")
         return int(header["tasks"])
 
-    def _check_free(self) -> None:
+    def _check_free(self, digest: str) -> None:
         """Find out now, not when everything has been encoded, that the output cannot be written."""
         if self.wanted > 1 and self.names.journal.exists():
             raise FileExistsError(
                 17, "of an unfinished run without an engine; finish that, or --overwrite", str(self.names.journal)
             )
+        for names in islice(self._ranks(self.wanted), 1):
+            if names.manifest.exists() and read_manifest(names.manifest)["run"] != digest:
+                raise FileExistsError(17, "of other inputs or options; --overwrite replaces it", str(names.manifest))
         for split in ("train", "val") if self.whole.options.val_fraction else ("all",):
             for path in self.whole.layout.outputs(self.names.base(split, 0)):
                 if not path.exists() or self.names.journal.exists():

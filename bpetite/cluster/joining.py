@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.durable import Journal, write_all
+from ..corpus.durable import Journal, begin_writeback, write_all
 from ..corpus.layouts import Layout
 from ..corpus.naming import Names
 from ..corpus.plan import file_entry
@@ -259,14 +259,13 @@ def _fill_stretch(shared: _Shared, stretch: _Stretch, report: Report) -> None:
         lengths = opened.enter_context(_open_any(paths.lengths_path)) if layout.lengths else None
         if lengths is not None:
             lengths.seek(lengths_at)
+        begun = at
         for part in stretch.parts:
             for span in open_token_file(part.path, format=layout.name, dtype=dtype.name).part(part.first, part.count):
-                write_all(file, span.tokens.astype(dtype.newbyteorder("<"), copy=False))
+                at += write_all(file, span.tokens.astype(dtype.newbyteorder("<"), copy=False))
+                begun = begin_writeback(file, begun, at)  # who finishes the shard syncs it
                 if lengths is not None and span.lengths is not None:
                     write_all(lengths, span.lengths.astype("<i8"))
-        for one in (file, lengths):
-            if one is not None:
-                os.fsync(one.fileno())  # who finishes the shard may be on another node
 
 
 def _open_any(path: Path) -> BinaryIO:
