@@ -242,6 +242,25 @@ def test_chat_templates() -> None:
     assert plain(ours.apply_chat_template(messages)) == plain(theirs.apply_chat_template(messages))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_can_be_sent_to_another_process(name: str) -> None:
+    view, _ = views(name)
+    batch = view(TEXTS, TEXTS[::-1], padding=True, truncation="only_first", max_length=40)
+    again = pickle.loads(pickle.dumps(batch))
+    assert again.data == batch.data
+    for row, (one, other) in enumerate(zip(again.encodings, batch.encodings, strict=True)):
+        assert (one.ids, one.tokens, one.offsets) == (other.ids, other.tokens, other.offsets)
+        assert again.sequence_ids(row) == batch.sequence_ids(row)
+    assert len(pickle.dumps(batch)) < 20_000  # nothing of the tokenizer
+
+
+def test_words_of_a_batch_sent_to_another_process() -> None:
+    view, _ = views("roberta")
+    batch = view([["two", "words"], ["one"]], is_split_into_words=True)
+    again = pickle.loads(pickle.dumps(batch))
+    assert [again.word_ids(row) for row in (0, 1)] == [batch.word_ids(row) for row in (0, 1)]
+
+
 def test_tensors_and_data_loader_workers() -> None:
     torch = pytest.importorskip("torch")
     view, theirs = views("roberta")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..template import Part, Template
 
@@ -51,6 +51,12 @@ class Sample:
             self._cache[text] = self._spans(text)
         return self._cache[text]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """By value, as a loader's worker sends it: the spans, and nothing of the tokenizer that made them."""
+        for text in range(len(self.ids)):
+            self.spans(text)
+        return self.__dict__ | {"_spans": None, "spell": None}
+
 
 class Row:
     """One row; has the attributes of ``tokenizers.Encoding`` that ``transformers.BatchEncoding`` reads.
@@ -83,6 +89,9 @@ class Row:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"tokens": self.tokens}
 
     @property
     def n_sequences(self) -> int:
@@ -124,7 +133,7 @@ class Row:
             made += [None] * len(ids) if text is None else self._sample.words[text][start : start + len(ids)]
         return [None] * self._before + made + [None] * self._behind
 
-    @property
+    @cached_property
     def tokens(self) -> list[str]:
         """The printable form of each token."""
         return [self._sample.spell(token_id) for token_id in self.ids]
