@@ -18,7 +18,9 @@ cdef extern from "_scan_blocks.h" nogil:
         uint64_t before
         Py_ssize_t base
         int block, blocks
-        uint64_t ready[8]
+        uint64_t ready[64]
+
+    ctypedef uint64_t scan_masks[6][64]
 
     ctypedef struct scan_tables:
         const uint8_t* next
@@ -32,11 +34,25 @@ cdef extern from "_scan_blocks.h" nogil:
         const uint8_t* pages
         uint8_t stay, end
 
+    ctypedef struct scan_paged:
+        const uint8_t* place
+        const uint8_t* page
+        const uint8_t* steps
+        uint32_t pages, ascii_pages
+
+    ctypedef struct scan_wide:
+        scan_paged run
+        const uint8_t* following
+        const uint8_t* output
+        scan_paged find
+        uint8_t every
+
 
 cdef class Scanner:
     cdef readonly str kind                 # "vector" or "tables"
-    cdef bint lanes
+    cdef readonly int lanes                # places of a long text that are read side by side: 64, 4 or 1
     cdef scan_tables tables
+    cdef scan_wide wide
     cdef tuple owner                       # the objects that the pointers point into
 
     # Begin a scan of text[0:length]. With final true the end of the buffer is the end of the text; otherwise more may
@@ -54,8 +70,10 @@ cdef class Scanner:
     # and a buffer that is not final must end between characters. Every byte is read once, whatever the text.
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil
 
+    cdef void _set_wide(self, wide)
     cdef bint read_span(self, scan_cursor* cursor) noexcept nogil
-    cdef void find_ends(self, scan_cursor* cursor, int block, const uint8_t* out, uint64_t leads_before,
+    cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil
+    cdef void find_ends(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
                         uint64_t leads) noexcept nogil
     cdef void commit(self, scan_cursor* cursor) noexcept nogil
     cdef void set_mark(self, scan_cursor* cursor, int block, uint64_t at, uint64_t leads_before,

@@ -13,13 +13,15 @@ character back, two back, at the mark. These things shape this module:
   front of a place is known without the text before it, because the machine forgets: after most pairs of characters,
   such as a letter and a space, it is in one state wherever it came from. A table made with the pattern says which; a
   span without such pairs in the right places is read in one row (which is all that kind "tables" does).
+* Where a machine looks up 64 bytes in a table of 128 by one instruction, 64 places are read side by side
+  (_scan_wide.h), 0.3 cycles a byte for any pattern whose table is small, as all in use are.
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor, so a
   scan of twenty characters costs little, threads share a scanner, and a text may arrive in pieces.
 
-Rejected, measured on one core of a Zen 5 at 4 GHz on English: one byte shuffle per byte (SSSE3 pshufb, the state as its
-index) runs 2.0 GB/s with at most 16 states, which of the patterns in use only GPT-2's has, and 0.69 GB/s with the two
-shuffles that 32 states need; four look-ups side by side run 3.2 GB/s with any number of states, on any processor,
-without a second code path to choose at run time. A branch at every cut: 0.24 GB/s.
+The whole scan of English on one core of a Zen 5: 4.2 GB/s by 64 lanes, 1.5 by four, 0.5 by one. Rejected there: one
+byte shuffle per byte (SSSE3 pshufb, the state as its index) runs 2.0 GB/s before anything is made of its outputs, with
+at most 16 states, which of the patterns in use only GPT-2's has, and 0.69 GB/s with the two shuffles that 32 states
+need; four look-ups side by side run 3.2 GB/s with any number of states, on any processor. A branch at every cut: 0.24.
 """
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
@@ -36,9 +38,10 @@ cdef extern from "_scan_blocks.h" nogil:
         SCAN_BLOCKS
         SCAN_MARK
         SCAN_COMMIT
+        SCAN_LONGEST
     int scan_lowest(uint64_t mask)
     int scan_highest(uint64_t mask)
-    uint64_t scan_mask(const uint8_t* out, int kind)
+    void scan_gather_masks(const scan_tables* tables, const uint8_t* out, int blocks, scan_masks masks)
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run(const scan_tables* tables, const uint8_t* codes, int count, uint32_t state, uint8_t* out)
@@ -46,26 +49,38 @@ cdef extern from "_scan_blocks.h" nogil:
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
+cdef extern from "_scan_wide.h" nogil:
+    bint scan_wide_supported()
+    uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, bint ascii,
+                           uint32_t state, scan_masks masks)
+    void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
+                          uint64_t* leads)
+    Py_ssize_t scan_put_blocks_wide(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
+
 cdef uint64_t ALL = ~<uint64_t>0
 
 cdef enum:
     SHORTEST_IN_LANES = 96  # codes; below, finding the states in front of the lanes costs more than they save
+    SHORTEST_WIDE = 400  # codes; below, turning the text into 64 lanes costs more than it saves
     ROOM = 512  # ends found at a time: few enough to stay in the first-level cache
 
 
 cdef class Scanner:
     """A compiled pattern, immutable and safe to share between threads; built by `bpetite.pretokenize.pretokenizer`.
 
-    `tables` is a `bpetite.tables.Tables`; `kind` is "vector" (four places of the text side by side) or "tables" (one).
+    `tables` is a `bpetite.tables.Tables`; `kind` is "vector" (64 places of the text side by side where the machine and
+    the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
-    def __cinit__(self, str kind, tables):
+    def __cinit__(self, str kind, tables, *, int lanes=64):
         cdef bytes following, outputs, column, forget, stage, pages
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
-        following, outputs, column, forget, stage, pages, states, columns, kinds, mark_back, stay, end = tables
+        following, outputs, column, forget, stage, pages, states, columns, kinds, mark_back, stay, end, wide = tables
         self.kind = kind
-        self.lanes = kind == "vector"
+        self.lanes = 1 if kind == "tables" else 64 if lanes == 64 and wide is not None and scan_wide_supported() else 4
+        if self.lanes == 64:
+            self._set_wide(wide)
         self.owner = tuple(tables)
         self.tables.next = following
         self.tables.out = outputs
@@ -76,6 +91,15 @@ cdef class Scanner:
         self.tables.states, self.tables.columns = states, columns
         self.tables.kinds, self.tables.mark_back = kinds, mark_back
         self.tables.stay, self.tables.end = stay, end
+
+    cdef void _set_wide(self, wide):
+        cdef bytes following, output
+        run, following, output, find, every = wide
+        self.wide.run = paged(run)
+        self.wide.following = following
+        self.wide.output = output
+        self.wide.find = paged(find)
+        self.wide.every = every
 
     def ends(self, const uint8_t[::1] data not None, *, Py_ssize_t capacity=ROOM):
         """The ends of the pre-tokens of `data`, which must be valid UTF-8, in bytes, as an ``array('q')``.
@@ -140,7 +164,12 @@ cdef class Scanner:
                 count += 1
             if cursor.before:
                 count = scan_put(&cursor.before, cursor.base - SCAN_BLOCK, ends, count, capacity)
+            if self.lanes == 64:
+                count = scan_put_blocks_wide(cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
+                if count and capacity - count < SCAN_BLOCK <= capacity:
+                    cursor.done = ends[count - 1]
+                    return count  # the next call has room for a whole block, which takes no looking at each bit
                 count = scan_put(&cursor.ready[cursor.block], cursor.base + cursor.block * SCAN_BLOCK, ends, count,
                                  capacity)
                 if cursor.ready[cursor.block]:
@@ -154,53 +183,56 @@ cdef class Scanner:
 
     cdef bint read_span(self, scan_cursor* cursor) noexcept nogil:
         """Run the machine over the next stretch of text; all ends found before are given out. False at the end."""
-        cdef uint8_t rewritten[SCAN_SPAN]
-        cdef uint8_t out[SCAN_SPAN]
+        cdef uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]
+        cdef scan_masks masks
         cdef uint64_t leads[SCAN_BLOCKS]
         cdef uint64_t leads_before
         cdef const uint8_t* text = cursor.text + cursor.position
         cdef const uint8_t* codes = rewritten
-        cdef Py_ssize_t left = cursor.length - cursor.position, size = left
-        cdef int blocks = SCAN_BLOCKS, block, count, done = SCAN_SPAN, state = -1
-        if size >= SCAN_SPAN:
-            size = SCAN_SPAN
-            if scan_is_ascii(text, SCAN_SPAN):
-                codes = text
-                for block in range(SCAN_BLOCKS):
-                    leads[block] = ALL
-            else:
-                for block in range(SCAN_BLOCKS):
-                    leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
-                                               rewritten + block * SCAN_BLOCK)
-            if self.lanes:
-                state = scan_run_lanes(&self.tables, codes, SCAN_LANE, cursor.state, out)
+        cdef Py_ssize_t left = cursor.length - cursor.position, size
+        cdef int span = SCAN_SPAN, lane = 0, blocks, block, whole, count
+        cdef bint ascii = False
+        if cursor.ended or (left == 0 and not cursor.final):
+            return False
+        if self.lanes == 64 and left + cursor.final >= SHORTEST_WIDE:
+            lane = 64 if left + cursor.final > 2048 else 32 if left + cursor.final > 1024 else 16
+            span = 64 * lane
+        size = min(left, <Py_ssize_t>span)
+        if size == span and scan_is_ascii(text, span):
+            codes = text
+            ascii = True
+            for block in range(span // SCAN_BLOCK):
+                leads[block] = ALL
         else:
-            if cursor.ended or (size == 0 and not cursor.final):
-                return False
-            blocks = <int>(size + SCAN_BLOCK - (not cursor.final)) // SCAN_BLOCK
-            for block in range(blocks):
-                leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, size - block * SCAN_BLOCK,
+            whole = 0
+            if lane:
+                whole = <int>size // SCAN_BLOCK
+                scan_encode_wide(&self.tables, text, left, whole, rewritten, leads)
+            for block in range(whole, <int>(size + SCAN_BLOCK - 1) // SCAN_BLOCK):
+                leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
                                            rewritten + block * SCAN_BLOCK)
-            if cursor.final:
-                rewritten[size] = self.tables.end
-                cursor.ended = True
-            count = <int>size + cursor.ended  # the end of the text is a code of its own
-            done = count
-            if self.lanes and count >= SHORTEST_IN_LANES:
-                done = (count + 3) // 4 * 4
-                memset(rewritten + count, self.tables.stay, done - count)
-                state = scan_run_lanes(&self.tables, rewritten, done // 4, cursor.state, out)
-        if state < 0:
-            state = <int>scan_run(&self.tables, codes, done, cursor.state, out)
-        memset(out + done, 0, blocks * SCAN_BLOCK - done)
-        cursor.state = <uint32_t>state
+        count = <int>size
+        if size < span and cursor.final:
+            rewritten[size] = self.tables.end  # the end of the text is a code of its own
+            count += 1
+            cursor.ended = True
+            if size % SCAN_BLOCK == 0:
+                leads[size // SCAN_BLOCK] = ALL
+        blocks = (count + SCAN_BLOCK - 1) // SCAN_BLOCK
+        if lane:
+            memset(rewritten + count, self.tables.stay, span - count)
+            cursor.state = scan_run_wide(&self.tables, &self.wide, codes, lane, ascii, cursor.state, masks)
+        else:
+            if codes is rewritten:
+                memset(rewritten + count, self.tables.stay, SCAN_BLOCK)
+            cursor.state = self.run(codes, count, cursor.state, masks)
         cursor.base = cursor.position
         cursor.position += size
         cursor.block = 0
         cursor.blocks = blocks
         leads_before = cursor.leads
         for block in range(blocks):
-            self.find_ends(cursor, block, out + block * SCAN_BLOCK, leads_before, leads[block])
+            self.find_ends(cursor, block, masks, leads_before, leads[block])
             leads_before = leads[block]
         if cursor.ended:
             cursor.ready[blocks - 1] |= <uint64_t>1 << (size % SCAN_BLOCK)
@@ -212,14 +244,27 @@ cdef class Scanner:
             cursor.leads = cursor.leads >> (size % SCAN_BLOCK) | leads_before << (SCAN_BLOCK - size % SCAN_BLOCK)
         return True
 
-    cdef void find_ends(self, scan_cursor* cursor, int block, const uint8_t* out, uint64_t leads_before,
+    cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil:
+        """Run the machine over at most 512 codes, in four lanes or one; behind them codes that stay can be read."""
+        cdef uint8_t out[SCAN_SPAN + SCAN_BLOCK]
+        cdef int done = count, after = -1, blocks = (count + SCAN_BLOCK - 1) // SCAN_BLOCK
+        if self.lanes > 1 and count >= SHORTEST_IN_LANES:
+            done = (count + 3) // 4 * 4
+            after = scan_run_lanes(&self.tables, codes, done // 4, state, out)
+        if after < 0:
+            after = <int>scan_run(&self.tables, codes, done, state, out)
+        memset(out + done, 0, blocks * SCAN_BLOCK - done)
+        scan_gather_masks(&self.tables, out, blocks, masks)
+        return <uint32_t>after
+
+    cdef void find_ends(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
                         uint64_t leads) noexcept nogil:
         """Turn the outputs of one block into bits of `ready`, its own and the one before's."""
-        cdef uint64_t cuts = scan_mask(out, 0), before = 0, mask, marks, commits
+        cdef uint64_t cuts = masks[0][block], before = 0, mask, marks, commits
         cdef int kind, at
         for kind in range(1, SCAN_MARK):
             if self.tables.kinds >> kind & 1:
-                mask = scan_mask(out, kind)
+                mask = masks[kind][block]
                 if mask:
                     cuts |= scan_back(mask, kind, leads_before, leads, &before)
         cursor.ready[block] = cuts
@@ -230,8 +275,8 @@ cdef class Scanner:
                 cursor.before |= before
         if self.tables.kinds >> SCAN_MARK == 0:
             return
-        marks = scan_mask(out, SCAN_MARK)
-        commits = scan_mask(out, SCAN_COMMIT)
+        marks = masks[SCAN_MARK][block]
+        commits = masks[SCAN_COMMIT][block] if self.tables.kinds >> SCAN_COMMIT else 0
         while marks or commits:
             # In the order of the text; where both stand at one character the old mark is meant.
             if commits and (not marks or scan_lowest(commits) <= scan_lowest(marks)):
@@ -257,6 +302,17 @@ cdef class Scanner:
         cdef Py_ssize_t base = cursor.base + block * SCAN_BLOCK
         at = scan_back(at, <int>self.tables.mark_back, leads_before, leads, &before)
         cursor.mark = base + scan_lowest(at) if at else base - SCAN_BLOCK + scan_lowest(before)
+
+
+cdef scan_paged paged(tables):
+    """Pointers into a `bpetite.wide.Paged`, which the caller keeps."""
+    cdef bytes place, page, steps
+    cdef scan_paged function
+    place, page, steps, function.pages, function.ascii_pages = tables
+    function.place = place
+    function.page = page
+    function.steps = steps
+    return function
 
 
 cdef int append_ends(Scanner scanner, scan_cursor* cursor, array result, Py_ssize_t capacity) except -1:

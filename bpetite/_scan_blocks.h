@@ -18,9 +18,11 @@ enum {
     SCAN_LANES = 4,   /* places of the text read side by side */
     SCAN_LANE = 128,  /* codes a lane reads */
     SCAN_SPAN = SCAN_LANES * SCAN_LANE,
-    SCAN_BLOCKS = SCAN_SPAN / SCAN_BLOCK,
+    SCAN_LONGEST = 4096, /* codes of a span, however it is read */
+    SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
+    SCAN_KINDS = 6,
     SCAN_PAGES = 0x110000 / 64, /* entries of `stage` */
     SCAN_SEARCH = 32 /* how far before a lane to look for a place where its state is known */
 };
@@ -37,6 +39,24 @@ typedef struct {
     const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
     uint8_t stay, end;
 } scan_tables;
+
+/* For scanning 64 places side by side (_scan_wide.h).
+
+   A function of a code and a state: steps[page[code]][place[code] + state]. The rows of ASCII codes come first, so that
+   text of ASCII alone needs only the first `ascii_pages`. */
+typedef struct {
+    const uint8_t *place, *page; /* 256 each */
+    const uint8_t *steps;        /* 128 a page */
+    uint32_t pages, ascii_pages;
+} scan_paged;
+
+typedef struct {
+    scan_paged run;              /* the step of the machine, by number */
+    const uint8_t *following;    /* step -> the state after it, 128 */
+    const uint8_t *output;       /* step -> its output, 128 */
+    scan_paged find;             /* sets of states; the first `states` are those of one */
+    uint8_t every;               /* the set of all */
+} scan_wide;
 
 /* One scan over one text; see _scan.pxd. */
 typedef struct {
@@ -88,6 +108,9 @@ static inline uint64_t scan_gather(uint64_t word)
     return ((word & SCAN_EACH(1)) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
+/* One mask for each kind of output and block of a span. */
+typedef uint64_t scan_masks[SCAN_KINDS][SCAN_BLOCKS];
+
 /* Bit `kind` of 64 output bytes as a mask. */
 static inline uint64_t scan_mask(const uint8_t *out, int kind)
 {
@@ -105,12 +128,48 @@ static inline uint64_t scan_mask(const uint8_t *out, int kind)
     return mask;
 }
 
+/* The masks of `blocks` blocks of outputs. */
+static inline void scan_gather_masks(const scan_tables *tables, const uint8_t *out, int blocks, scan_masks masks)
+{
+    for (int kind = 0; kind < SCAN_KINDS; kind++)
+        if (tables->kinds >> kind & 1)
+            for (int block = 0; block < blocks; block++)
+                masks[kind][block] = scan_mask(out + block * SCAN_BLOCK, kind);
+}
+
 static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
 {
     uint64_t any = 0;
     for (Py_ssize_t i = 0; i < size; i += 8) /* a multiple of 8 */
         any |= scan_word(text + i);
     return (any & SCAN_EACH(0x80)) == 0;
+}
+
+/* Write the codes of the characters that begin at the bits of `others` and are not ASCII; see scan_encode. */
+static inline void scan_encode_others(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint64_t others,
+                                      uint8_t *codes)
+{
+    while (others) {
+        const int i = scan_lowest(others);
+        const uint8_t *at = text + i;
+        uint32_t page, last;
+        others &= others - 1;
+        if (at[0] < 0xE0 && i + 2 <= size) {
+            page = at[0] & 0x1F;
+            last = at[1];
+        } else if (at[0] < 0xF0 && i + 3 <= size) {
+            page = (uint32_t)(at[0] & 0x0F) << 6 | (at[1] & 0x3F);
+            last = at[2];
+        } else if (at[0] < 0xF5 && i + 4 <= size) {
+            page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
+            last = at[3];
+            if (page >= SCAN_PAGES)
+                continue;
+        } else {
+            continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
+        }
+        codes[i] = tables->pages[(uint32_t)tables->stage[page] << 6 | (last & 0x3F)];
+    }
 }
 
 /* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where one
@@ -140,27 +199,7 @@ static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *tex
     }
     if (count < SCAN_BLOCK)
         leads |= ~UINT64_C(0) << count;
-    while (others) {
-        const int i = scan_lowest(others);
-        const uint8_t *at = text + i;
-        uint32_t page, last;
-        others &= others - 1;
-        if (at[0] < 0xE0 && i + 2 <= size) {
-            page = at[0] & 0x1F;
-            last = at[1];
-        } else if (at[0] < 0xF0 && i + 3 <= size) {
-            page = (uint32_t)(at[0] & 0x0F) << 6 | (at[1] & 0x3F);
-            last = at[2];
-        } else if (at[0] < 0xF5 && i + 4 <= size) {
-            page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
-            last = at[3];
-            if (page >= SCAN_PAGES)
-                continue;
-        } else {
-            continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
-        }
-        codes[i] = tables->pages[(uint32_t)tables->stage[page] << 6 | (last & 0x3F)];
-    }
+    scan_encode_others(tables, text, size, others, codes);
     return leads;
 }
 

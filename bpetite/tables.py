@@ -14,6 +14,7 @@ from bpetite.automaton import Automaton, sets_of
 from bpetite.codepoints import Groups
 from bpetite.folding import COMMIT, CUTS, MARK, Machine, Unfoldable, chain, fold
 from bpetite.syntax import UnsupportedPattern, parse
+from bpetite.wide import Wide, widen
 
 __all__ = ["Tables", "Unfoldable", "UnsupportedPattern", "compile_pattern"]
 
@@ -38,6 +39,7 @@ class Tables(NamedTuple):
     mark_back: int  # how many characters back the mark is set
     stay: int  # the code of a character's later bytes
     end: int  # the code of the end of the text
+    wide: Wide | None  # the same machine for 64 places of the text at once
 
 
 def compile_pattern(patterns: tuple[str, ...]) -> Tables:
@@ -78,7 +80,8 @@ def lay_out(machine: Machine, groups: Groups) -> Tables:
         kinds |= output
     stage, pages = groups.two_stage(codes)
     return Tables(bytes(following), bytes(outputs), columns, forgetful_pairs(machine, groups.count),
-                  stage.tobytes(), pages, states, groups.count + 2, kinds, back, stay, end)
+                  stage.tobytes(), pages, states, groups.count + 2, kinds, back, stay, end,
+                  widen(bytes(following), bytes(outputs), states))
 
 
 def forgetful_pairs(machine: Machine, count: int) -> bytes:

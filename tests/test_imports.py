@@ -26,6 +26,7 @@ ROWS = [
     ["formats"],
     ["vocab"],
     ["tables"],
+    ["wide"],
     ["folding"],
     ["automaton"],
     ["codepoints", "syntax"],

@@ -1,7 +1,9 @@
 """The scanner's contract: blocks, lanes, room for few ends, texts in pieces, and never a byte outside the buffer."""
+import bisect
 import ctypes
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +16,14 @@ from bpetite.pretokenize import pretokenizer
 from bpetite.reference import split
 from bpetite.tables import compile_pattern
 
-KINDS = ("vector", "tables")
+KINDS = ("vector", "four lanes", "tables")
 
 
+@cache
 def scanner(pattern: patterns.Pattern, kind: str = "vector") -> Scanner:
+    """Of kind "vector", with as many lanes as the machine allows or with four, or of kind "tables"."""
+    if kind == "four lanes":
+        return Scanner("vector", compile_pattern((pattern,) if isinstance(pattern, str) else pattern or ()), lanes=4)
     found = pretokenizer(pattern, path=kind).scanner
     assert found is not None
     return found
@@ -55,6 +61,39 @@ def test_every_size_around_blocks_and_spans(size: int, kind: str) -> None:
         for fill in ("a ", " ", "x\n ", "'ll", "7", "é", "的 ", "😀", "a\n    "):
             text = (fill * size)[:size]
             assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (name, fill)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_every_size_around_the_spans_of_many_lanes(name: str) -> None:
+    for seed in range(4):
+        text = long_text(seed, 12000, ascii_only=seed % 2 == 0)
+        data = text.encode()
+        starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
+        for size in (*range(396, 404), *range(1020, 1028), *range(2044, 2052), *range(4092, 4100), *range(5100, 5124)):
+            cut = data[: starts[bisect.bisect(starts, size) - 1]]
+            expected = expected_ends(cut.decode(), COMPILED[name])
+            for kind in KINDS:
+                assert list(scanner(COMPILED[name], kind).ends(cut)) == expected, (seed, size, kind)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_lanes_that_begin_where_nothing_is_known(name: str) -> None:
+    """Runs that the machine does not forget anything in, so that lanes are run again, some or all of them."""
+    choose = random.Random(name)
+    for fill in ("7", "'", "'l", "l", " ", "\n", "a", "٣", "的", "é"):
+        for size in (700, 1500, 3000, 5000, 9000):
+            text = "".join(fill * choose.randrange(1, 300) + choose.choice((" ", "x", "\n", "12")) for _ in range(90))
+            text = fill * choose.randrange(50) + text[: size // len(fill.encode())]
+            expected = expected_ends(text, COMPILED[name])
+            for kind in KINDS:
+                assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected, (fill, size, kind)
+
+
+def test_how_many_lanes() -> None:
+    tables = compile_pattern((patterns.GPT2,))
+    assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
+    assert Scanner("vector", tables).lanes in (4, 64)
+    assert Scanner("vector", tables._replace(wide=None)).lanes == 4
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
