@@ -16,11 +16,13 @@
 #define BP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define BP_PREFETCH(p) __builtin_prefetch(p)
 #define BP_INLINE static inline __attribute__((always_inline))
+#define BP_NOINLINE __attribute__((noinline))
 #else
 #define BP_LIKELY(x) (x)
 #define BP_UNLIKELY(x) (x)
 #define BP_PREFETCH(p) ((void)0)
 #define BP_INLINE static __forceinline
+#define BP_NOINLINE __declspec(noinline)
 #endif
 
 BP_INLINE uint64_t bp_load64(const void *p) {

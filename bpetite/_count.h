@@ -1,4 +1,4 @@
-/* Keys of the pre-token table, UTF-8 in and out of str, and the search for special tokens. */
+/* Keys of the pre-token table, and the search for special tokens. */
 #ifndef BPETITE_COUNT_H
 #define BPETITE_COUNT_H
 
@@ -68,71 +68,6 @@ static inline uint64_t bp_hash_long(const uint8_t *p, size_t n) {
     memcpy(&word, p, n);
     h = (h ^ word) * 0xD6E8FEB86659FD93u;
     return h ^ h >> 32;
-}
-
-/* Offset of the first byte that is not part of valid UTF-8 (RFC 3629), or n. */
-static inline size_t bp_utf8_valid(const uint8_t *p, size_t n) {
-    size_t at = 0;
-    while (at < n) {
-        uint64_t word;
-        if (p[at] < 0x80) {
-            at++;
-            while (at + 8 <= n && (memcpy(&word, p + at, 8), !(word & 0x8080808080808080u))) at += 8;
-            continue;
-        }
-        uint8_t first = p[at];
-        size_t more = first >= 0xC2 && first <= 0xDF ? 1 : (first & 0xF0) == 0xE0 ? 2 : first >= 0xF0 && first <= 0xF4 ? 3 : 0;
-        if (more == 0 || n - at <= more || (p[at + 1] & 0xC0) != 0x80) return at;
-        if ((first == 0xE0 && p[at + 1] < 0xA0) || (first == 0xED && p[at + 1] > 0x9F) ||
-            (first == 0xF0 && p[at + 1] < 0x90) || (first == 0xF4 && p[at + 1] > 0x8F)) return at;
-        if (more >= 2 && (p[at + 2] & 0xC0) != 0x80) return at;
-        if (more == 3 && (p[at + 3] & 0xC0) != 0x80) return at;
-        at += more + 1;
-    }
-    return n;
-}
-
-/* Characters in valid UTF-8. */
-static inline size_t bp_utf8_length(const uint8_t *p, size_t n) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += (p[i] & 0xC0) != 0x80;
-    return count;
-}
-
-/* Write n characters of the given width as UTF-8 into room for 4 * n bytes; return how many, or -1 - i for a lone
-   surrogate at character i. */
-#define BP_WRITE(name, type)                                                                \
-    static inline ptrdiff_t name(const type *p, size_t n, uint8_t *out) {                  \
-        uint8_t *begin = out;                                                               \
-        for (size_t i = 0; i < n; i++) {                                                    \
-            uint32_t c = p[i];                                                              \
-            if (c < 0x80) {                                                                 \
-                *out++ = (uint8_t)c;                                                        \
-            } else if (c < 0x800) {                                                         \
-                *out++ = (uint8_t)(0xC0 | c >> 6);                                          \
-                *out++ = (uint8_t)(0x80 | (c & 0x3F));                                      \
-            } else if (c < 0x10000) {                                                       \
-                if (c - 0xD800 < 0x800) return -1 - (ptrdiff_t)i;                           \
-                *out++ = (uint8_t)(0xE0 | c >> 12);                                         \
-                *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));                                 \
-                *out++ = (uint8_t)(0x80 | (c & 0x3F));                                      \
-            } else {                                                                        \
-                *out++ = (uint8_t)(0xF0 | c >> 18);                                         \
-                *out++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));                                \
-                *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));                                 \
-                *out++ = (uint8_t)(0x80 | (c & 0x3F));                                      \
-            }                                                                               \
-        }                                                                                   \
-        return out - begin;                                                                 \
-    }
-BP_WRITE(bp_write_1, uint8_t)
-BP_WRITE(bp_write_2, uint16_t)
-BP_WRITE(bp_write_4, uint32_t)
-
-static inline ptrdiff_t bp_write(const void *data, int width, size_t start, size_t n, uint8_t *out) {
-    if (width == 1) return bp_write_1((const uint8_t *)data + start, n, out);
-    if (width == 2) return bp_write_2((const uint16_t *)data + start, n, out);
-    return bp_write_4((const uint32_t *)data + start, n, out);
 }
 
 /* Special tokens, longest first, so that the first one found at a place is the one to take. */

@@ -35,11 +35,16 @@ cdef extern from "_count.h" nogil:
         size_t longest
         int only_first
         uint8_t is_first[256]
-    size_t bp_utf8_valid(const uint8_t* p, size_t n) noexcept
-    size_t bp_utf8_length(const uint8_t* p, size_t n) noexcept
-    Py_ssize_t bp_write(const void* data, int width, size_t start, size_t n, uint8_t* out) noexcept
     size_t bp_find_special(const bp_specials* specials, const uint8_t* p, size_t start, size_t n,
                            size_t* length) noexcept
+
+cdef extern from "_utf8.h" nogil:
+    enum:
+        BP_UTF8_SLACK
+    Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
+                                  Py_ssize_t* bad) noexcept
 
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
@@ -239,15 +244,15 @@ cdef class TextCounter:
                         Py_ssize_t* filled) noexcept nogil:
         """Scan so many more characters. IN/OUT: bytes in the buffer, of which none has been counted."""
         cdef Py_ssize_t ends[BLOCK]
-        cdef Py_ssize_t number, written
+        cdef Py_ssize_t number, written, bad = -1
         cdef Py_ssize_t start = 0
         cdef bint final = at + take == text.length
         cdef Py_ssize_t before = filled[0]
-        if self.make_room(before + take * (text.width if text.width == 4 else text.width + 1) + BP_READ) < 0:
+        if self.make_room(before + take * (text.width if text.width == 4 else text.width + 1) + BP_UTF8_SLACK) < 0:
             return NO_MEMORY
-        written = bp_write(text.data, text.width, at, take, self.buffer + before)
-        if written < 0:
-            self.bad_at = at - 1 - written
+        written = bp_utf8_from_units(text.width, text.data, at, at + take, self.buffer + before, &bad)
+        if bad >= 0:
+            self.bad_at = bad
             return BAD_TEXT
         filled[0] += written
         if at == 0:
@@ -306,10 +311,10 @@ cdef class TextCounter:
         The last end that a scan begun at `at` gives in the first half of SETTLE characters. It depends on nothing but
         the text and `at`, so two ranges that meet there agree on it.
         """
-        cdef uint8_t written[SETTLE * 4 + BP_READ]
+        cdef uint8_t written[SETTLE * 4 + BP_UTF8_SLACK]
         cdef Py_ssize_t ends[BLOCK]
         cdef const uint8_t* begin = written
-        cdef Py_ssize_t size, number, i
+        cdef Py_ssize_t size, number, i, bad = -1
         cdef Py_ssize_t last = 0
         cdef scan_cursor cursor
         if at <= 0:
@@ -317,8 +322,8 @@ cdef class TextCounter:
         if self.scanner is None or text.length - at <= SETTLE:
             return text.length if text.length - at <= SETTLE else at
         if text.width:
-            size = bp_write(text.data, text.width, at, SETTLE, written)
-            if size < 0:
+            size = bp_utf8_from_units(text.width, text.data, at, at + SETTLE, written, &bad)
+            if bad >= 0:
                 return at
         else:
             while at < text.length and text.data[at] & 0xC0 == 0x80:
@@ -335,7 +340,7 @@ cdef class TextCounter:
                     last = ends[i]
             if ends[number - 1] > size // 2:
                 break
-        return at + (<Py_ssize_t> bp_utf8_length(begin, last) if text.width else last)
+        return at + (bp_utf8_count(begin, last) if text.width else last)
 
     cdef int count_range(self, source* text, Py_ssize_t start, Py_ssize_t stop, bint final, int64_t weight,
                          Py_ssize_t* reached) noexcept nogil:
@@ -343,7 +348,7 @@ cdef class TextCounter:
         cdef Py_ssize_t window = text.length if text.length - stop <= LOOK else stop + LOOK
         cdef const uint8_t* begin
         cdef Py_ssize_t size, stop_byte, done, readable
-        cdef size_t bad
+        cdef Py_ssize_t bad = -1
         cdef int result
         if text.width == 0:
             while window < text.length and text.data[window] & 0xC0 == 0x80:
@@ -354,28 +359,27 @@ cdef class TextCounter:
             readable = text.length - start
             if not text.ascii:
                 bad = bp_utf8_valid(begin, size)
-                if bad != <size_t> size:
+                if bad != size:
                     self.bad_at = start + bad
                     return BAD_TEXT
         else:
-            if self.make_room((window - start) * (text.width if text.width == 4 else text.width + 1) + BP_READ) < 0:
+            if self.make_room((window - start) * (text.width if text.width == 4 else text.width + 1)
+                              + BP_UTF8_SLACK) < 0:
                 return NO_MEMORY
             begin = self.buffer
-            stop_byte = bp_write(text.data, text.width, start, stop - start, self.buffer)
-            if stop_byte < 0:
-                self.bad_at = start - 1 - stop_byte
+            stop_byte = bp_utf8_from_units(text.width, text.data, start, stop, self.buffer, &bad)
+            if bad < 0:
+                size = stop_byte + bp_utf8_from_units(text.width, text.data, stop, window, self.buffer + stop_byte,
+                                                      &bad)
+            if bad >= 0:
+                self.bad_at = bad
                 return BAD_TEXT
-            size = bp_write(text.data, text.width, stop, window - stop, self.buffer + stop_byte)
-            if size < 0:
-                self.bad_at = stop - 1 - size
-                return BAD_TEXT
-            size += stop_byte
             readable = size + BP_READ
         result = self.count_utf8(begin, size, final and window == text.length, stop_byte, readable, weight, &done)
         if text.width and done == stop_byte:
             reached[0] = stop
         else:
-            reached[0] = start + (<Py_ssize_t> bp_utf8_length(begin, done) if text.width else done)
+            reached[0] = start + (bp_utf8_count(begin, done) if text.width else done)
         return result
 
     cdef int make_room(self, size_t size) noexcept nogil:

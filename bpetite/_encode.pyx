@@ -32,6 +32,8 @@ cdef extern from "_python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
 
 cdef extern from "_utf8.h" nogil:
+    enum:
+        BP_UTF8_SLACK
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
                                   Py_ssize_t* bad) noexcept
@@ -96,12 +98,12 @@ cdef int run_view(Worker worker, Specials specials, const text_view* view) noexc
     cdef uint8_t copy[COPIED + 16]
     cdef Py_ssize_t done = 0
     if view.utf8 == NULL:
+        worker.reserve(view.length)                # a guess, as below; pages that are not written to cost nothing
         return _run_units(worker, specials, view)
     if view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return run(worker, specials, copy, view.length, view.length + 16, True, &done)
-    if worker.capacity - worker.used < view.length // 4:
-        worker.reserve(view.length // 4)           # a guess; more is reserved as it is needed
+    worker.reserve(view.length // 2)               # a guess; more is reserved as it is needed
     return run(worker, specials, view.utf8, view.length, view.length, True, &done)
 
 
@@ -112,7 +114,7 @@ cdef int _run_units(Worker worker, Specials specials, const text_view* view) noe
     while at < view.length:
         # A piece that closed no pre-token is followed by one of twice the size.
         end = min(at + max(<Py_ssize_t> PIECE, filled // widest), view.length)
-        if not worker.reserve_piece(filled + (end - at) * widest + 16):
+        if not worker.reserve_piece(filled + (end - at) * widest + BP_UTF8_SLACK):
             return NO_MEMORY
         filled += bp_utf8_from_units(view.kind, view.units, at, end, worker.piece + filled, &bad)
         if bad >= 0:

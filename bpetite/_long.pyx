@@ -21,6 +21,8 @@ from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
 import threading
 
 cdef extern from "_utf8.h" nogil:
+    enum:
+        BP_UTF8_SLACK
     Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
                                   Py_ssize_t* bad) noexcept
 
@@ -150,7 +152,7 @@ cdef class LongEncoder(Encoder):
         while at < view.length:
             end = min(at + max(round_units, filled // widest), view.length)
             with nogil:
-                if not worker.reserve_piece(filled + (end - at) * widest + 16):
+                if not worker.reserve_piece(filled + (end - at) * widest + BP_UTF8_SLACK):
                     bad = -2
                 else:
                     filled += bp_utf8_from_units(view.kind, view.units, at, end, worker.piece + filled, &bad)

@@ -73,8 +73,8 @@ cdef class Scanner:
     cdef void _set_wide(self, wide)
     cdef bint read_span(self, scan_cursor* cursor) noexcept nogil
     cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil
-    cdef void find_ends(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
-                        uint64_t leads) noexcept nogil
+    cdef void follow_marks(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
+                           uint64_t leads) noexcept nogil
     cdef void commit(self, scan_cursor* cursor) noexcept nogil
     cdef void set_mark(self, scan_cursor* cursor, int block, uint64_t at, uint64_t leads_before,
                        uint64_t leads) noexcept nogil

@@ -46,11 +46,15 @@ cdef extern from "_scan_blocks.h" nogil:
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run(const scan_tables* tables, const uint8_t* codes, int count, uint32_t state, uint8_t* out)
     int scan_run_lanes(const scan_tables* tables, const uint8_t* codes, int lane, uint32_t state, uint8_t* out)
+    void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, scan_masks masks, int blocks,
+                        const uint64_t* leads)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
+cdef extern from "_wide.h" nogil:
+    bint bp_wide_supported()
+
 cdef extern from "_scan_wide.h" nogil:
-    bint scan_wide_supported()
     uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, bint ascii,
                            uint32_t state, scan_masks masks)
     void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
@@ -78,7 +82,7 @@ cdef class Scanner:
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         following, outputs, column, forget, stage, pages, states, columns, kinds, mark_back, stay, end, wide = tables
         self.kind = kind
-        self.lanes = 1 if kind == "tables" else 64 if lanes == 64 and wide is not None and scan_wide_supported() else 4
+        self.lanes = 1 if kind == "tables" else 64 if lanes == 64 and wide is not None and bp_wide_supported() else 4
         if self.lanes == 64:
             self._set_wide(wide)
         self.owner = tuple(tables)
@@ -230,18 +234,20 @@ cdef class Scanner:
         cursor.position += size
         cursor.block = 0
         cursor.blocks = blocks
-        leads_before = cursor.leads
-        for block in range(blocks):
-            self.find_ends(cursor, block, masks, leads_before, leads[block])
-            leads_before = leads[block]
+        scan_find_cuts(&self.tables, cursor, masks, blocks, leads)
+        if self.tables.kinds >> SCAN_MARK:
+            leads_before = cursor.leads
+            for block in range(blocks):
+                self.follow_marks(cursor, block, masks, leads_before, leads[block])
+                leads_before = leads[block]
         if cursor.ended:
             cursor.ready[blocks - 1] |= <uint64_t>1 << (size % SCAN_BLOCK)
         elif size % SCAN_BLOCK == 0:
-            cursor.leads = leads_before
+            cursor.leads = leads[blocks - 1]
         else:
             if blocks > 1:
                 cursor.leads = leads[blocks - 2]
-            cursor.leads = cursor.leads >> (size % SCAN_BLOCK) | leads_before << (SCAN_BLOCK - size % SCAN_BLOCK)
+            cursor.leads = cursor.leads >> (size % SCAN_BLOCK) | leads[blocks - 1] << (SCAN_BLOCK - size % SCAN_BLOCK)
         return True
 
     cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil:
@@ -257,26 +263,12 @@ cdef class Scanner:
         scan_gather_masks(&self.tables, out, blocks, masks)
         return <uint32_t>after
 
-    cdef void find_ends(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
-                        uint64_t leads) noexcept nogil:
-        """Turn the outputs of one block into bits of `ready`, its own and the one before's."""
-        cdef uint64_t cuts = masks[0][block], before = 0, mask, marks, commits
-        cdef int kind, at
-        for kind in range(1, SCAN_MARK):
-            if self.tables.kinds >> kind & 1:
-                mask = masks[kind][block]
-                if mask:
-                    cuts |= scan_back(mask, kind, leads_before, leads, &before)
-        cursor.ready[block] = cuts
-        if before:
-            if block:
-                cursor.ready[block - 1] |= before
-            else:
-                cursor.before |= before
-        if self.tables.kinds >> SCAN_MARK == 0:
-            return
-        marks = masks[SCAN_MARK][block]
-        commits = masks[SCAN_COMMIT][block] if self.tables.kinds >> SCAN_COMMIT else 0
+    cdef void follow_marks(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
+                           uint64_t leads) noexcept nogil:
+        """Set the mark where the outputs of a block say so, and cut there where they do."""
+        cdef uint64_t marks = masks[SCAN_MARK][block]
+        cdef uint64_t commits = masks[SCAN_COMMIT][block] if self.tables.kinds >> SCAN_COMMIT else 0
+        cdef int at
         while marks or commits:
             # In the order of the text; where both stand at one character the old mark is meant.
             if commits and (not marks or scan_lowest(commits) <= scan_lowest(marks)):

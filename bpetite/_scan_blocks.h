@@ -277,11 +277,13 @@ static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes
 static inline uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t *before)
 {
     uint64_t low = 0;
+    if ((leads & leads_before) == ~UINT64_C(0)) {
+        *before |= bits << (SCAN_BLOCK - count);
+        return bits >> count;
+    }
     while (count--) {
         low = low >> 1 | bits << 63;
         bits >>= 1;
-        if ((leads & leads_before) == ~UINT64_C(0))
-            continue;
         for (int i = 0; i < 3; i++) { /* a character has at most three more bytes */
             const uint64_t loose_low = low & ~leads_before, loose = bits & ~leads;
             low = (low & leads_before) | loose_low >> 1 | loose << 63;
@@ -290,6 +292,26 @@ static inline uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before
     }
     *before |= low;
     return bits;
+}
+
+/* Gather the cuts of a span of `blocks` blocks in the cursor, those that lie up to three characters before an output
+   moved back to where they belong. */
+static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor, scan_masks masks, int blocks,
+                                  const uint64_t *leads)
+{
+    for (int block = 0; block < blocks; block++)
+        cursor->ready[block] = masks[0][block];
+    for (int kind = 1; kind < SCAN_MARK; kind++) {
+        uint64_t leads_before = cursor->leads;
+        if (!(tables->kinds >> kind & 1))
+            continue;
+        for (int block = 0; block < blocks; block++) {
+            uint64_t before = 0;
+            cursor->ready[block] |= scan_back(masks[kind][block], kind, leads_before, leads[block], &before);
+            leads_before = leads[block];
+            *(block ? &cursor->ready[block - 1] : &cursor->before) |= before;
+        }
+    }
 }
 
 /* Turn the bits of a mask into offsets, as far as there is room; returns the new count. */

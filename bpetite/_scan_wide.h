@@ -1,5 +1,5 @@
-/* The scanner's machine over sixty-four places of the text side by side, by byte shuffles (x86-64 with AVX-512 VBMI,
-   VBMI2 and GFNI, which is asked for when the program runs).
+/* The scanner's machine over sixty-four places of the text side by side, by byte shuffles (see _wide.h for the machines that
+   have them).
 
    A span is cut into 64 lanes of 16, 32 or 64 codes. All lanes step together: `codes`, their next codes, and `state`,
    their states, are 64 bytes each, and a function of the two is a look-up by byte shuffle, 128 results at a time. The
@@ -17,34 +17,26 @@
 #define BPETITE_SCAN_WIDE_H
 
 #include "_scan_blocks.h"
+#include "_wide.h"
+
+#include "_bytes.h"
 
 enum {
     SCAN_WIDE_LANES = 64,
     SCAN_PAGE = 128,      /* results of one shuffle */
+    SCAN_WIDE_ROOM = 72,  /* ends that scan_put_wide may write */
     SCAN_WIDE_FIND = 16   /* codes of a lane that the first pass reads */
 };
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define SCAN_WIDE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni,bmi,bmi2,popcnt")))
-#define SCAN_WIDE_INLINE SCAN_WIDE_TARGET static inline __attribute__((always_inline))
-
-static inline int scan_wide_supported(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-           && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")
-           && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-}
-
+#ifdef BP_WIDE
 /* table[index] of 128 bytes. */
-SCAN_WIDE_INLINE __m512i scan_wide_look(const uint8_t *table, __m512i index)
+BP_WIDE_INLINE __m512i scan_wide_look(const uint8_t *table, __m512i index)
 {
     return _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
 }
 
 /* table[index] of 256 bytes, or of its first 128. */
-SCAN_WIDE_INLINE __m512i scan_wide_look_far(const uint8_t *table, __m512i index, int ascii)
+BP_WIDE_INLINE __m512i scan_wide_look_far(const uint8_t *table, __m512i index, int ascii)
 {
     const __m512i near = scan_wide_look(table, index);
     if (ascii)
@@ -52,7 +44,7 @@ SCAN_WIDE_INLINE __m512i scan_wide_look_far(const uint8_t *table, __m512i index,
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), near, scan_wide_look(table + SCAN_PAGE, index));
 }
 
-SCAN_WIDE_INLINE __m512i scan_wide_paged(const scan_paged *function, uint32_t pages, __m512i codes, __m512i state,
+BP_WIDE_INLINE __m512i scan_wide_paged(const scan_paged *function, uint32_t pages, __m512i codes, __m512i state,
                                          int ascii)
 {
     const __m512i at = _mm512_add_epi8(scan_wide_look_far(function->place, codes, ascii), state);
@@ -67,7 +59,7 @@ SCAN_WIDE_INLINE __m512i scan_wide_paged(const scan_paged *function, uint32_t pa
 }
 
 /* 64 rows of `lane` bytes to `lane` rows of 64. */
-SCAN_WIDE_INLINE void scan_wide_turn(const uint8_t *codes, const int lane, uint8_t *turned)
+BP_WIDE_INLINE void scan_wide_turn(const uint8_t *codes, const int lane, uint8_t *turned)
 {
     const int cells = lane / 16; /* of sixteen codes, in a lane */
     for (int quarter = 0; quarter < cells; quarter++) {
@@ -119,7 +111,7 @@ SCAN_WIDE_INLINE void scan_wide_turn(const uint8_t *codes, const int lane, uint8
 }
 
 /* `lane` masks over the 64 lanes to 64 masks of `lane` bits over the codes of each, laid out side by side. */
-SCAN_WIDE_INLINE void scan_wide_turn_bits(const uint64_t *steps, const int lane, uint64_t *masks)
+BP_WIDE_INLINE void scan_wide_turn_bits(const uint64_t *steps, const int lane, uint64_t *masks)
 {
     const int rows = lane / 8;
     uint8_t order[64], low8[64], high8[64];
@@ -172,7 +164,7 @@ SCAN_WIDE_INLINE void scan_wide_turn_bits(const uint64_t *steps, const int lane,
     }
 }
 
-SCAN_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
+BP_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
                                          const int lane, const int ascii, const uint32_t pages, uint32_t state,
                                          scan_masks masks)
 {
@@ -221,7 +213,7 @@ SCAN_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_w
 
 /* Run 64 * `lane` codes (a lane of 16, 32 or 64) through the machine; returns its state after them. OUT: for each kind
    of output that there is, a mask of each 64 codes. */
-SCAN_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
+BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
                                                int lane, int ascii, uint32_t state,
                                                scan_masks masks)
 {
@@ -238,7 +230,7 @@ SCAN_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const 
 }
 
 /* scan_encode for blocks that lie whole in a text. */
-SCAN_WIDE_TARGET static void scan_encode_wide(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
+BP_WIDE_TARGET static void scan_encode_wide(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                               uint8_t *codes, uint64_t *leads)
 {
     for (int block = 0; block < blocks; block++, text += SCAN_BLOCK, left -= SCAN_BLOCK, codes += SCAN_BLOCK) {
@@ -255,8 +247,8 @@ SCAN_WIDE_TARGET static void scan_encode_wide(const scan_tables *tables, const u
     }
 }
 
-/* Turn the bits of a mask into offsets; there is room for 64. Returns how many. */
-SCAN_WIDE_INLINE Py_ssize_t scan_put_wide(uint64_t mask, Py_ssize_t base, Py_ssize_t *ends)
+/* Turn the bits of a mask into offsets; there is room for SCAN_WIDE_ROOM. Returns how many. */
+BP_WIDE_INLINE Py_ssize_t scan_put_wide(uint64_t mask, Py_ssize_t base, Py_ssize_t *ends)
 {
     const __m512i counting = _mm512_set_epi8(
         63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
@@ -265,28 +257,27 @@ SCAN_WIDE_INLINE Py_ssize_t scan_put_wide(uint64_t mask, Py_ssize_t base, Py_ssi
     const __m512i base8 = _mm512_set1_epi64(base);
     const int count = (int)_mm_popcnt_u64(mask);
     __m512i places = _mm512_maskz_compress_epi8(mask, counting);
-    for (int done = 0;;) { /* sixteen at a time, the last few perhaps in vain */
-        const __m128i some = _mm512_castsi512_si128(places);
-        _mm512_storeu_si512(ends + done, _mm512_add_epi64(base8, _mm512_cvtepu8_epi64(some)));
-        _mm512_storeu_si512(ends + done + 8, _mm512_add_epi64(base8, _mm512_cvtepu8_epi64(_mm_srli_si128(some, 8))));
-        done += 16;
-        if (done >= count)
+    /* Twenty-four at a time, the last few perhaps in vain: more in 64 bytes are rare. */
+    for (int done = 0;;) {
+        for (int i = 0; i < 24; i += 8) {
+            _mm512_storeu_si512(ends + done + i, _mm512_add_epi64(base8, _mm512_cvtepu8_epi64(_mm512_castsi512_si128(places))));
+            places = _mm512_alignr_epi64(places, places, 1);
+        }
+        done += 24;
+        if (BP_LIKELY(done >= count))
             return count;
-        places = _mm512_alignr_epi64(places, places, 2);
     }
 }
 
 /* Give out the ends of the cursor's blocks as long as there is room for all of a block; returns the new count. */
-SCAN_WIDE_TARGET static Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
+BP_WIDE_TARGET static Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
                                                         Py_ssize_t capacity)
 {
-    for (; cursor->block < cursor->blocks && capacity - count >= SCAN_BLOCK; cursor->block++)
+    for (; cursor->block < cursor->blocks && capacity - count >= SCAN_WIDE_ROOM; cursor->block++)
         count += scan_put_wide(cursor->ready[cursor->block], cursor->base + cursor->block * SCAN_BLOCK, ends + count);
     return count;
 }
 #else
-static inline int scan_wide_supported(void) { return 0; }
-
 static inline uint32_t scan_run_wide(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes, int lane,
                                      int ascii, uint32_t state, scan_masks masks)
 {

@@ -3,6 +3,9 @@
 #define BPETITE_UTF8_H
 
 #include "_bytes.h"
+#include "_wide.h"
+
+enum { BP_UTF8_SLACK = 64 /* bytes behind a result that may be written to */ };
 
 /* The offset of the first byte that is not valid UTF-8, n where all are. Overlong forms, surrogates and values above
    U+10FFFF are not valid, as in Python's strict decoder. */
@@ -61,10 +64,9 @@ BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     return to;
 }
 
-/* Code points units[from:to] of a str whose units are `kind` (1, 2 or 4) bytes wide, as UTF-8. The caller gives room
-   for 2, 3 or 4 bytes each. Returns the bytes written; *bad is the index of a lone surrogate, where it stops, or -1. */
-static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
-                                    ptrdiff_t *bad) {
+/* bp_utf8_from_units by any machine. */
+static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
+                                                 ptrdiff_t *bad) {
     uint8_t *at = out;
     *bad = -1;
     if (kind == 1) {
@@ -109,6 +111,89 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
         }
     }
     return at - out;
+}
+
+#ifdef BP_WIDE
+/* Sixteen code points, none a surrogate, as UTF-8. Returns behind it; 64 bytes are written. */
+BP_WIDE_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
+    const __mmask16 two = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F));
+    const __mmask16 three = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7FF));
+    const __mmask16 four = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0xFFFF));
+    /* Four groups of six bits each, the highest first; the leading byte's mark; the bytes that there are. */
+    const __m512i groups = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x20262C3200060C12), c);
+    const __m512i marked = _mm512_or_si512(_mm512_and_si512(groups, _mm512_set1_epi8(0x3F)),
+                                           _mm512_set1_epi8((char)0x80));
+    __m512i bytes = _mm512_mask_mov_epi32(_mm512_slli_epi32(c, 24), two, marked);
+    __m512i kept = _mm512_set1_epi32((int)0xFF000000);
+    bytes = _mm512_mask_or_epi32(bytes, two & ~three, bytes, _mm512_set1_epi32(0x00C00000));
+    kept = _mm512_mask_mov_epi32(kept, two, _mm512_set1_epi32((int)0xFFFF0000));
+    bytes = _mm512_mask_or_epi32(bytes, three & ~four, bytes, _mm512_set1_epi32(0x0000E000));
+    kept = _mm512_mask_mov_epi32(kept, three, _mm512_set1_epi32((int)0xFFFFFF00));
+    bytes = _mm512_mask_or_epi32(bytes, four, bytes, _mm512_set1_epi32(0x000000F0));
+    kept = _mm512_mask_mov_epi32(kept, four, _mm512_set1_epi32(-1));
+    const __mmask64 there = _mm512_movepi8_mask(kept);
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(there, bytes));
+    return to + _mm_popcnt_u64(there);
+}
+
+BP_WIDE_INLINE int bp_utf8_surrogate_among(__m512i c) {
+    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800))
+           != 0;
+}
+
+/* bp_utf8_from_units, as far as it goes by whole sixteens and up to a surrogate: *from moves on. Returns behind it. */
+BP_WIDE_TARGET static uint8_t *bp_utf8_from_units_wide(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
+                                                       uint8_t *at) {
+    ptrdiff_t i = *from;
+    if (kind == 1) {
+        for (; i + 16 <= to; i += 16) {
+            const __m128i c = _mm_loadu_si128((const __m128i *)((const uint8_t *)units + i));
+            if (_mm_movemask_epi8(c) == 0) {
+                _mm_storeu_si128((__m128i *)at, c);
+                at += 16;
+            } else {
+                at = bp_utf8_put_sixteen(at, _mm512_cvtepu8_epi32(c));
+            }
+        }
+    } else if (kind == 2) {
+        for (; i + 16 <= to; i += 16) {
+            const __m256i c = _mm256_loadu_si256((const __m256i *)((const uint16_t *)units + i));
+            if (_mm256_test_epi16_mask(c, _mm256_set1_epi16((short)0xFF80)) == 0) {
+                _mm_storeu_si128((__m128i *)at, _mm256_cvtepi16_epi8(c));
+                at += 16;
+            } else {
+                const __m512i wider = _mm512_cvtepu16_epi32(c);
+                if (bp_utf8_surrogate_among(wider)) break;
+                at = bp_utf8_put_sixteen(at, wider);
+            }
+        }
+    } else {
+        for (; i + 16 <= to; i += 16) {
+            const __m512i c = _mm512_loadu_si512((const uint32_t *)units + i);
+            if (_mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F)) == 0) {
+                _mm_storeu_si128((__m128i *)at, _mm512_cvtepi32_epi8(c));
+                at += 16;
+            } else {
+                if (bp_utf8_surrogate_among(c)) break;
+                at = bp_utf8_put_sixteen(at, c);
+            }
+        }
+    }
+    *from = i;
+    return at;
+}
+#endif
+
+/* Code points units[from:to] of a str whose units are `kind` (1, 2 or 4) bytes wide, as UTF-8. The caller gives room
+   for 2, 3 or 4 bytes each, and BP_UTF8_SLACK. Returns the bytes written; *bad is the index of a lone surrogate, where
+   it stops, or -1. */
+static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
+                                           ptrdiff_t *bad) {
+    uint8_t *at = out;
+#ifdef BP_WIDE
+    if (to - from >= 16 && bp_wide_supported()) at = bp_utf8_from_units_wide(kind, units, &from, to, at);
+#endif
+    return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
 }
 
 #endif

@@ -15,19 +15,19 @@ cdef extern from "_cache.h" nogil:
     ctypedef struct bp_cache:
         size_t short_used, long_used, arena_used, arena_capacity, forgotten
 
-    ctypedef struct bp_key:
-        pass
+    ctypedef struct bp_keys:
+        uint64_t bytes[1][2]       # more of them in truth
 
     bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                    Py_ssize_t readable, bp_key* keys) noexcept
-    Py_ssize_t bp_emit(const bp_cache* cache, const bp_key* keys, const uint8_t* text, Py_ssize_t start,
+                    Py_ssize_t readable, bp_keys* keys) noexcept
+    Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
                        Py_ssize_t* used, bint* starved) noexcept
-    bint bp_remember(bp_cache* cache, const bp_key* key, const uint8_t* p, size_t length, const token_t* ids,
+    bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
 cdef enum:
@@ -74,5 +74,5 @@ cdef class Worker:
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable) noexcept nogil
     # Merge one pre-token; *moved is set where keys prepared before have to be prepared again.
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const bp_key* key,
+    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved) noexcept nogil

@@ -7,7 +7,7 @@ held or waited for while text is read.
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
 prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see _cache.h).
 """
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
@@ -128,29 +128,29 @@ cdef class Worker:
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable) noexcept nogil:
-        cdef bp_key keys[BP_BLOCK]
+        cdef bp_keys keys
         cdef Py_ssize_t i = 0
         cdef int status
         cdef bint starved, moved = False
-        bp_prepare(&self.cache, text, start, ends, n, readable, keys)
+        bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
                 return NO_MEMORY
-            i = bp_emit(&self.cache, keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
+            i = bp_emit(&self.cache, &keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
             if i == n:
                 return DONE
             if not starved:
-                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], &keys[i], &moved)
+                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved)
                 if status != DONE:
                     return status
                 if moved:
-                    bp_prepare(&self.cache, text, start, ends, n, readable, keys)
+                    bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
                 i += 1
                 if i == n:
                     return DONE
 
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                             const bp_key* key, bint* moved) noexcept nogil:
+                             const uint64_t* key, bint* moved) noexcept nogil:
         cdef Py_ssize_t n = end - start, i, slot
         cdef token_t* ids
         if not room_reserve(&self.room, n):

@@ -1,0 +1,61 @@
+"""Prints a digest for each kind of work that has a plain form and one for machines with wide shuffles.
+
+Run by tests/test_plain_forms.py in one process with BPETITE_PLAIN=1 and in one without.
+"""
+import hashlib
+import random
+
+from bpetite import Tokenizer, count_pretokens
+from bpetite.patterns import CL100K, GPT2
+
+PIECES = ["the", " cat", " sat", "\n", ", ", " ", "'ll", "7", "1234567", "é", "ß", "ſ", "ж", " нужно", "的", "語", "😀"]
+PIECES += ["\x00", "\u0300", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", " antidisestablishmentarianism"]
+PIECES += ["<", "<|", "<|endoftext|>"]
+
+
+def mixed(seed: int, size: int, pieces: list[str]) -> str:
+    return "".join(random.Random(seed).choices(pieces, k=size))
+
+
+def texts() -> list[str]:
+    """Of every width a str has, of every length around the cut-offs, with every kind of character at every place."""
+    by_width = [
+        [piece for piece in PIECES if piece.isascii()],
+        [piece for piece in PIECES if max(piece) < "\u0100"],
+        [piece for piece in PIECES if max(piece) < "\U00010000"],
+        PIECES,
+    ]
+    found = [mixed(size, size, pieces) for pieces in by_width for size in [*range(80), 200, 500, 1000, 3000]]
+    found += ["a" * at + char + "b" * (40 - at) for char in "é的😀" for at in range(40)]
+    return found
+
+
+def digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    sample = texts()
+    corpus = sample[::3] * 2
+    for name, pattern in (("gpt2", GPT2), ("cl100k", CL100K)):
+        tok = Tokenizer.train(corpus, 700, pattern=pattern, special_tokens=["<|endoftext|>"])
+        print(name, "train", tok.fingerprint())
+        many = [*["<|endoftext|>", "<|", "7", "😀😀"], *[f"<{number}>" for number in range(60)]]
+        several = Tokenizer.train(corpus, 700 + 64, pattern=pattern, special_tokens=many)
+        print(name, "encode", digest([tok.encode(text) for text in sample]))
+        print(name, "many specials", digest([several.encode(text) for text in sample]))
+        print(name, "bytes", digest([tok.encode_ordinary(text.encode()) for text in sample]))
+        print(name, "long", digest(tok.encode("".join(sample), num_threads=3)))
+        print(name, "batch", digest(tok.encode_batch(sample * 3, num_threads=2)))
+        small = tok.with_cache(1 << 14)
+        print(name, "small cache", digest([small.encode(text) for text in sample]))
+        print(name, "counts", digest(sorted(count_pretokens(sample, pattern=pattern).items())))
+        for at in range(70):
+            try:
+                tok.encode("é" * at + "\ud800" + "的" * (69 - at))
+            except UnicodeEncodeError as error:
+                print(name, "surrogate", at, error.start)
+
+
+if __name__ == "__main__":
+    main()
