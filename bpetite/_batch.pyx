@@ -171,13 +171,17 @@ cdef class BatchEncoder(LongEncoder):
     def _work(self, _Batch batch):
         """Encode runs of texts until none is left: what one thread does."""
         cdef Worker worker = self._take()
-        cdef Py_ssize_t run, i = 0, start
+        cdef Py_ssize_t run, i = 0, start, units
         cdef int status = DONE
         try:
             while batch.next_run < batch.run_count and batch.error is None:
                 run = batch.next_run
                 batch.next_run += 1
                 worker.used = 0
+                units = 0
+                for i in range(batch.runs[run], batch.runs[run + 1]):
+                    units += batch.views[i].length
+                worker.reserve(units // 2)         # a guess; more is reserved as it is needed
                 i = batch.runs[run]
                 if self._compiled:
                     with nogil:

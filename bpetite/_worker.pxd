@@ -6,7 +6,7 @@ from ._scan cimport Scanner
 from ._tokens cimport TokenTable
 from ._types cimport token_t
 
-cdef extern from "_cache.h" nogil:
+cdef extern from "_cache_blocks.h" nogil:
     enum: BP_BLOCK
     enum: BP_SLACK
     enum: BP_INLINE_IDS

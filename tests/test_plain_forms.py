@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-CORE = "scan wide encode special batch streaming offsets counts train".split()
+CORE = ["scan", "wide", "encode", "special", "batch", "streaming", "offsets", "counts", "train"]
 
 
 def run(*command: str, plain: bool) -> str:
