@@ -55,8 +55,8 @@ cdef extern from "_wide.h" nogil:
     bint bp_wide_supported()
 
 cdef extern from "_scan_wide.h" nogil:
-    uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, bint ascii,
-                           uint32_t state, scan_masks masks)
+    uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, int count,
+                           bint ascii, uint32_t state, scan_masks masks)
     void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
                           uint64_t* leads)
     Py_ssize_t scan_put_blocks_wide(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -199,7 +199,7 @@ cdef class Scanner:
         if cursor.ended or (left == 0 and not cursor.final):
             return False
         if self.lanes == 64 and left + cursor.final >= SHORTEST_WIDE:
-            lane = 64 if left + cursor.final > 2048 else 32 if left + cursor.final > 1024 else 16
+            lane = 64 if left + cursor.final > 3072 else 32 if left + cursor.final > 1536 else 16
             span = 64 * lane
         size = min(left, <Py_ssize_t>span)
         if size == span and scan_is_ascii(text, span):
@@ -225,7 +225,7 @@ cdef class Scanner:
         blocks = (count + SCAN_BLOCK - 1) // SCAN_BLOCK
         if lane:
             memset(rewritten + count, self.tables.stay, span - count)
-            cursor.state = scan_run_wide(&self.tables, &self.wide, codes, lane, ascii, cursor.state, masks)
+            cursor.state = scan_run_wide(&self.tables, &self.wide, codes, lane, count, ascii, cursor.state, masks)
         else:
             if codes is rewritten:
                 memset(rewritten + count, self.tables.stay, SCAN_BLOCK)

@@ -165,8 +165,8 @@ BP_WIDE_INLINE void scan_wide_turn_bits(const uint64_t *steps, const int lane, u
 }
 
 BP_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
-                                         const int lane, const int ascii, const uint32_t pages, uint32_t state,
-                                         scan_masks masks)
+                                         const int lane, const int count, const int ascii, const uint32_t pages,
+                                         uint32_t state, scan_masks masks)
 {
     uint8_t turned[SCAN_WIDE_LANES * 64], ends[SCAN_WIDE_LANES];
     uint64_t steps[SCAN_KINDS][64];
@@ -182,6 +182,9 @@ BP_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_wid
     _mm512_storeu_si512(ends, states);
     memcpy(from + 1, ends, 63);
     states = _mm512_loadu_si512(from);
+    /* Lanes behind the last are padding: in state 0 they stay and put out nothing. */
+    const int last = (count - 1) / lane;
+    states = _mm512_maskz_mov_epi8(UINT64_MAX >> (SCAN_WIDE_LANES - 1 - last), states);
     uint64_t unknown = _mm512_cmpge_epu8_mask(states, _mm512_set1_epi8((char)tables->states));
 
     for (int i = 0; i < lane; i++) {
@@ -208,25 +211,25 @@ BP_WIDE_INLINE uint32_t scan_wide_span(const scan_tables *tables, const scan_wid
                 memcpy((uint8_t *)masks[kind] + at * (lane / 8), &mask, (size_t)lane / 8);
             }
     }
-    return ends[SCAN_WIDE_LANES - 1];
+    return ends[last];
 }
 
-/* Run 64 * `lane` codes (a lane of 16, 32 or 64) through the machine; returns its state after them. OUT: for each kind
-   of output that there is, a mask of each 64 codes. */
+/* Run `count` codes through the machine, which lie in 64 lanes of 16, 32 or 64, padded by codes that stay; returns its
+   state after them. OUT: for each kind of output that there is, a mask of each 64 codes. */
 BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes,
-                                               int lane, int ascii, uint32_t state,
+                                               int lane, int count, int ascii, uint32_t state,
                                                scan_masks masks)
 {
     const uint32_t pages = ascii ? wide->run.ascii_pages : wide->run.pages;
     if (lane == 16)
-        return scan_wide_span(tables, wide, codes, 16, ascii, pages, state, masks);
+        return scan_wide_span(tables, wide, codes, 16, count, ascii, pages, state, masks);
     if (lane == 32)
-        return scan_wide_span(tables, wide, codes, 32, ascii, pages, state, masks);
+        return scan_wide_span(tables, wide, codes, 32, count, ascii, pages, state, masks);
     if (ascii && pages == 1)
-        return scan_wide_span(tables, wide, codes, 64, 1, 1, state, masks);
+        return scan_wide_span(tables, wide, codes, 64, count, 1, 1, state, masks);
     if (ascii && pages == 2)
-        return scan_wide_span(tables, wide, codes, 64, 1, 2, state, masks);
-    return scan_wide_span(tables, wide, codes, 64, ascii, pages, state, masks);
+        return scan_wide_span(tables, wide, codes, 64, count, 1, 2, state, masks);
+    return scan_wide_span(tables, wide, codes, 64, count, ascii, pages, state, masks);
 }
 
 /* scan_encode for blocks that lie whole in a text. */
@@ -279,9 +282,9 @@ BP_WIDE_TARGET static Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ss
 }
 #else
 static inline uint32_t scan_run_wide(const scan_tables *tables, const scan_wide *wide, const uint8_t *codes, int lane,
-                                     int ascii, uint32_t state, scan_masks masks)
+                                     int count, int ascii, uint32_t state, scan_masks masks)
 {
-    (void)tables, (void)wide, (void)codes, (void)lane, (void)ascii, (void)masks;
+    (void)tables, (void)wide, (void)codes, (void)lane, (void)count, (void)ascii, (void)masks;
     return state;
 }
 

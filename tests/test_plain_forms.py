@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import bpetite
+
 HERE = Path(__file__).parent
+PACKAGES = str(Path(bpetite.__file__).parent.parent)
 CORE = ["scan", "wide", "encode", "special", "batch", "streaming", "offsets", "counts", "train"]
 
 
 def run(*command: str, plain: bool) -> str:
-    environment = {**os.environ, "BPETITE_PLAIN": str(int(plain))}
+    environment = {**os.environ, "BPETITE_PLAIN": str(int(plain)), "PYTHONPATH": PACKAGES}
     return subprocess.run(
         [sys.executable, *command], env=environment, check=True, capture_output=True, text=True, cwd=HERE.parent
     ).stdout
