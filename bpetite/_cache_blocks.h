@@ -132,7 +132,7 @@ static inline void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdif
     ptrdiff_t sure = n; /* so many have sixteen bytes to read: all but the last few of a text */
     while (sure > 0 && (sure > 1 ? ends[sure - 2] : start) + 16 > readable) sure--;
 #ifdef BP_WIDE
-    if (cache->wide)
+    if (cache->wide && sure >= 16)
         bp_prepare_wide(cache, text, start, ends, sure, keys);
     else
 #endif

@@ -97,16 +97,20 @@ static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text
 BP_WIDE_TARGET static ptrdiff_t bp_sieve_few_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
                                                   ptrdiff_t length) {
     const __m512i first = _mm512_set1_epi8((char)sieve->first[0]), second = _mm512_set1_epi8((char)sieve->second[0]);
-    for (; at + 65 <= length; at += 64) {
-        const __m512i here = _mm512_loadu_si512(text + at), next = _mm512_loadu_si512(text + at + 1);
-        __mmask64 found = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(here, first), next, second);
+    for (; at + 1 < length; at += 64) {
+        const ptrdiff_t left = length - at - 1; /* places with a byte behind them */
+        const __mmask64 places = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
+        const __m512i here = _mm512_maskz_loadu_epi8(places, text + at);
+        const __m512i next = _mm512_maskz_loadu_epi8(places, text + at + 1);
+        __mmask64 found =
+            _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(places, here, first), next, second);
         for (int i = 1; i < sieve->few; i++)
             found |= _mm512_mask_cmpeq_epi8_mask(
-                _mm512_cmpeq_epi8_mask(here, _mm512_set1_epi8((char)sieve->first[i])), next,
+                _mm512_mask_cmpeq_epi8_mask(places, here, _mm512_set1_epi8((char)sieve->first[i])), next,
                 _mm512_set1_epi8((char)sieve->second[i]));
         if (found) return at + (ptrdiff_t)_tzcnt_u64(found);
     }
-    return at;
+    return length - 1;
 }
 
 BP_WIDE_TARGET static ptrdiff_t bp_sieve_many_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
@@ -115,22 +119,25 @@ BP_WIDE_TARGET static ptrdiff_t bp_sieve_many_wide(const bp_sieve *sieve, const 
     __m512i table[4];
     for (int i = 0; i < 4; i++)
         table[i] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)sieve->nibbles[i]));
-    for (; at + 65 <= length; at += 64) {
-        const __m512i here = _mm512_loadu_si512(text + at), next = _mm512_loadu_si512(text + at + 1);
+    for (; at + 1 < length; at += 64) {
+        const ptrdiff_t left = length - at - 1;
+        const __mmask64 places = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
+        const __m512i here = _mm512_maskz_loadu_epi8(places, text + at);
+        const __m512i next = _mm512_maskz_loadu_epi8(places, text + at + 1);
         const __m512i of_here = _mm512_and_si512(
             _mm512_shuffle_epi8(table[0], _mm512_and_si512(here, low)),
             _mm512_shuffle_epi8(table[1], _mm512_and_si512(_mm512_srli_epi16(here, 4), low)));
         const __m512i of_next = _mm512_and_si512(
             _mm512_shuffle_epi8(table[2], _mm512_and_si512(next, low)),
             _mm512_shuffle_epi8(table[3], _mm512_and_si512(_mm512_srli_epi16(next, 4), low)));
-        uint64_t mask = _mm512_test_epi8_mask(of_here, of_next);
+        uint64_t mask = _mm512_mask_test_epi8_mask(places, of_here, of_next);
         while (mask) {
             const ptrdiff_t place = at + (ptrdiff_t)_tzcnt_u64(mask);
             if (bp_sieve_pair(sieve, text + place)) return place;
             mask &= mask - 1;
         }
     }
-    return at;
+    return length - 1;
 }
 #endif
 
@@ -138,10 +145,9 @@ BP_WIDE_TARGET static ptrdiff_t bp_sieve_many_wide(const bp_sieve *sieve, const 
    byte behind it and always passes. */
 static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
 #ifdef BP_WIDE
-    if (sieve->wide && length - at > 64) {
-        at = sieve->few <= 4 ? bp_sieve_few_wide(sieve, text, at, length) : bp_sieve_many_wide(sieve, text, at, length);
-        if (at + 65 <= length) return at;
-    }
+    if (sieve->wide && at + 1 < length)
+        return sieve->few <= 4 ? bp_sieve_few_wide(sieve, text, at, length)
+                               : bp_sieve_many_wide(sieve, text, at, length);
 #endif
 #ifdef BP_SSE2
     if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);
