@@ -26,7 +26,9 @@ GPT2 = texts.SHARED / "gpt2"
 SIZE = 10_000_000
 
 READ = "import sys; folder, path = sys.argv[1:]; text = open(path, encoding='utf-8', newline='').read()\n"
-FROM_FILES = "from bpetite import Tokenizer; tok = Tokenizer.from_files(folder + '/vocab.json', folder + '/merges.txt')\n"
+FROM_FILES = """from bpetite import Tokenizer
+tok = Tokenizer.from_files(folder + "/vocab.json", folder + "/merges.txt")
+"""
 
 #: What a process runs, given the folder with GPT-2's files and the path of a text.
 SCRIPTS = {

@@ -20,8 +20,6 @@ from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
 import os
 
-import numpy
-
 from .special import choose
 
 cdef extern from "_python.h":
@@ -45,6 +43,8 @@ cdef enum:
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
     TABLE_LIMIT = 1 << 22      # ids below this have their int object made once per tokenizer
     SUBSETS = 16               # sets of special tokens that are kept ready
+
+cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
 
 
 cdef class _Ids:
@@ -490,10 +490,15 @@ cdef class Encoder(Decoder):
 
 
 cdef object own_ids(token_t* ids, Py_ssize_t n):
+    global _frombuffer, _uint32
     cdef _Ids owner = _Ids()
+    if _frombuffer is None:
+        import numpy                               # not at the top: who asks for lists does not wait for it
+        _uint32 = numpy.dtype(numpy.uint32)
+        _frombuffer = numpy.frombuffer
     owner.ids = ids
     owner.n = n
-    return numpy.frombuffer(owner, numpy.uint32)
+    return _frombuffer(owner, _uint32)
 
 
 def thread_count(num_threads):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-__all__ = ["BEHAVIORS", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "BY_NAME", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
 
 #: What becomes of a match: a piece of its own, dropped, part of the piece before or behind, one piece with the matches
 #: next to it.
@@ -51,6 +51,17 @@ class Printable:
 
 Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
+
+
+class _ByName:
+    """The default of a ``pattern`` that may be None."""
+
+    def __repr__(self) -> str:
+        return "BY_NAME"
+
+
+#: In place of a pattern: the one that belongs to the name of a published encoding.
+BY_NAME: Any = _ByName()
 
 
 def steps(pattern: SplitPattern) -> tuple[Step, ...]:

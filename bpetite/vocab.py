@@ -6,8 +6,6 @@ wrong with a vocabulary is found here, so that nothing behind it has to check ag
 from __future__ import annotations
 
 import codecs
-import hashlib
-import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,9 +138,20 @@ class Vocab:
         """"merges" or "ranks"."""
         return "ranks" if self.merges is None else "merges"
 
+    @property
+    def is_rare(self) -> bool:
+        """Whether it asks for what the compiled core does not do and :mod:`bpetite.pipeline` does: flags of special
+        tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
+        flagged = any(set(flags) != {"plain"} for flags in self.token_flags.values())
+        rewritten = not isinstance(self.normalization, str | None)
+        return flagged or rewritten or not splits.is_plain(self.pattern)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
+        import hashlib  # not at the top, as json: loading does without them
+        import json
+
         digest = hashlib.sha256(b"bpetite vocabulary 1\n")
         settings = {
             "kind": self.kind,

@@ -9,10 +9,8 @@ it, the name under which ``transformers`` kept them: literal -> id.
 """
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from .. import patterns
@@ -51,9 +49,9 @@ def load(
 
 def load_directory(folder: Source) -> Vocab:
     """The vocabulary in a directory with vocab.json, merges.txt and perhaps added_tokens.json."""
-    folder = Path(folder)
-    added = folder / ADDED
-    return load(folder / VOCAB, folder / MERGES, read_added_tokens(added) if added.exists() else None)
+    added = os.path.join(folder, ADDED)
+    specials = read_added_tokens(added) if os.path.exists(added) else None
+    return load(os.path.join(folder, VOCAB), os.path.join(folder, MERGES), specials)
 
 
 def read_added_tokens(path: Source) -> dict[str, int]:
@@ -115,6 +113,8 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
     Raises:
         FormatError: The pair of files cannot hold this vocabulary; the message says what.
     """
+    import json  # not at the top: reading seldom needs it
+
     if vocab.merges is None:
         raise FormatError("vocab.json and merges.txt hold a merge list, and this vocabulary is of the ranks kind")
     for what, found, held in (

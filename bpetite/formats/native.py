@@ -6,16 +6,12 @@ people; loading does not depend on them.
 """
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import regex
 
 from .. import normalize, splits
 from ..bytelevel import decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
 from ..template import Template
-from ..unidata import unicode_version
 from ..vocab import Vocab
 from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
@@ -30,6 +26,10 @@ RARE = ("token_flags", "template", "kept", "merges")
 
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
+    import regex  # here and below, not at the top: reading does without it
+
+    from ..unidata import unicode_version
+
     special_ids = set(vocab.special_tokens.values())
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
@@ -60,11 +60,15 @@ def dump(vocab: Vocab) -> bytes:
 
 
 def _text(value: object) -> str:
+    import json
+
     return json.dumps(value, ensure_ascii=False)
 
 
 def _lines(value: dict[str, int] | list[str]) -> str:
     """JSON with an item a line."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, separators=(",\n  ", ": "))
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
