@@ -132,8 +132,8 @@ cdef class Encoder(Decoder):
     """Text to token ids and back.
 
     Args:
-        tokens: id -> bytes of every token, special ones included.
-        merges: Pairs of ids in rank order, or None for the ranks kind.
+        tokens: id -> bytes of every token, special ones included; or the table of them.
+        merges: Pairs of ids in rank order, or None for the ranks kind; or the table of them.
         special_tokens: literal -> id.
         pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole.
@@ -146,12 +146,12 @@ cdef class Encoder(Decoder):
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
-    def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
+    def __init__(self, tokens not None, merges, dict special_tokens not None, pretokenizer, *,
                  bint ignore_merges=False, normalize=None, pipeline=None, template=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
-        self._set_tokens(TokenTable(tokens), errors)
+        self._set_tokens(tokens if isinstance(tokens, TokenTable) else TokenTable(tokens), errors)
         self._specials = Specials(special_tokens)
         self._special_ids = special_tokens
         self._pretokenizer = pretokenizer

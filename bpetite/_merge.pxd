@@ -42,7 +42,10 @@ cdef class MergeTable:
     cdef merge_entry* entries
     cdef token_t* joined                   # rank -> id of the token that a pair of this rank becomes
     cdef uint64_t mask
-    cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t size          # pairs
+    cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
+    cdef MergeTable owner                  # of the memory, where that is borrowed
+    cdef bint borrowed
 
     cdef int _reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1
     cdef bint _add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil

@@ -14,12 +14,15 @@ vocabularies in which every token is reached by merges of earlier ones, and thos
 The table is one open-addressing hash table, pair -> rank, and an array rank -> resulting id; a dict of tuples
 would need the interpreter lock and three allocations per pair.
 """
+from cpython.array cimport array, clone
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 from ._tokens cimport TokenTable, bp_mix
 from ._types cimport token_t
+
+from array import array as new_array
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
@@ -123,7 +126,8 @@ cdef class MergeTable:
     Args:
         tokens: The vocabulary.
         merges: Pairs of ids in rank order; the resulting token is the one whose bytes are the two joined. None for
-            the ranks kind: every split of a token into two tokens is a pair, and ids in ascending order are ranks.
+            the ranks kind: every split of a token into two tokens is a pair, and ids in ascending order are ranks. Or
+            a table made of the same arguments: tables never change, and this one reads the memory of that one.
         excluded: Ids that no merge of the ranks kind may give (special tokens).
 
     Raises:
@@ -132,14 +136,22 @@ cdef class MergeTable:
     """
 
     def __cinit__(self, TokenTable tokens not None, merges, excluded=frozenset()):
+        cdef MergeTable made
         if merges is None:
             self._from_ranks(tokens, excluded)
+        elif isinstance(merges, MergeTable):
+            made = merges
+            self.owner = made
+            self.borrowed = True
+            self.entries, self.joined, self.mask = made.entries, made.joined, made.mask
+            self.size, self.ranks = made.size, made.ranks
         else:
             self._from_list(tokens, merges)
 
     def __dealloc__(self):
-        free(self.entries)
-        free(self.joined)
+        if not self.borrowed:
+            free(self.entries)
+            free(self.joined)
 
     def __len__(self):
         return self.size
@@ -148,6 +160,13 @@ cdef class MergeTable:
         """(rank, resulting id) of a pair, or None."""
         cdef uint32_t rank = self.find(left, right)
         return None if rank == NO_MERGE else (rank, self.joined[rank])
+
+    def results(self):
+        """What each merge gives, in rank order, as an ``array('I')``; for a table made of a list."""
+        cdef array made = clone(new_array("I"), self.ranks, False)
+        if self.ranks:
+            memcpy(made.data.as_voidptr, self.joined, self.ranks * sizeof(token_t))
+        return made
 
     def apply(self, ids):
         """Merge a sequence of token ids: the lowest rank first, the leftmost first, until no pair has a rank.
@@ -182,6 +201,7 @@ cdef class MergeTable:
         if self.entries == NULL or self.joined == NULL:
             raise MemoryError()
         self.mask = capacity - 1
+        self.ranks = ranks
         for i in range(capacity):
             self.entries[i].pair = 0
             self.entries[i].rank = NO_MERGE
@@ -211,6 +231,8 @@ cdef class MergeTable:
         self._reserve(len(merges), len(merges))
         try:
             for pair in merges:
+                if not isinstance(pair, tuple):
+                    raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
                 left_id, right_id = pair
                 left = tokens.slot(left_id)
                 right = tokens.slot(right_id)

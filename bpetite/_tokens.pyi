@@ -1,4 +1,6 @@
 class TokenTable:
     size: int
+    repeated: int
+    empty: bool
     def __init__(self, tokens: dict[int, bytes]) -> None: ...
     def __len__(self) -> int: ...

@@ -80,8 +80,8 @@ class Tokenizer(Outputs):
 
             self._around = Pipeline(vocab)
         super().__init__(
-            vocab.tokens,
-            vocab.merges,
+            vocab.token_table,
+            None if vocab.merges is None else vocab.merge_table,
             vocab.special_tokens,
             pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
             ignore_merges=vocab.ignore_merges,

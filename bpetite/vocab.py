@@ -13,6 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from . import normalize, patterns, splits
+from ._merge import MergeTable
+from ._tokens import TokenTable
 from .normalize import Normalization
 from .splits import SplitPattern
 from .template import Template
@@ -69,9 +71,10 @@ class Vocab:
     kept: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_tokens(self.tokens, self.id_of, self.special_tokens)
-        if self.merges is not None:
-            self.merge_results  # noqa: B018 - computing them is checking them
+        if not self._builds():
+            _check_tokens(self.tokens, self.id_of, self.special_tokens)
+            if self.merges is not None:
+                _merge_results(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
         splits.check(self.pattern)
         normalize.check(self.normalization)
@@ -131,7 +134,28 @@ class Vocab:
     @cached_property
     def merge_results(self) -> array[int]:
         """uint32 ids: what each merge gives, in rank order; empty for the ranks kind."""
-        return array("I", _merge_results(self.merges or (), self.tokens, self.id_of))
+        return self.merge_table.results() if self.merges is not None else array("I")
+
+    @cached_property
+    def token_table(self) -> TokenTable:
+        """The tokens as the compiled core reads them."""
+        return TokenTable(self.tokens)
+
+    @cached_property
+    def merge_table(self) -> MergeTable:
+        """The merges, listed or of the ranks kind, as the compiled core reads them."""
+        return MergeTable(self.token_table, self.merges, frozenset(self.special_tokens.values()))
+
+    def _builds(self) -> bool:
+        """Whether tokens and merges are beyond doubt, since the tables of the core can be built of them, which is
+        needed anyway; if not, the checks in Python say what is wrong, if it is."""
+        try:
+            table = self.token_table
+            return not (
+                table.repeated or table.empty or (self.merges is not None and len(self.merge_table) < len(self.merges))
+            )
+        except (TypeError, ValueError, OverflowError):
+            return False
 
     @property
     def kind(self) -> str:
