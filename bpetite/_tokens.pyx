@@ -112,5 +112,10 @@ cdef class TokenTable:
         cdef uint64_t start = self.starts[slot]
         return self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0
 
+    def get(self, bytes token not None):
+        """The id of the token with these bytes, or None."""
+        cdef Py_ssize_t slot = self.find(<const uint8_t*> PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+        return None if slot < 0 else self.order[slot]
+
     def __len__(self):
         return self.size

@@ -7,6 +7,8 @@ Source: ``bytes_to_unicode`` in ``encoder.py`` of https://github.com/openai/gpt-
 """
 from collections.abc import Collection, Iterable
 
+from . import _spelled
+
 __all__ = ["ALPHABET", "decode_token", "decode_tokens", "encode_token", "encode_tokens"]
 
 _OWN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -68,12 +70,10 @@ def encode_tokens(tokens: Iterable[bytes]) -> list[str]:
 
 
 def decode_tokens(printables: Collection[str]) -> list[bytes]:
-    """:func:`decode_token` for a whole vocabulary, three times as fast.
+    """:func:`decode_token` for a whole vocabulary, some twenty times as fast.
 
     Raises:
         ValueError: As for one; the first that cannot be decoded.
     """
-    try:
-        return [printable.translate(_TO_BYTE).encode("latin-1") for printable in printables]
-    except UnicodeEncodeError:
-        return [decode_token(printable) for printable in printables]
+    decoded = _spelled.decode_tokens(printables)
+    return [decode_token(printable) for printable in printables] if decoded is None else decoded

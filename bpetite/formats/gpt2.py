@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import patterns
+from .._spelled import read_merges, read_tokens
+from .._tokens import TokenTable
 from ..bytelevel import decode_token, decode_tokens, encode_token
 from ..errors import FormatError
 from ..vocab import Vocab, place_specials
@@ -43,8 +45,40 @@ def load(
         FormatError: A file is damaged; names file and place.
         OSError: A file cannot be read.
     """
-    content = parse_json(read_file(vocab_filepath), str(vocab_filepath))
-    return from_json(content, str(vocab_filepath), merges_filepath, special_tokens)
+    data = read_file(vocab_filepath)
+    vocab = _read_whole(data, merges_filepath, special_tokens)
+    if vocab is not None:
+        return vocab
+    return from_json(parse_json(data, str(vocab_filepath)), str(vocab_filepath), merges_filepath, special_tokens)
+
+
+@without_collector
+def _read_whole(
+    data: bytes, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None
+) -> Vocab | None:
+    """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
+
+    That no token is without bytes, nor two of the same, is what makes reading by bytes the same as by spelling.
+    """
+    tokens = read_tokens(data)
+    if not tokens:
+        return None
+    table = TokenTable(tokens)
+    if table.repeated or table.empty or not os.path.isfile(merges_filepath):
+        return None
+    merges = read_merges(read_file(merges_filepath), table)
+    if merges is None:
+        return None
+    if special_tokens is None:
+        special_tokens = [END_OF_TEXT] if table.get(END_OF_TEXT.encode()) is not None else []
+    if not isinstance(special_tokens, list | tuple | dict) or not all(isinstance(it, str) for it in special_tokens):
+        return None
+    try:
+        literals = [literal.encode() for literal in special_tokens]
+        known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
+        return Vocab(tokens, merges, place_specials(special_tokens, tokens, known))
+    except ValueError:
+        return None
 
 
 def load_directory(folder: Source) -> Vocab:
