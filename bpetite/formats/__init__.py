@@ -72,6 +72,8 @@ def load(path: Source, *, format: str | None = None) -> Vocab:
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from . import native
 
+        if format in (None, "native") and (vocab := native.from_bytes(data)) is not None:
+            return vocab
         content = parse_json(data, name)
         if format == "native" or (format is None and native.recognizes(content)):
             return native.from_json(content, name)
