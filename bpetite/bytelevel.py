@@ -11,11 +11,10 @@ from . import _spelled
 
 __all__ = ["ALPHABET", "decode_token", "decode_tokens", "encode_token", "encode_tokens"]
 
-_OWN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_MOVED = [byte for byte in range(0x100) if byte not in _OWN]
+_MOVED = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
 
 #: The character of each byte: ``ALPHABET[byte]``.
-ALPHABET = "".join(map(chr, (0x100 + _MOVED.index(byte) if byte in _MOVED else byte for byte in range(0x100))))
+ALPHABET = bytes(range(0x100)).decode("latin-1").translate({byte: 0x100 + at for at, byte in enumerate(_MOVED)})
 
 # Both directions go through Latin-1, where byte and code point are the same number. A character below U+0100 that
 # stands for nothing is sent to U+FFFF, so that encoding to Latin-1 refuses it as it refuses all others.

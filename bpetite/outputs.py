@@ -12,12 +12,12 @@ from . import special
 from ._batch import BatchEncoder
 from .errors import MissingExtraError
 from .pretokenize import pretokenizer
-from .template import Template
 from .vocab import Vocab
 
 if TYPE_CHECKING:  # what only one form needs is imported where that is made, as padding, which takes NumPy
     from .padding import PaddedBatch, Padding, Side
     from .pipeline import Pipeline
+    from .template import Template
 
 __all__ = ["END_OF_TEXT", "Outputs"]
 

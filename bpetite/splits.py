@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-__all__ = ["BEHAVIORS", "BY_NAME", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
 
 #: What becomes of a match: a piece of its own, dropped, part of the piece before or behind, one piece with the matches
 #: next to it.
@@ -53,27 +53,11 @@ Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
 
 
-class _ByName:
-    """The default of a ``pattern`` that may be None."""
-
-    def __repr__(self) -> str:
-        return "BY_NAME"
-
-
-#: In place of a pattern: the one that belongs to the name of a published encoding.
-BY_NAME: Any = _ByName()
-
-
 def steps(pattern: SplitPattern) -> tuple[Step, ...]:
     """The steps of a pattern."""
     if pattern is None:
         return ()
     return pattern if isinstance(pattern, tuple) else (pattern,)
-
-
-def is_plain(pattern: SplitPattern) -> bool:
-    """Whether a pattern only cuts, so that its pieces joined are the text."""
-    return all(isinstance(step, str) for step in steps(pattern))
 
 
 def check(pattern: Any) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import patterns
 from .errors import MissingExtraError
-from .normalize import Normalization, normalizer
 from .outputs import Outputs
-from .patterns import Pattern
+from .patterns import BY_NAME, Pattern
 from .pretokenize import pretokenizer
-from .splits import BY_NAME, SplitPattern
 from .vocab import Vocab
 
 if TYPE_CHECKING:
+    from .normalize import Normalization
+    from .splits import SplitPattern
     from .views.tiktoken import Encoding
 
 __all__ = ["Tokenizer"]
@@ -74,18 +74,22 @@ class Tokenizer(Outputs):
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._vocab = vocab
-        self._around = None
+        self._around = normalize = None
         if vocab.is_rare:
             from .pipeline import Pipeline
 
             self._around = Pipeline(vocab)
+        elif vocab.normalization is not None:
+            from .normalize import normalizer
+
+            normalize = normalizer(vocab.normalization)
         super().__init__(
             vocab.token_table,
             None if vocab.merges is None else vocab.merge_table,
             vocab.special_tokens,
             pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
             ignore_merges=vocab.ignore_merges,
-            normalize=normalizer(vocab.normalization) if self._around is None else None,
+            normalize=normalize,
             pipeline=self._around,
             template=vocab.template,
             errors=vocab.errors,

@@ -76,7 +76,7 @@ def _read_whole(
     try:
         literals = [literal.encode() for literal in special_tokens]
         known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
-        return Vocab(tokens, merges, place_specials(special_tokens, tokens, known))
+        return Vocab.from_table(table, tokens, merges, place_specials(special_tokens, tokens, known))
     except ValueError:
         return None
 

@@ -6,17 +6,21 @@ people; loading does not depend on them.
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import normalize, splits
+from .. import patterns
 from .._spelled import members, read_merge_list, read_tokens
 from .._tokens import TokenTable
 from ..bytelevel import decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
-from ..template import Template
 from ..vocab import Vocab
 from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
+
+if TYPE_CHECKING:
+    from ..normalize import Normalization
+    from ..splits import SplitPattern
+    from ..template import Template
 
 __all__ = ["dump", "from_bytes", "from_json", "load", "recognizes"]
 
@@ -30,6 +34,7 @@ def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
     import regex  # here and below, not at the top: reading does without it
 
+    from .. import normalize, splits
     from ..unidata import unicode_version
 
     special_ids = set(vocab.special_tokens.values())
@@ -116,7 +121,7 @@ def from_bytes(data: bytes) -> Vocab | None:
         merges = read_merge_list(data, *places["merges"], table) if "merges" in places else None
         if merges is None and "merges" in places:
             return None
-        return _build(content, "", tokens, merges, specials)
+        return _build(content, "", table, tokens, merges, specials)
     except (ValueError, TypeError):
         return None
 
@@ -166,33 +171,60 @@ def from_json(content: Any, name: str) -> Vocab:
         ids.setdefault(spelled, token_id)
 
     merges = merge_pairs(content["merges"], ids, name) if "merges" in content else None
-    return _build(content, name, tokens, merges, specials)
+    return _build(content, name, None, tokens, merges, specials)
 
 
 def _build(
     content: dict[str, Any],
     name: str,
+    table: TokenTable | None,
     tokens: dict[int, bytes],
     merges: tuple[tuple[int, int], ...] | None,
     specials: dict[str, int],
 ) -> Vocab:
     try:
-        return Vocab(
+        return Vocab.from_table(
+            table,
             tokens,
             merges,
             specials,
-            pattern=splits.from_json(content["pattern"]),
-            normalization=normalize.from_json(content["normalization"]),
+            pattern=_pattern(content["pattern"]),
+            normalization=_normalization(content["normalization"]),
             ignore_merges=content["ignore_merges"],
             errors=content["errors"],
             token_flags=_flags(content.get("token_flags", {})),
-            template=Template.from_json(content["template"]) if "template" in content else None,
+            template=_template(content["template"]) if "template" in content else None,
             kept=_kept(content.get("kept", {})),
         )
     except FormatError:
         raise
     except (ValueError, TypeError) as bad:
         raise FormatError(f"{name}: {bad}") from None
+
+
+# What few files have is imported for those that have it.
+
+
+def _pattern(found: Any) -> SplitPattern:
+    if patterns.is_plain(found):
+        return found
+    from .. import splits
+
+    return splits.from_json(found)
+
+
+def _normalization(found: Any) -> Normalization:
+    if found is None:
+        return None
+    from .. import normalize
+
+    return normalize.from_json(found)
+
+
+def _template(found: Any) -> Template:
+    from ..template import Template
+
+    return Template.from_json(found)
 
 
 def _flags(found: Any) -> dict[str, tuple[str, ...]]:

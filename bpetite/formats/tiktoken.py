@@ -15,7 +15,8 @@ from itertools import repeat
 from typing import Any
 
 from ..errors import FormatError
-from ..splits import BY_NAME, SplitPattern
+from ..patterns import BY_NAME
+from ..splits import SplitPattern
 from ..vocab import MAX_ID, Vocab, place_specials
 from .dialects import from_rust
 from .encodings import PUBLISHED
