@@ -11,6 +11,7 @@ accepts must be what that way accepts, with the same result.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_SetItem
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_READ
@@ -19,6 +20,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
 from ._tokens cimport TokenTable
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject* value) noexcept
 
 cdef extern from "_python.h":
     void* PyUnicode_DATA(object text) noexcept
@@ -275,6 +279,7 @@ cdef const uint8_t* _merge(const uint8_t* p, const uint8_t* end, bint escapes, u
     PyTuple_SET_ITEM(pair, 0, left_id)
     Py_INCREF(right_id)
     PyTuple_SET_ITEM(pair, 1, right_id)
+    PyObject_GC_UnTrack(<PyObject*> pair)          # two ints: no garbage collection has to find that out
     pairs.append(pair)
     return p
 

@@ -94,6 +94,10 @@ def stages_of(pattern: Pattern) -> tuple[str, ...]:
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
+#: Patterns that need no check: `regex` knows them to be regular expressions.
+KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in stages_of(pattern))
+
+
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, path: str | None = None) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled the first time it is asked for in a process.
 
@@ -117,7 +121,8 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
     from bpetite.tables import Unfoldable, UnsupportedPattern, check  # not at the top: see `bpetite/__init__.py`
 
     for stage in stages:
-        check(stage)
+        if stage not in KNOWN:
+            check(stage)
     if path == "regex":
         return Pretokenizer(pattern, "regex", None, "asked for")
     try:
