@@ -77,7 +77,7 @@ def run(arguments: list[str], bytecode: Path | None = None) -> tuple[float, floa
         environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.perf_counter()
-    child = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    child = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert child.stderr is not None
     complaints = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)

@@ -13,7 +13,7 @@ from bpetite._spelled import decode_tokens, members, read_merge_list, read_merge
 from bpetite._tokens import TokenTable
 from bpetite.bytelevel import decode_token, encode_token
 from bpetite.errors import FormatError
-from bpetite.formats import gpt2, native
+from bpetite.formats import gpt2, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
 
@@ -203,6 +203,17 @@ def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.Monk
     assert without_specials == Vocab(VOCAB.tokens, VOCAB.merges, {})
     added = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, ["<new>"])
     assert added.special_tokens == {"<new>": max(VOCAB.tokens) + 1}
+
+
+def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = shared("gpt2/vocab.json"), shared("gpt2/merges.txt")
+    plain = gpt2.from_json(parse_json(files[0].read_bytes(), "vocab.json"), "vocab.json", files[1])
+    ours = Path(packaged("bpetite-32k") or "")
+    plain_ours = native.from_json(parse_json(ours.read_bytes(), "ours"), "ours")
+    for module in (gpt2, native):
+        monkeypatch.setattr(module, "from_json", None)
+    assert gpt2.load(*files) == plain
+    assert native.load(ours) == plain_ours
 
 
 @given(tokens)
