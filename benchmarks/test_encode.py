@@ -75,11 +75,12 @@ def test_decode(benchmark: BenchmarkFixture, form: str, name: str) -> None:
     timed(benchmark, name, len(whole.encode()), calls[form])
 
 
-def test_load(benchmark: BenchmarkFixture, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A tokenizer from its native file."""
-    path = tmp_path_factory.mktemp("load") / "tokenizer.json"
-    texts.tokenizer().save(path)
-    assert benchmark(Tokenizer.load, path) == texts.tokenizer()
+@pytest.mark.parametrize("format", ["native", "gpt2", "huggingface"])
+def test_load(benchmark: BenchmarkFixture, tmp_path_factory: pytest.TempPathFactory, format: str) -> None:
+    """A tokenizer from its files, the split pattern compiled already; test_first_call.py has the first time."""
+    path = tmp_path_factory.mktemp("load") / "tokenizer"
+    texts.tokenizer().save(path, format=format)
+    assert benchmark(Tokenizer.load, path, format=format) == texts.tokenizer()
 
 
 @pytest.mark.parametrize("cache", ["cold", "warm"])

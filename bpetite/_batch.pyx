@@ -17,8 +17,6 @@ from ._worker cimport DONE, Worker
 
 import threading
 
-import numpy
-
 from ._encode import thread_count
 
 cdef enum:
@@ -89,6 +87,7 @@ cdef class BatchEncoder(LongEncoder):
         cdef Py_ssize_t i, run, at = 0, count
         cdef token_t* ids
         cdef int64_t[::1] offsets
+        import numpy                               # not at the top: who asks for lists does not wait for it
         self._run_all(batch, num_threads)
         result = numpy.zeros(batch.n + 1, numpy.int64)
         offsets = result

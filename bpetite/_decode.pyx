@@ -19,8 +19,6 @@ from ._tokens cimport TokenTable
 
 import codecs
 
-import numpy
-
 cdef extern from "_python.h":
     int64_t bp_token_value(object value) noexcept
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
@@ -247,6 +245,7 @@ cdef class Decoder:
                 try:
                     PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
                 except (BufferError, ValueError):      # not contiguous
+                    import numpy                       # not at the top: lists do without it
                     ids = numpy.ascontiguousarray(ids)
                     PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
                 view.held = True

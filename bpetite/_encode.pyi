@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._decode import Decoder
+from ._merge import MergeTable
+from ._tokens import TokenTable
 
 Text: TypeAlias = str | bytes
 Specials: TypeAlias = Literal["all"] | Collection[str]
@@ -13,8 +15,8 @@ Specials: TypeAlias = Literal["all"] | Collection[str]
 class Encoder(Decoder):
     def __init__(
         self,
-        tokens: dict[int, bytes],
-        merges: Sequence[tuple[int, int]] | None,
+        tokens: dict[int, bytes] | TokenTable,
+        merges: Sequence[tuple[int, int]] | MergeTable | None,
         special_tokens: dict[str, int],
         pretokenizer: Any,
         *,

@@ -20,8 +20,6 @@ from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
 import os
 
-import numpy
-
 from .special import choose
 
 cdef extern from "_python.h":
@@ -47,6 +45,8 @@ cdef enum:
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
     TABLE_LIMIT = 1 << 22      # ids below this have their int object made once per tokenizer
     SUBSETS = 16               # sets of special tokens that are kept ready
+
+cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
 
 
 cdef class _Ids:
@@ -134,8 +134,8 @@ cdef class Encoder(Decoder):
     """Text to token ids and back.
 
     Args:
-        tokens: id -> bytes of every token, special ones included.
-        merges: Pairs of ids in rank order, or None for the ranks kind.
+        tokens: id -> bytes of every token, special ones included; or the table of them.
+        merges: Pairs of ids in rank order, or None for the ranks kind; or the table of them.
         special_tokens: literal -> id.
         pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole.
@@ -148,12 +148,12 @@ cdef class Encoder(Decoder):
         cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
     """
 
-    def __init__(self, dict tokens not None, merges, dict special_tokens not None, pretokenizer, *,
+    def __init__(self, tokens not None, merges, dict special_tokens not None, pretokenizer, *,
                  bint ignore_merges=False, normalize=None, pipeline=None, template=None, str errors not None="strict",
                  Py_ssize_t cache_bytes=64 << 20):
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
-        self._set_tokens(TokenTable(tokens), errors)
+        self._set_tokens(tokens if isinstance(tokens, TokenTable) else TokenTable(tokens), errors)
         self._specials = Specials(special_tokens)
         self._special_ids = special_tokens
         self._pretokenizer = pretokenizer
@@ -492,10 +492,15 @@ cdef class Encoder(Decoder):
 
 
 cdef object own_ids(token_t* ids, Py_ssize_t n):
+    global _frombuffer, _uint32
     cdef _Ids owner = _Ids()
+    if _frombuffer is None:
+        import numpy                               # not at the top: who asks for lists does not wait for it
+        _uint32 = numpy.dtype(numpy.uint32)
+        _frombuffer = numpy.frombuffer
     owner.ids = ids
     owner.n = n
-    return numpy.frombuffer(owner, numpy.uint32)
+    return _frombuffer(owner, _uint32)
 
 
 def thread_count(num_threads):

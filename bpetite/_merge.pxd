@@ -1,4 +1,5 @@
 """The merge table of a vocabulary, and merging of token ids by it."""
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ._tokens cimport TokenTable
@@ -6,6 +7,7 @@ from ._types cimport token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # so many tokens or fewer are merged by scanning for the lowest rank
+    LOW_IDS = 256      # pairs of ids below have a table of their own
     PASS_SHARE = 16    # more are merged by passes, while one of so many tokens goes with each pass
 
 
@@ -38,11 +40,18 @@ cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil
 cdef void room_free(merge_room* room) noexcept nogil
 
 
+@cython.final
 cdef class MergeTable:
     cdef merge_entry* entries
+    cdef uint32_t* low_pairs               # left * LOW_IDS + right -> rank or NO_MERGE, of ids below LOW_IDS
+    cdef uint64_t* sieve                   # a bit for each pair, at its hash; most pairs that have no rank have no bit
+    cdef uint64_t sieve_mask
     cdef token_t* joined                   # rank -> id of the token that a pair of this rank becomes
     cdef uint64_t mask
-    cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t size          # pairs
+    cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
+    cdef MergeTable owner                  # of the memory, where that is borrowed
+    cdef bint borrowed
 
     cdef int _reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1
     cdef bint _add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil

@@ -12,6 +12,9 @@ cdef extern from "_bytes.h" nogil:
 cdef class TokenTable:
     # A token's slot is its place in the order of ids; slots are 0..size-1. Nothing changes after construction.
     cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t repeated    # tokens whose bytes are those of a lower id
+    cdef readonly bint empty       # one of them has no bytes
+    cdef list order                # slot -> id, as the int objects that it was made of
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, 16 readable bytes behind the last
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
@@ -22,5 +25,7 @@ cdef class TokenTable:
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
-    # The slot of the token with these bytes, or -1.
+    # Whether the token of a slot has these bytes.
+    cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
+    # The slot of the token with these bytes, or -1; of several the lowest.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil

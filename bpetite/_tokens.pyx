@@ -4,7 +4,8 @@ One blob with all bytes, in the order of the ids, serves decoding (copy from it)
 the merge table. A Python dict of bytes objects would cost a pointer chase and the interpreter lock at each use. Ids
 may be any uint32: where they are dense enough an array maps id -> slot, otherwise a binary search over the sorted ids.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -16,22 +17,30 @@ cdef class TokenTable:
     """Tokens of a vocabulary.
 
     Args:
-        tokens: id -> bytes, at most 2^31 - 1 of them, all different.
+        tokens: id -> bytes, at most 2^31 - 1 of them. Of two with the same bytes the one of the lower id is found.
 
     Raises:
         MemoryError: No memory for the tables.
         OverflowError: An id is outside 0..2^32-1.
+        TypeError: An id is no int, or a token no bytes object.
     """
 
     def __cinit__(self, dict tokens):
-        cdef list order = sorted(tokens)
+        cdef list order = sorted(tokens), values
         cdef Py_ssize_t size = len(order), slot
         cdef uint64_t total = 0, capacity = 16, at
         cdef bytes token
+        cdef bint same
+        # Most vocabularies are in the order of their ids, and need no look-up for each.
+        values = list(tokens.values()) if order == list(tokens) else [tokens[token_id] for token_id in order]
+        for slot in range(size):
+            if not (PyLong_CheckExact(order[slot]) and PyBytes_CheckExact(values[slot])):
+                raise TypeError(f"tokens are int -> bytes, not {order[slot]!r} -> {values[slot]!r}")
         if size >= 1 << 31:
             raise OverflowError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
-        for token in tokens.values():
-            total += PyBytes_GET_SIZE(token)
+        for slot in range(size):
+            total += PyBytes_GET_SIZE(<bytes> values[slot])
+        self.order = order
         self.size = size
         self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
         self.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
@@ -45,15 +54,21 @@ cdef class TokenTable:
         memset(self.blob + total, 0, 16)
         total = 0
         for slot in range(size):
-            token = tokens[order[slot]]
+            token = <bytes> values[slot]
             self.ids[slot] = order[slot]
             self.starts[slot] = total
             memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
-            at = bp_hash_bytes(self.blob + total, PyBytes_GET_SIZE(token)) >> 20
+            total += PyBytes_GET_SIZE(token)
+            self.starts[slot + 1] = total          # `holds` reads it
+            self.empty = self.empty or PyBytes_GET_SIZE(token) == 0
+            at = bp_hash_bytes(self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 20
+            same = False
             while self.by_bytes[at & self.mask]:
+                same = same or self.holds(<Py_ssize_t> self.by_bytes[at & self.mask] - 1,
+                                          self.blob + self.starts[slot], PyBytes_GET_SIZE(token))
                 at += 1
             self.by_bytes[at & self.mask] = <uint32_t> (slot + 1)
-            total += PyBytes_GET_SIZE(token)
+            self.repeated += same
         self.starts[size] = total
         if size and self.ids[size - 1] < 8 * <uint64_t> size + 65536:
             self.direct = <uint64_t> self.ids[size - 1] + 1
@@ -83,16 +98,24 @@ cdef class TokenTable:
         return low if low < self.size and self.ids[low] == token_id else -1
 
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t at = bp_hash_bytes(data, length) >> 20, start
+        cdef uint64_t at = bp_hash_bytes(data, length) >> 20
         cdef Py_ssize_t slot
         while True:
             slot = <Py_ssize_t> self.by_bytes[at & self.mask] - 1
             if slot < 0:
                 return -1
-            start = self.starts[slot]
-            if self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0:
+            if self.holds(slot, data, length):
                 return slot
             at += 1
+
+    cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
+        cdef uint64_t start = self.starts[slot]
+        return self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0
+
+    def get(self, bytes token not None):
+        """The id of the token with these bytes, or None."""
+        cdef Py_ssize_t slot = self.find(<const uint8_t*> PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+        return None if slot < 0 else self.order[slot]
 
     def __len__(self):
         return self.size

@@ -7,13 +7,14 @@ Source: ``bytes_to_unicode`` in ``encoder.py`` of https://github.com/openai/gpt-
 """
 from collections.abc import Collection, Iterable
 
+from . import _spelled
+
 __all__ = ["ALPHABET", "decode_token", "decode_tokens", "encode_token", "encode_tokens"]
 
-_OWN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_MOVED = [byte for byte in range(0x100) if byte not in _OWN]
+_MOVED = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
 
 #: The character of each byte: ``ALPHABET[byte]``.
-ALPHABET = "".join(map(chr, (0x100 + _MOVED.index(byte) if byte in _MOVED else byte for byte in range(0x100))))
+ALPHABET = bytes(range(0x100)).decode("latin-1").translate({byte: 0x100 + at for at, byte in enumerate(_MOVED)})
 
 # Both directions go through Latin-1, where byte and code point are the same number. A character below U+0100 that
 # stands for nothing is sent to U+FFFF, so that encoding to Latin-1 refuses it as it refuses all others.
@@ -68,12 +69,10 @@ def encode_tokens(tokens: Iterable[bytes]) -> list[str]:
 
 
 def decode_tokens(printables: Collection[str]) -> list[bytes]:
-    """:func:`decode_token` for a whole vocabulary, three times as fast.
+    """:func:`decode_token` for a whole vocabulary, some twenty times as fast.
 
     Raises:
         ValueError: As for one; the first that cannot be decoded.
     """
-    try:
-        return [printable.translate(_TO_BYTE).encode("latin-1") for printable in printables]
-    except UnicodeEncodeError:
-        return [decode_token(printable) for printable in printables]
+    decoded = _spelled.decode_tokens(printables)
+    return [decode_token(printable) for printable in printables] if decoded is None else decoded

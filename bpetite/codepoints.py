@@ -30,6 +30,20 @@ UNIFORM_PLANES = (*range(4, 14), 15, 16)
 Ranges = tuple[tuple[int, int], ...]  # ascending, disjoint (start, stop)
 
 
+def characters(start: int, stop: int) -> str:
+    """The characters from code point `start` up to `stop`, which hold no surrogates.
+
+    The three bytes of their UTF-32 are put side by side, each kind at once: a tenth of the time of `chr` for each.
+    """
+    rows = range(start // 256, -(-stop // 256))  # of 256 code points
+    utf32 = bytearray(1024 * len(rows))
+    utf32[0::4] = bytes(range(256)) * len(rows)
+    utf32[1::4] = b"".join([bytes((row % 256,)) * 256 for row in rows])
+    utf32[2::4] = b"".join([bytes((row // 256,)) * 256 for row in rows])
+    first = start - 256 * rows.start
+    return utf32[4 * first : 4 * (first + stop - start)].decode("utf-32-le")
+
+
 @lru_cache(maxsize=1)
 def sample() -> tuple[str, list[int], list[int]]:
     """A string that stands for every code point but the surrogates.
@@ -46,7 +60,7 @@ def sample() -> tuple[str, list[int], list[int]]:
     for start, stop in runs:
         offsets.append(length)
         starts.append(start)
-        text.append(array("I", range(start, stop)).tobytes().decode("utf-32"))
+        text.append(characters(start, stop))
         length += stop - start
     return "".join(text), offsets, starts
 
@@ -116,7 +130,14 @@ class Groups:
         flat = bytearray(LIMIT)
         for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
             flat[start:stop] = bytes((codes[group],)) * (stop - start)
+        # Some hundred of the 17,408 pages hold a change or begin with one; those behind such a page up to the next are
+        # all one code.
+        mixed = sorted({start // PAGE for start in self.starts})
         numbers: dict[bytes, int] = {}
-        whole = bytes(flat)
-        stage = array("H", (numbers.setdefault(whole[at : at + PAGE], len(numbers)) for at in range(0, LIMIT, PAGE)))
+        stage = array("H")
+        for page, following in zip(mixed, [*mixed[1:], LIMIT // PAGE]):
+            stage.append(numbers.setdefault(bytes(flat[page * PAGE : (page + 1) * PAGE]), len(numbers)))
+            if following > page + 1:
+                number = numbers.setdefault(bytes(flat[(page + 1) * PAGE : (page + 2) * PAGE]), len(numbers))
+                stage.extend(array("H", (number,)) * (following - page - 1))
         return stage, b"".join(numbers)

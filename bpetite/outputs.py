@@ -6,16 +6,18 @@ laid out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from . import offsets, special, streaming
+from . import special
 from ._batch import BatchEncoder
 from .errors import MissingExtraError
-from .padding import PaddedBatch, Padding, Side, pad, pad_by_length, surround
-from .pipeline import Pipeline
 from .pretokenize import pretokenizer
-from .template import Template
 from .vocab import Vocab
+
+if TYPE_CHECKING:  # what only one form needs is imported where that is made, as padding, which takes NumPy
+    from .padding import PaddedBatch, Padding, Side
+    from .pipeline import Pipeline
+    from .template import Template
 
 __all__ = ["END_OF_TEXT", "Outputs"]
 
@@ -63,6 +65,8 @@ class Outputs(BatchEncoder):
         >>> tok.encode_with_offsets("ab ab")
         ([256, 257], [(0, 2), (2, 5)])
         """
+        from . import offsets
+
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         given = text if isinstance(text, str) else text.decode("utf-8")
         if self._around is not None:
@@ -94,6 +98,8 @@ class Outputs(BatchEncoder):
         >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
         [256, 258, 257]
         """
+        from . import streaming
+
         cut = pretokenizer(self._vocab.pattern) if self._around is None else None  # type: ignore[arg-type]
         return streaming.encode_iterable(self, self._vocab, cut, chunks, allowed_special, disallowed_special)
 
@@ -175,6 +181,8 @@ class Outputs(BatchEncoder):
         >>> input_ids.tolist(), attention_mask.tolist()
         ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
         """
+        from .padding import PaddedBatch, pad, surround
+
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
@@ -229,6 +237,8 @@ class Outputs(BatchEncoder):
         >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
         [[1, 2], [0]]
         """
+        from .padding import pad_by_length
+
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )

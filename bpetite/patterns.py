@@ -8,7 +8,7 @@ both are here: files carry the text of a pattern, and a file is easier to compar
 """
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 __all__ = [
     "CL100K",
@@ -91,3 +91,20 @@ NAMED: dict[str, Pattern] = {
     "deepseek-v3": DEEPSEEK_V3,
     "starcoder": STARCODER,
 }
+
+class _ByName:
+    """The default of a ``pattern`` that may be None."""
+
+    def __repr__(self) -> str:
+        return "BY_NAME"
+
+
+#: In place of a pattern: the one that belongs to the name of a published encoding.
+BY_NAME: Any = _ByName()
+
+
+def is_plain(pattern: object) -> TypeGuard[Pattern]:
+    """Whether a pattern only cuts, so that its pieces joined are the text; :mod:`bpetite.splits` has those that do
+    more."""
+    steps = pattern if isinstance(pattern, tuple) else (pattern,)
+    return pattern is None or all(isinstance(step, str) for step in steps)

@@ -22,10 +22,8 @@ from .pretokenize import Pretokenizer, pretokenizer
 from .splits import Piece, PrefixSpace, Printable
 from .vocab import Vocab
 
-__all__ = ["Pipeline", "pipeline"]
+__all__ = ["Pipeline"]
 
-#: Flags that the compiled search for special tokens does not know.
-FLAGS = frozenset(("lstrip", "rstrip", "single_word", "normalized"))
 #: Sets of special tokens that are kept ready.
 SUBSETS = 16
 
@@ -35,13 +33,6 @@ _space_before = regex.compile(r"(?r)\s*")
 
 #: A stretch of text: the id of the special token it is or None, its text, and where each character came from.
 Stretch = tuple[int | None, str, list[int] | None, list[int] | None]
-
-
-def pipeline(vocab: Vocab) -> Pipeline | None:
-    """The pipeline of a vocabulary; None where the compiled core does all."""
-    flagged = any(FLAGS.intersection(flags) for flags in vocab.token_flags.values())
-    rewritten = not isinstance(vocab.normalization, str | None)
-    return Pipeline(vocab) if flagged or rewritten or not splits.is_plain(vocab.pattern) else None
 
 
 class Pipeline:

@@ -4,13 +4,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from functools import lru_cache
-
-import regex
+from typing import TYPE_CHECKING
 
 from bpetite import patterns
 from bpetite._scan import Scanner
 from bpetite.patterns import Pattern
-from bpetite.tables import Tables, Unfoldable, UnsupportedPattern, check, compile_pattern
+
+if TYPE_CHECKING:
+    import regex
+
+    from bpetite.tables import Tables
 
 __all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
 
@@ -29,7 +32,11 @@ class Pretokenizer:
         self.kind = kind
         self.scanner = scanner
         self.reason = reason
-        self.stages = tuple(regex.compile(stage) for stage in stages_of(pattern)) if kind == "regex" else ()
+        self.stages: tuple[regex.Pattern[str], ...] = ()
+        if kind == "regex":
+            import regex  # not at the top: a scanner does without it
+
+            self.stages = tuple(map(regex.compile, stages_of(pattern)))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -87,6 +94,10 @@ def stages_of(pattern: Pattern) -> tuple[str, ...]:
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
+#: Patterns that need no check: `regex` knows them to be regular expressions.
+KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in stages_of(pattern))
+
+
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, path: str | None = None) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled the first time it is asked for in a process.
 
@@ -107,8 +118,11 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
     stages = stages_of(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", None, None)
+    from bpetite.tables import Unfoldable, UnsupportedPattern, check  # not at the top: see `bpetite/__init__.py`
+
     for stage in stages:
-        check(stage)
+        if stage not in KNOWN:
+            check(stage)
     if path == "regex":
         return Pretokenizer(pattern, "regex", None, "asked for")
     try:
@@ -123,6 +137,8 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
 
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...]) -> Tables:
+    from bpetite.tables import compile_pattern
+
     return compile_pattern(stages)
 
 

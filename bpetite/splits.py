@@ -60,11 +60,6 @@ def steps(pattern: SplitPattern) -> tuple[Step, ...]:
     return pattern if isinstance(pattern, tuple) else (pattern,)
 
 
-def is_plain(pattern: SplitPattern) -> bool:
-    """Whether a pattern only cuts, so that its pieces joined are the text."""
-    return all(isinstance(step, str) for step in steps(pattern))
-
-
 def check(pattern: Any) -> None:
     """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile."""
     found = steps(pattern)

@@ -21,8 +21,7 @@ newline and then match at the very end; only there is `$` accepted.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 __all__ = ["Alternation", "CharSet", "End", "Item", "Look", "Node", "Repeat", "Sequence", "UnsupportedPattern", "parse"]
 
@@ -41,8 +40,7 @@ class UnsupportedPattern(ValueError):
         return type(self), (self.pattern, self.construct, self.offset, self.why)
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One member of a set: the code points first..last, or, where `source` is set, whatever `regex` says of it."""
 
     first: int = 0
@@ -50,42 +48,36 @@ class Item:
     source: str = ""
 
 
-@dataclass(frozen=True)
-class CharSet:
+class CharSet(NamedTuple):
     """One character out of a set: any of `items` whose sign is True, or anything outside one whose sign is False."""
 
     items: tuple[tuple[Item, bool], ...]
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(NamedTuple):
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Alternation:
+class Alternation(NamedTuple):
     choices: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(NamedTuple):
     part: Node
     least: int
     most: int | None
     possessive: bool
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """The next character is in the set (or, negated, is not: the end of the text satisfies that too)."""
 
     chars: CharSet
     negated: bool
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """Nothing follows."""
 
 

@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from . import formats, patterns, train
+from . import patterns
 from .errors import MissingExtraError
-from .formats import hub
-from .formats.tiktoken import BY_NAME
-from .normalize import Normalization, normalizer
 from .outputs import Outputs
-from .patterns import Pattern
-from .pipeline import pipeline
+from .patterns import BY_NAME, Pattern
 from .pretokenize import pretokenizer
-from .splits import SplitPattern
-from .views.tiktoken import Encoding
 from .vocab import Vocab
+
+if TYPE_CHECKING:
+    from .normalize import Normalization
+    from .splits import SplitPattern
+    from .views.tiktoken import Encoding
 
 __all__ = ["Tokenizer"]
 
@@ -75,14 +74,22 @@ class Tokenizer(Outputs):
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._vocab = vocab
-        self._around = pipeline(vocab)
+        self._around = normalize = None
+        if vocab.is_rare:
+            from .pipeline import Pipeline
+
+            self._around = Pipeline(vocab)
+        elif vocab.normalization is not None:
+            from .normalize import normalizer
+
+            normalize = normalizer(vocab.normalization)
         super().__init__(
-            vocab.tokens,
-            vocab.merges,
+            vocab.token_table,
+            None if vocab.merges is None else vocab.merge_table,
             vocab.special_tokens,
             pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
             ignore_merges=vocab.ignore_merges,
-            normalize=normalizer(vocab.normalization) if self._around is None else None,
+            normalize=normalize,
             pipeline=self._around,
             template=vocab.template,
             errors=vocab.errors,
@@ -119,7 +126,8 @@ class Tokenizer(Outputs):
         tokenizer._set(self._vocab, cache_bytes)
         return tokenizer
 
-    # Making one: training and files
+    # Making one: training and files. What reads or makes one is imported where it is used: who loads a tokenizer waits
+    # neither for the trainer nor for other formats.
 
     @classmethod
     def train(
@@ -165,8 +173,10 @@ class Tokenizer(Outputs):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
+        from .train import train
+
         return cls.from_vocab(
-            train.train(
+            train(
                 corpus,
                 vocab_size,
                 special_tokens=special_tokens,
@@ -200,10 +210,10 @@ class Tokenizer(Outputs):
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
+        from .train import train_from_counts
+
         initial = options.pop("initial", None)
-        return cls.from_vocab(
-            train.train_from_counts(counts, vocab_size, initial=initial and initial._vocab, **options)
-        )
+        return cls.from_vocab(train_from_counts(counts, vocab_size, initial=initial and initial._vocab, **options))
 
     @classmethod
     def from_files(
@@ -218,7 +228,9 @@ class Tokenizer(Outputs):
             FormatError: A file is damaged; the message names file and place.
             OSError: A file cannot be read.
         """
-        return cls.from_vocab(formats.gpt2.load(vocab_filepath, merges_filepath, special_tokens))
+        from .formats import gpt2
+
+        return cls.from_vocab(gpt2.load(vocab_filepath, merges_filepath, special_tokens))
 
     @classmethod
     def from_tiktoken(
@@ -245,15 +257,15 @@ class Tokenizer(Outputs):
                 no published encoding.
             OSError: The file cannot be read.
         """
+        from .formats import tiktoken
+
         if isinstance(path_or_encoding, str | os.PathLike):
             return cls.from_vocab(
-                formats.tiktoken.load(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
+                tiktoken.load(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
             )
         if not hasattr(path_or_encoding, "_mergeable_ranks"):
             raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {path_or_encoding!r}")
-        return cls.from_vocab(
-            formats.tiktoken.from_encoding(path_or_encoding, pattern=pattern, special_tokens=special_tokens)
-        )
+        return cls.from_vocab(tiktoken.from_encoding(path_or_encoding, pattern=pattern, special_tokens=special_tokens))
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
@@ -267,7 +279,9 @@ class Tokenizer(Outputs):
             FormatError: It is damaged, not byte-level BPE, or in some part cannot be honoured; the message says which.
             OSError: A file cannot be read.
         """
-        return cls.from_vocab(formats.huggingface.from_object(source))
+        from .formats import huggingface
+
+        return cls.from_vocab(huggingface.from_object(source))
 
     @classmethod
     def from_pretrained(cls, name_or_directory: str | os.PathLike[str], *, revision: str | None = None) -> Tokenizer:
@@ -284,6 +298,8 @@ class Tokenizer(Outputs):
                 in the cache.
             FormatError: As for :meth:`load`.
         """
+        from .formats import hub
+
         return cls.from_vocab(hub.load(name_or_directory, revision=revision))
 
     @classmethod
@@ -298,6 +314,8 @@ class Tokenizer(Outputs):
             FormatError: The file is damaged or of no known format.
             OSError: The file cannot be read.
         """
+        from . import formats
+
         return cls.from_vocab(formats.load(path, format=format))
 
     def save(self, path: str | os.PathLike[str], *, format: str | None = None, overwrite: bool = False) -> None:
@@ -315,6 +333,8 @@ class Tokenizer(Outputs):
                 into ranks here, nor ranks into a merge list: see :meth:`to_ranks` and :meth:`to_merges`.
             OSError: The file cannot be written.
         """
+        from . import formats
+
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
     def to_ranks(self) -> Tokenizer:
@@ -323,7 +343,9 @@ class Tokenizer(Outputs):
         Raises:
             ValueError: There is none; the message names what stands in the way.
         """
-        return self.from_vocab(formats.ranks.to_ranks(self._vocab))
+        from .formats import ranks
+
+        return self.from_vocab(ranks.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
         """The tokenizer with a merge list that gives the same ids for every text.
@@ -331,7 +353,9 @@ class Tokenizer(Outputs):
         Raises:
             ValueError: There is none; the message names what stands in the way.
         """
-        return self.from_vocab(formats.ranks.to_merges(self._vocab))
+        from .formats import ranks
+
+        return self.from_vocab(ranks.to_merges(self._vocab))
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
         """This tokenizer in the shape of ``tiktoken.Encoding``, for code that is written against that: its methods,
@@ -340,6 +364,8 @@ class Tokenizer(Outputs):
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
         """
+        from .views.tiktoken import Encoding
+
         return Encoding(self, name)
 
     def as_transformers(self, **options: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from . import patterns, splits
+from . import patterns
 from ._train import Merger
 from .counting import Progress, check_specials, count_pretokens
 from .counts import PretokenCounts, check_count
@@ -306,7 +306,7 @@ def _check_initial(
     if initial.merges is None:
         raise ValueError("initial has no merge list (it is of the ranks kind), so there is no order to continue")
     flagged = [literal for literal, flags in initial.token_flags.items() if set(flags) - {"plain"}]
-    if not splits.is_plain(initial.pattern) or not isinstance(initial.normalization, str | None) or flagged:
+    if not patterns.is_plain(initial.pattern) or not isinstance(initial.normalization, str | None) or flagged:
         raise ValueError(
             "initial takes text apart in ways that training does not: "
             f"pattern={initial.pattern!r}, normalization={initial.normalization!r}, flags of {flagged}"

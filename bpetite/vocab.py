@@ -6,23 +6,24 @@ wrong with a vocabulary is found here, so that nothing behind it has to check ag
 from __future__ import annotations
 
 import codecs
-import hashlib
-import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import normalize, patterns, splits
-from .normalize import Normalization
-from .splits import SplitPattern
-from .template import Template
+from . import patterns
+from ._merge import MergeTable
+from ._tokens import TokenTable
 
-__all__ = ["FLAGS", "MAX_ID", "NORMALIZATIONS", "Vocab", "place_specials"]
+if TYPE_CHECKING:  # what few vocabularies have is imported for those that have it
+    from .normalize import Normalization
+    from .splits import SplitPattern
+    from .template import Template
+
+__all__ = ["FLAGS", "MAX_ID", "Vocab", "place_specials"]
 
 MAX_ID = 2**32 - 1
-NORMALIZATIONS = normalize.FORMS
 
 #: What can be said of a special token beyond its literal and id, see :class:`Vocab`.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
@@ -71,12 +72,19 @@ class Vocab:
     kept: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_tokens(self.tokens, self.id_of, self.special_tokens)
-        if self.merges is not None:
-            self.merge_results  # noqa: B018 - computing them is checking them
+        if not self._builds():
+            _check_tokens(self.tokens, self.id_of, self.special_tokens)
+            if self.merges is not None:
+                _merge_results(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
-        splits.check(self.pattern)
-        normalize.check(self.normalization)
+        if not patterns.is_plain(self.pattern):
+            from . import splits
+
+            splits.check(self.pattern)
+        if self.normalization is not None:
+            from . import normalize
+
+            normalize.check(self.normalization)
         _check_settings(self.ignore_merges, self.errors)
         _check_flags(self.token_flags, self.special_tokens)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
@@ -121,6 +129,22 @@ class Vocab:
         specials = place_specials(special_tokens, tokens, id_of)
         return cls(tokens, None if pairs is None else tuple(pairs), specials, **settings)
 
+    @classmethod
+    def from_table(cls, table: TokenTable | None, tokens: dict[int, bytes], *arguments: Any, **settings: Any) -> Vocab:
+        """A Vocab of tokens that a loader has made a table of, which is not made again; if tokens have been added
+        since, it is.
+
+        Args:
+            table: The table, or None; ``tokens`` has what it holds and perhaps more.
+            tokens: id -> bytes.
+            arguments: The remaining fields of Vocab, and so are ``settings``.
+        """
+        vocab = cls.__new__(cls)
+        if table is not None and len(table) == len(tokens):
+            vocab.__dict__["token_table"] = table
+        vocab.__init__(tokens, *arguments, **settings)  # type: ignore[misc]
+        return vocab
+
     @cached_property
     def id_of(self) -> dict[bytes, int]:
         """bytes -> id of every token; where a special token has the bytes of another, the other's."""
@@ -133,16 +157,50 @@ class Vocab:
     @cached_property
     def merge_results(self) -> array[int]:
         """uint32 ids: what each merge gives, in rank order; empty for the ranks kind."""
-        return array("I", _merge_results(self.merges or (), self.tokens, self.id_of))
+        return self.merge_table.results() if self.merges is not None else array("I")
+
+    @cached_property
+    def token_table(self) -> TokenTable:
+        """The tokens as the compiled core reads them."""
+        return TokenTable(self.tokens)
+
+    @cached_property
+    def merge_table(self) -> MergeTable:
+        """The merges, listed or of the ranks kind, as the compiled core reads them."""
+        return MergeTable(self.token_table, self.merges, frozenset(self.special_tokens.values()))
+
+    def _builds(self) -> bool:
+        """Whether tokens and merges are beyond doubt, since the tables of the core can be built of them, which is
+        needed anyway; if not, the checks in Python say what is wrong, if it is."""
+        try:
+            table = self.token_table
+            return not (
+                table.repeated or table.empty or (self.merges is not None and len(self.merge_table) < len(self.merges))
+            )
+        except (TypeError, ValueError, OverflowError):
+            return False
 
     @property
     def kind(self) -> str:
         """"merges" or "ranks"."""
         return "ranks" if self.merges is None else "merges"
 
+    @property
+    def is_rare(self) -> bool:
+        """Whether it asks for what the compiled core does not do and :mod:`bpetite.pipeline` does: flags of special
+        tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
+        flagged = any(set(flags) != {"plain"} for flags in self.token_flags.values())
+        rewritten = not isinstance(self.normalization, str | None)
+        return flagged or rewritten or not patterns.is_plain(self.pattern)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
+        import hashlib  # not at the top, as json: loading does without them
+        import json
+
+        from . import normalize, splits
+
         digest = hashlib.sha256(b"bpetite vocabulary 1\n")
         settings = {
             "kind": self.kind,

@@ -2,7 +2,7 @@
 import pytest
 import regex
 
-from bpetite.codepoints import LIMIT, Groups, ranges_of
+from bpetite.codepoints import LIMIT, Groups, characters, ranges_of
 from bpetite.syntax import CharSet, parse
 
 SURROGATES = range(0xD800, 0xE000)
@@ -42,6 +42,29 @@ def test_the_two_stage_map_says_the_same() -> None:
     assert len(pages) % 64 == 0
     for code in (*range(0x3000), *range(0xFFF0, 0x10010), 0x1F600, 0x1F601, LIMIT - 1):
         assert pages[stage[code // 64] * 64 + code % 64] == (7, 9)[groups.group_of(code)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [r"[^\s\p{L}\p{N}]", r"\p{Lu}", "[a-f\u00e9\U0001f600]", r"[\x00-\x3f]", r"[\x00-\x40]", r"[\U0010ffff]", "."],
+)
+def test_the_two_stage_map_is_the_plain_one(source: str) -> None:
+    """Cut into pages one by one."""
+    groups = Groups([parse(source)])  # type: ignore[list-item]
+    codes = [3 + group for group in range(groups.count)]
+    ends = [*groups.starts[1:], LIMIT]
+    flat = b"".join(bytes([codes[group]]) * (end - at) for at, end, group in zip(groups.starts, ends, groups.groups))
+    numbers: dict[bytes, int] = {}
+    plain = [numbers.setdefault(flat[at : at + 64], len(numbers)) for at in range(0, LIMIT, 64)]
+    stage, pages = groups.two_stage(codes)
+    assert (list(stage), pages) == (plain, b"".join(numbers))
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 0xD800), (0xE000, 0x40000), (0x4FFFE, 0x50000), (0x100000, 0x100001), (0x41, 0x42), (7, 7)]
+)
+def test_characters(start: int, stop: int) -> None:
+    assert characters(start, stop) == "".join(map(chr, range(start, stop)))
 
 
 def test_groups_are_numbered_by_their_first_code_points() -> None:

@@ -139,7 +139,7 @@ def test_loading_runs_no_code_and_asks_no_network(tmp_path: Path, monkeypatch: p
     Tokenizer.train(["ab ab"], 258).save(tmp_path / "tokenizer.json")
     (tmp_path / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": "evil.Evil"}}')
     (tmp_path / "evil.py").write_text("raise SystemExit")
-    Tokenizer.load(tmp_path)  # what is imported at first use is imported now
+    Tokenizer.from_pretrained(tmp_path)  # what is imported at first use is imported now
     sys.addaudithook(watch)
     try:
         Tokenizer.load(tmp_path)

@@ -1,9 +1,13 @@
 """The house: imports point down, and compiled modules know nothing above them."""
 import ast
+import importlib
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import bpetite
 
@@ -42,7 +46,7 @@ ROWS = [
     ["_counttable"],
     ["_learned"],
     ["_decode", "_worker"],
-    ["_special", "_merge"],
+    ["_special", "_merge", "_spelled"],
     ["_tokens", "_scan"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
@@ -100,6 +104,75 @@ def test_importing_the_package_loads_no_extra() -> None:
     code = "import sys, bpetite; print(sorted({'pyarrow', 'orjson', 'zstandard', 'click', 'tqdm'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: What loading a tokenizer and encoding to lists does without, and so does not wait for.
+NOT_AT_THE_START = {
+    "numpy", "click", "tqdm", "huggingface_hub", "pyarrow", "transformers", "hashlib", "pathlib", "concurrent.futures",
+    *(f"bpetite.{name}" for name in (
+        "analysis", "charlevel", "cli", "cluster", "corpus", "counting", "counts", "gage", "offsets",
+        "padding", "pipeline", "reference", "streaming", "train", "unidata", "views", "_count", "_train",
+        "formats.dialects", "formats.hub", "formats.huggingface", "formats.ranks", "formats.tekken", "formats.tiktoken",
+    )),
+}  # fmt: skip
+
+
+def run_and_list_modules(code: str) -> set[str]:
+    """The modules that are loaded after some code has run in a process of its own."""
+    code = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n"))
+
+
+def test_importing_the_package_loads_next_to_nothing() -> None:
+    loaded = {name for name in run_and_list_modules("import bpetite") if name.startswith("bpetite.")}
+    assert loaded == {"bpetite.errors", "bpetite.patterns", "bpetite.pretokenize", "bpetite._scan"}
+
+
+def test_lists_are_encoded_without_what_they_do_not_need(tmp_path: Path) -> None:
+    bpetite.Tokenizer.train(["ab ab"], 258).save(tmp_path / "gpt2", format="gpt2")
+    bpetite.Tokenizer.train(["ab ab"], 258).save(tmp_path / "tok.json")
+    start = "from bpetite import Tokenizer; tok = Tokenizer."
+    encode = "; tok.decode(tok.encode('ab é<|endoftext|>')); tok.encode_batch(['ab', 'é']); tok.count('ab')"
+    for load in (
+        f"from_files({str(tmp_path / 'gpt2/vocab.json')!r}, {str(tmp_path / 'gpt2/merges.txt')!r})",
+        f"load({str(tmp_path / 'tok.json')!r})",
+        "load('bpetite-32k')",
+    ):
+        loaded = run_and_list_modules(start + load + encode)
+        assert "bpetite.tokenizer" in loaded
+        assert sorted(loaded & NOT_AT_THE_START) == []
+        assert "numpy" in run_and_list_modules(start + load + "; tok.encode_to_numpy('ab')")
+
+
+@pytest.mark.parametrize("package", ["bpetite", "bpetite.formats"])
+def test_every_public_name_is_reached_when_it_is_asked_for(package: str) -> None:
+    """Each in a process in which nothing else has been asked for."""
+    names = importlib.import_module(package).__all__
+    code = f"""
+import importlib, os
+for name in {names}:
+    if child := os.fork():
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, name
+        continue
+    package = importlib.import_module({package!r})
+    assert name in dir(package)
+    found = getattr(package, name)
+    from {package} import *
+    assert found is getattr(package, name) is globals()[name]
+    os._exit(0)
+"""
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork here")
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        importlib.import_module(package).no_such_name  # noqa: B018
+
+
+def test_a_name_that_a_module_has_too_is_not_the_module() -> None:
+    code = "import bpetite.pretokenize, bpetite; bpetite.Tokenizer; print(list(bpetite.pretokenize('a b')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['a', ' b']"
 
 
 def test_no_file_is_too_long() -> None:

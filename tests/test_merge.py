@@ -75,6 +75,23 @@ def test_get() -> None:
     assert len(table) == 1
 
 
+@given(
+    st.lists(st.sampled_from([0, 1, 254, 255, 256, 257, 65536, 2**32 - 1]), min_size=8, max_size=8, unique=True),
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), unique=True),
+)
+def test_every_pair_is_found_and_no_other(ids: list[int], listed: list[tuple[int, int]]) -> None:
+    """On both sides of the ids that have a table of their own; several merges may give one token."""
+    tokens = {token_id: b"a" * (1 + place) for place, token_id in enumerate(ids)}
+    tokens |= {1000 + place: b"a" * place for place in range(9, 17)}
+    by_length = {len(token): token_id for token_id, token in tokens.items()}
+    merges = [(ids[left], ids[right]) for left, right in listed]
+    table = MergeTable(TokenTable(tokens), merges)
+    results = [by_length[left + right + 2] for left, right in listed]
+    expected = {pair: (rank, results[rank]) for rank, pair in enumerate(merges)}
+    assert {(a, b): found for a in tokens for b in tokens if (found := table.get(a, b)) is not None} == expected
+    assert list(table.results()) == results
+
+
 def test_a_long_token_of_the_ranks_kind_is_linear_to_split() -> None:
     tokens = {97: b"a", 98: b"b", 300: b"ab" * 500_000, 301: b"a" + b"ba" * 499_999, 302: b"ab"}
     table = MergeTable(TokenTable(tokens), None)

@@ -5,7 +5,8 @@ from hypothesis import given
 from splits import texts
 
 from bpetite import patterns
-from bpetite.pretokenize import pretokenizer
+from bpetite.pretokenize import KNOWN, pretokenizer
+from bpetite.tables import check
 
 
 def test_tiktokens_patterns_are_tiktokens() -> None:
@@ -39,6 +40,8 @@ def test_where_the_forms_of_cl100ks_pattern_differ() -> None:
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
         assert pretokenizer(pattern).kind == "vector"
+    for stage in KNOWN:
+        check(stage)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 import click
 
 from ..formats import FORMATS
-from ..formats.tiktoken import BY_NAME
+from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 
 __all__ = ["command"]

@@ -11,19 +11,40 @@ tekken      Mistral's tekken.json, read only                ranks kind
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import FormatError
 from ..vocab import Vocab
-from . import gpt2, huggingface, native, ranks, tekken, tiktoken
 from .files import Source, parse_json, read_file, write_files
 
-__all__ = ["FORMATS", "PACKAGED", "gpt2", "huggingface", "load", "native", "ranks", "save", "tekken", "tiktoken"]
+if TYPE_CHECKING:
+    from . import gpt2, huggingface, native, ranks, tekken, tiktoken
+
+__all__ = ["FORMATS", "gpt2", "huggingface", "load", "native", "packaged", "ranks", "save", "tekken", "tiktoken"]
 
 FORMATS = ("native", "huggingface", "gpt2", "tiktoken", "tekken")
 
-#: Where the tokenizers that ship with the package lie, and the ending of their names.
-PACKAGED = Path(__file__).resolve().parent.parent / "data"
+#: Where the tokenizers that ship with the package lie.
+_PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        # a format's module is imported when it is first needed: who reads one format does not wait for the others
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
+
+def packaged(name: str) -> str | None:
+    """The file of the tokenizer of this name that ships with the package; None if there is none."""
+    path = os.path.join(_PACKAGED, f"{name}.json")
+    return path if os.path.basename(name) == name and os.path.isfile(path) else None
 
 
 def load(path: Source, *, format: str | None = None) -> Vocab:
@@ -41,26 +62,23 @@ def load(path: Source, *, format: str | None = None) -> Vocab:
     """
     _check_format(format)
     name = os.fspath(path)
-    if not os.path.exists(name) and os.path.basename(name) == name and (PACKAGED / f"{name}.json").is_file():
-        return native.load(PACKAGED / f"{name}.json")
+    if not os.path.exists(name) and (ours := packaged(name)) is not None:
+        from . import native
+
+        return native.load(ours)
     if os.path.isdir(name):
-        for file, known, read in (
-            (huggingface.FILE, "huggingface", huggingface.load),
-            (gpt2.VOCAB, "gpt2", gpt2.load_directory),
-            ("tekken.json", "tekken", lambda folder: tekken.load(os.path.join(folder, "tekken.json"))),
-        ):
-            if format in (None, known) and os.path.isfile(os.path.join(name, file)):
-                return read(name)
-        holds = ", ".join(sorted(os.listdir(name))[:8]) or "nothing"
-        raise FormatError(
-            f"{name}: a directory with no tokenizer in it that bpetite reads "
-            f"(tokenizer.json, vocab.json with merges.txt, tekken.json); it holds {holds}"
-        )
+        return _load_directory(name, format)
     data = read_file(name)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        from . import native
+
+        if format in (None, "native") and (vocab := native.from_bytes(data)) is not None:
+            return vocab
         content = parse_json(data, name)
         if format == "native" or (format is None and native.recognizes(content)):
             return native.from_json(content, name)
+        from . import gpt2, huggingface, tekken
+
         if format == "huggingface" or (format is None and huggingface.recognizes(content)):
             return huggingface.from_json(content, name)
         if format == "tekken" or (format is None and tekken.recognizes(content)):
@@ -71,10 +89,29 @@ def load(path: Source, *, format: str | None = None) -> Vocab:
         if isinstance(content, dict):
             found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}"
     else:
+        from . import tiktoken
+
         found = f"a file that starts with {data[:24]!r}"
         if format == "tiktoken" or (format is None and tiktoken.recognizes(data)):
             return tiktoken.from_bytes(data, name)
     raise FormatError(f"{name}: {found} is no tokenizer in {'any known format' if format is None else format} form")
+
+
+def _load_directory(folder: str, format: str | None) -> Vocab:
+    from . import gpt2, huggingface, tekken
+
+    for file, known, read in (
+        (huggingface.FILE, "huggingface", huggingface.load),
+        (gpt2.VOCAB, "gpt2", gpt2.load_directory),
+        ("tekken.json", "tekken", lambda folder: tekken.load(os.path.join(folder, "tekken.json"))),
+    ):
+        if format in (None, known) and os.path.isfile(os.path.join(folder, file)):
+            return read(folder)
+    holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
+    raise FormatError(
+        f"{folder}: a directory with no tokenizer in it that bpetite reads "
+        f"(tokenizer.json, vocab.json with merges.txt, tekken.json); it holds {holds}"
+    )
 
 
 def save(vocab: Vocab, path: Source, *, format: str | None = None, overwrite: bool = False) -> None:
@@ -93,6 +130,8 @@ def save(vocab: Vocab, path: Source, *, format: str | None = None, overwrite: bo
         OSError: A file cannot be written.
         ValueError: No format of this name.
     """
+    from . import gpt2, huggingface, native, tiktoken
+
     _check_format(format)
     name = os.fspath(path)
     if format == "tekken":

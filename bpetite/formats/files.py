@@ -3,15 +3,15 @@ from __future__ import annotations
 
 import errno
 import gc
-import json
 import os
-import secrets
 from collections.abc import Callable, Mapping
 from functools import wraps
-from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from ..errors import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "without_collector", "write_files"]
 
@@ -85,6 +85,8 @@ def parse_json(data: bytes | str, name: str) -> Any:
     def no_constant(constant: str) -> NoReturn:
         raise FormatError(f"{name}: {constant} is not JSON")
 
+    import json  # not at the top: a file that is as expected is read without it
+
     try:
         return json.loads(text, object_pairs_hook=distinct, parse_constant=no_constant)
     except FormatError:
@@ -130,6 +132,9 @@ def write_files(contents: Mapping[str, bytes], *, overwrite: bool) -> None:
         FileExistsError: A file exists and ``overwrite`` is false.
         OSError: A file cannot be written.
     """
+    import secrets  # not at the top: loading does without them
+    from pathlib import Path
+
     # through links, so that a link stays one
     places = [Path(os.path.realpath(path)) for path in contents]
     for place in places:

@@ -9,13 +9,13 @@ it, the name under which ``transformers`` kept them: literal -> id.
 """
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from .. import patterns
+from .._spelled import read_merges, read_tokens
+from .._tokens import TokenTable
 from ..bytelevel import decode_token, decode_tokens, encode_token
 from ..errors import FormatError
 from ..vocab import Vocab, place_specials
@@ -45,15 +45,47 @@ def load(
         FormatError: A file is damaged; names file and place.
         OSError: A file cannot be read.
     """
-    content = parse_json(read_file(vocab_filepath), str(vocab_filepath))
-    return from_json(content, str(vocab_filepath), merges_filepath, special_tokens)
+    data = read_file(vocab_filepath)
+    vocab = _read_whole(data, merges_filepath, special_tokens)
+    if vocab is not None:
+        return vocab
+    return from_json(parse_json(data, str(vocab_filepath)), str(vocab_filepath), merges_filepath, special_tokens)
+
+
+@without_collector
+def _read_whole(
+    data: bytes, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None
+) -> Vocab | None:
+    """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
+
+    That no token is without bytes, nor two of the same, is what makes reading by bytes the same as by spelling.
+    """
+    tokens = read_tokens(data)
+    if not tokens:
+        return None
+    table = TokenTable(tokens)
+    if table.repeated or table.empty or not os.path.isfile(merges_filepath):
+        return None
+    merges = read_merges(read_file(merges_filepath), table)
+    if merges is None:
+        return None
+    if special_tokens is None:
+        special_tokens = [END_OF_TEXT] if table.get(END_OF_TEXT.encode()) is not None else []
+    if not isinstance(special_tokens, list | tuple | dict) or not all(isinstance(it, str) for it in special_tokens):
+        return None
+    try:
+        literals = [literal.encode() for literal in special_tokens]
+        known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
+        return Vocab.from_table(table, tokens, merges, place_specials(special_tokens, tokens, known))
+    except ValueError:
+        return None
 
 
 def load_directory(folder: Source) -> Vocab:
     """The vocabulary in a directory with vocab.json, merges.txt and perhaps added_tokens.json."""
-    folder = Path(folder)
-    added = folder / ADDED
-    return load(folder / VOCAB, folder / MERGES, read_added_tokens(added) if added.exists() else None)
+    added = os.path.join(folder, ADDED)
+    specials = read_added_tokens(added) if os.path.exists(added) else None
+    return load(os.path.join(folder, VOCAB), os.path.join(folder, MERGES), specials)
 
 
 def read_added_tokens(path: Source) -> dict[str, int]:
@@ -115,6 +147,8 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
     Raises:
         FormatError: The pair of files cannot hold this vocabulary; the message says what.
     """
+    import json  # not at the top: reading seldom needs it
+
     if vocab.merges is None:
         raise FormatError("vocab.json and merges.txt hold a merge list, and this vocabulary is of the ranks kind")
     for what, found, held in (

@@ -5,20 +5,16 @@ import os
 
 from ..errors import FormatError, MissingExtraError
 from ..vocab import Vocab
-from . import PACKAGED, gpt2, huggingface, tekken
 from . import load as load_local
+from . import packaged
 from .files import Source
 
 __all__ = ["load"]
 
-#: What is looked for in a repository, best first; a format is there when all its files are.
-FILES = ((huggingface.FILE,), (gpt2.VOCAB, gpt2.MERGES), ("tekken.json",))
-
-
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
     """As :meth:`bpetite.Tokenizer.from_pretrained`."""
     name = os.fspath(name_or_directory)
-    if os.path.exists(name) or (PACKAGED / f"{name}.json").is_file():
+    if os.path.exists(name) or packaged(name) is not None:
         if revision is not None:
             raise ValueError(f"revision {revision!r}: {name} is not on the Hub")
         return load_local(name)
@@ -30,8 +26,12 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
     except ImportError:
         raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
+    from . import gpt2, huggingface, tekken
+
+    # best first; a format is there when all its files are
+    formats = (huggingface.FILE,), (gpt2.VOCAB, gpt2.MERGES), ("tekken.json",)
     missing: Exception | None = None
-    for files in FILES:
+    for files in formats:
         try:
             paths = [hf_hub_download(name, file, revision=revision) for file in files]
         except EntryNotFoundError as absent:  # also: offline, and not in the cache
@@ -39,9 +39,9 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
             continue
         except HFValidationError as bad:
             raise FileNotFoundError(f"{name}: no such file, and no name of a repository on the Hub: {bad}") from None
-        if files == FILES[0]:
+        if files == formats[0]:
             return huggingface.load(paths[0])
-        if files == FILES[1]:
+        if files == formats[1]:
             return gpt2.load(paths[0], paths[1], _added_tokens(name, revision))
         return tekken.load(paths[0])
     if isinstance(missing, FileNotFoundError):
@@ -52,6 +52,8 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
 def _added_tokens(name: str, revision: str | None) -> dict[str, int] | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
+
+    from . import gpt2
 
     try:
         return gpt2.read_added_tokens(hf_hub_download(name, gpt2.ADDED, revision=revision))

@@ -15,24 +15,14 @@ from itertools import repeat
 from typing import Any
 
 from ..errors import FormatError
+from ..patterns import BY_NAME
 from ..splits import SplitPattern
 from ..vocab import MAX_ID, Vocab, place_specials
 from .dialects import from_rust
 from .encodings import PUBLISHED
 from .files import Source, read_file, without_collector
 
-__all__ = ["BY_NAME", "canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
-
-
-class _ByName:
-    """The default of ``pattern``, which may be None."""
-
-    def __repr__(self) -> str:
-        return "BY_NAME"
-
-
-#: The split pattern that belongs to the name of the encoding.
-BY_NAME: Any = _ByName()
+__all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
 
 
 def load(

@@ -1,0 +1,246 @@
+"""Reading vocabularies from the bytes of a file: what is accepted is what the way through `json` gives."""
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab
+from bpetite._merge import MergeTable
+from bpetite._spelled import decode_tokens, members, read_merge_list, read_merges, read_tokens
+from bpetite._tokens import TokenTable
+from bpetite.bytelevel import decode_token, encode_token
+from bpetite.errors import FormatError
+from bpetite.formats import gpt2, native, packaged
+from bpetite.formats.files import parse_json
+from bpetite.formats.spelling import check_ids, merge_pairs
+
+TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
+TRAINED = Tokenizer.train(TEXTS, 290, special_tokens=["<|endoftext|>", "<é>"])
+VOCAB = TRAINED.to_vocab()
+FILES = gpt2.dump(VOCAB)
+NATIVE = native.dump(VOCAB)
+
+tokens = st.dictionaries(st.integers(0, 2**32 - 1), st.binary(min_size=0, max_size=6), max_size=8)
+#: What a change of a byte is likely to break, or not to.
+pieces = st.sampled_from(
+    [b"", b'"', b"\\", b"\\\\", b"\\u0120", b"\\u0100", b"\\n", b"\\ud800", b"{", b"}", b"[", b"]", b",", b":", b" ",
+     b"\n", b"\r\n", b"\t", b"0", b"7", b"-", b".", b"e1", b"4294967295", b"4294967296", "Ġ".encode(), "Ń".encode(),
+     "ń".encode(), "é".encode(), "界".encode(), b"\xc2", b"\xff", b"\xc0\x80", b"\x00", b"a", b"a b", b"\xef\xbb\xbf",
+     b"#version", b"null"]
+)  # fmt: skip
+
+
+def plain_tokens(data: bytes) -> dict[int, bytes]:
+    ids = check_ids(parse_json(data, "x"), "x", "x")
+    if any(token_id < 0 or token_id > 2**32 - 1 for token_id in ids.values()):
+        raise FormatError("an id out of range")
+    return {token_id: decode_token(printable) for printable, token_id in ids.items()}
+
+
+def changed(data: Any, whole: bytes) -> bytes:
+    """The file with some of its bytes replaced."""
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(0, len(whole)))
+        whole = whole[:at] + data.draw(pieces) + whole[at + data.draw(st.integers(0, 3)) :]
+    return whole
+
+
+@given(tokens, st.booleans(), st.sampled_from([None, 1]), st.sampled_from([b"", b"\xef\xbb\xbf", b" \n"]))
+def test_tokens_are_read(tokens: dict[int, bytes], escaped: bool, indent: int | None, front: bytes) -> None:
+    spelled = {encode_token(token): token_id for token_id, token in tokens.items()}
+    data = front + json.dumps(spelled, ensure_ascii=escaped, indent=indent).encode()
+    found = read_tokens(data)
+    assert found == plain_tokens(data)
+    assert list(found) == list(spelled.values())
+
+
+@given(st.data(), tokens, st.booleans())
+def test_tokens_accepted_are_those_of_json(data: st.DataObject, tokens: dict[int, bytes], escaped: bool) -> None:
+    spelled = {encode_token(token): token_id for token_id, token in tokens.items()}
+    text = changed(data, json.dumps(spelled, ensure_ascii=escaped).encode())
+    found = read_tokens(text)
+    if found is not None and len(set(found.values())) == len(found):
+        assert found == plain_tokens(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"a"}', '{"a":}', '{"a":1', '{"a":1,}', '{"a":1}}', '{"a":01}', '{"a":-1}', '{"a":1.0}',
+     '{"a":1e1}', '{"a":4294967296}', '{"a":99999999999999999999999}', '{"a":"1"}', '{"a":1,"b":1}', '{"a b":1}',
+     '{"a\\n":1}', '{"界":1}',
+     '{"\\ud83d\\ude00":1}', '{"\\u00ad":1}', '{"a\n":1}', '{"\x7f":1}', '{"a":1 "b":2}', '{"a":true}', "{'a':1}"],
+)  # fmt: skip
+def test_tokens_not_accepted(text: str) -> None:
+    assert read_tokens(text.encode()) is None
+
+
+def test_tokens_that_are_not_utf8_are_not_accepted() -> None:
+    for spelled in (b"\xff", b"\xc2", b"\xc0\x80", b"\xc4\x41", b"\xe4\xbd"):
+        assert read_tokens(b'{"' + spelled + b'":1}') is None
+
+
+@given(st.data())
+@example(None)
+def test_merges_are_read(data: st.DataObject | None) -> None:
+    """A merges.txt, whole or damaged."""
+    whole = FILES[gpt2.MERGES]
+    ids = {encode_token(token): token_id for token_id, token in VOCAB.tokens.items()}
+    table = TokenTable(VOCAB.tokens)
+    assert read_merges(whole, table) == VOCAB.merges
+    assert read_merges(whole.replace(b"\n", b"\r\n"), table) == VOCAB.merges
+    if data is None:
+        return
+    text = changed(data, whole)
+    found = read_merges(text, table)
+    if found is not None:
+        lines = text.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+        assert lines.pop() == ""
+        assert found == merge_pairs(lines[lines[:1] != [] and lines[0].startswith("#version") :], ids, "x")
+
+
+@given(st.data())
+def test_merge_lists_are_read(data: st.DataObject) -> None:
+    ids = {encode_token(token): token_id for token_id, token in VOCAB.tokens.items()}
+    table = TokenTable(VOCAB.tokens)
+    spelled = [f"{encode_token(left)} {encode_token(right)}" for left, right in TRAINED.merges]
+    escaped, indent = data.draw(st.booleans()), data.draw(st.sampled_from([None, 2]))
+    whole = json.dumps(spelled, ensure_ascii=escaped, indent=indent).encode()
+    assert read_merge_list(b"??" + whole + b" ?", 2, len(whole) + 3, table) == VOCAB.merges
+    text = changed(data, whole)
+    found = read_merge_list(text, 0, len(text), table)
+    if found is not None:
+        assert found == merge_pairs(parse_json(text, "x"), ids, "x")
+
+
+def test_no_merges() -> None:
+    table = TokenTable(VOCAB.tokens)
+    assert read_merges(b"#version: 0.2\n", table) == read_merge_list(b"[ ]", 0, 3, table) == ()
+    for text in (b"#version", b"a", b"a b", b"a b\n\n", b"a  b\n", b"a b c\n", b" b\n", b"\n", b"a b\r", b"zz a\n"):
+        assert read_merges(text, table) is None
+    for text in (b"", b"[", b"[,]", b'["a b"', b'["a b",]', b'["ab"]', b'[["a", "b"]]', b'["a b"]]'):
+        assert read_merge_list(text, 0, len(text), table) is None
+
+
+def test_places_outside_the_file_are_refused() -> None:
+    table = TokenTable(VOCAB.tokens)
+    for start, stop in ((-1, 2), (0, 3), (2, 1), (3, -1)):
+        with pytest.raises(ValueError, match="of 2 bytes"):
+            read_merge_list(b"[]", start, stop, table)
+        if (start, stop) != (0, -1):
+            with pytest.raises(ValueError, match="of 2 bytes"):
+                read_tokens(b"{}", start, stop)
+
+
+values = st.recursive(
+    st.integers() | st.text('a"\\{}[],:', max_size=4),
+    lambda part: st.lists(part) | st.dictionaries(st.text("a", max_size=2), part),
+)
+
+
+@given(st.dictionaries(st.text("abc", max_size=3), values, min_size=1), st.sampled_from([None, 2]))
+def test_members_are_found(value: dict[str, Any], indent: int | None) -> None:
+    data = json.dumps(value, indent=indent).encode()
+    places = members(data)
+    assert places is not None
+    assert {key: json.loads(data[start:stop]) for key, (start, stop) in places.items()} == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"a":1,"a":2}', '{"a":1', '{"a":[}', '{"a":"}', '{"a', '{"a":1}x', '{"\\u0061":1}', '{"é":1}',
+     '{"a":1]}', '{"a":"\\'],
+)  # fmt: skip
+def test_members_not_found(text: str) -> None:
+    assert members(text.encode()) is None
+
+
+@given(st.lists(st.text(st.characters(max_codepoint=0x150)) | st.text("abĠĊ"), max_size=4))
+def test_printable_forms_are_decoded(printables: list[str]) -> None:
+    try:
+        plain: list[bytes] | None = [decode_token(printable) for printable in printables]
+    except ValueError:
+        plain = None
+    assert decode_tokens(printables) == plain
+
+
+def load(path: Path, merges: Path | None, plain: bool) -> Vocab | str:
+    """The vocabulary in a file, or what is wrong with it."""
+    try:
+        if merges is not None:
+            if plain:
+                return gpt2.from_json(parse_json(path.read_bytes(), str(path)), str(path), merges)
+            return gpt2.load(path, merges)
+        return native.from_json(parse_json(path.read_bytes(), str(path)), str(path)) if plain else native.load(path)
+    except FormatError as bad:
+        return str(bad)
+
+
+@given(data=st.data())
+def test_files_load_as_they_do_through_json(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whole or damaged, with the same message."""
+    folder = tmp_path_factory.getbasetemp() / "spelled"
+    folder.mkdir(exist_ok=True)
+    for name, whole in {**FILES, "native.json": NATIVE}.items():
+        (folder / name).write_bytes(changed(data, whole) or b"{}")
+    for name, merges in ((gpt2.VOCAB, folder / gpt2.MERGES), ("native.json", None)):
+        assert load(folder / name, merges, plain=False) == load(folder / name, merges, plain=True)
+
+
+def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, whole in FILES.items():
+        (tmp_path / name).write_bytes(whole)
+    (tmp_path / "native.json").write_bytes(NATIVE)
+    ranks = native.dump(TRAINED.to_ranks().to_vocab())
+    for module in (gpt2, native):
+        monkeypatch.setattr(module, "from_json", None)
+    assert native.load(tmp_path / "native.json") == VOCAB
+    assert native.from_bytes(ranks) == TRAINED.to_ranks().to_vocab()
+    assert gpt2.load_directory(tmp_path) == VOCAB
+    without_specials = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, [])
+    assert without_specials == Vocab(VOCAB.tokens, VOCAB.merges, {})
+    added = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, ["<new>"])
+    assert added.special_tokens == {"<new>": max(VOCAB.tokens) + 1}
+
+
+def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = shared("gpt2/vocab.json"), shared("gpt2/merges.txt")
+    plain = gpt2.from_json(parse_json(files[0].read_bytes(), "vocab.json"), "vocab.json", files[1])
+    ours = Path(packaged("bpetite-32k") or "")
+    plain_ours = native.from_json(parse_json(ours.read_bytes(), "ours"), "ours")
+    for module in (gpt2, native):
+        monkeypatch.setattr(module, "from_json", None)
+    assert gpt2.load(*files) == plain
+    assert native.load(ours) == plain_ours
+
+
+@given(tokens)
+def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
+    table = TokenTable(tokens)
+    first: dict[bytes, int] = {}
+    for token_id in sorted(tokens):
+        first.setdefault(tokens[token_id], token_id)
+    assert table.repeated == len(tokens) - len(first)
+    assert table.empty == (b"" in first)
+    assert all(table.get(token) == token_id for token, token_id in first.items())
+    assert table.get(b"no such token") is None
+
+
+@pytest.mark.parametrize("tokens", [{True: b"a"}, {1: "a"}, {"1": b"a"}, {1: bytearray(b"a")}])
+def test_a_table_takes_ints_and_bytes_only(tokens: Any) -> None:
+    with pytest.raises(TypeError):
+        TokenTable(tokens)
+
+
+def test_a_table_of_merges_can_stand_in_for_them() -> None:
+    table = TokenTable(VOCAB.tokens)
+    made = MergeTable(table, VOCAB.merges)
+    again = MergeTable(table, MergeTable(table, made))
+    del made
+    assert len(again) == again.ranks == len(VOCAB.merges or ())
+    assert again.results() == VOCAB.merge_results
+    ids = list(b"the cat the mat")
+    assert again.apply(ids) == MergeTable(table, VOCAB.merges).apply(ids) != ids
+    assert [VOCAB.tokens[result] for result in again.results()] == [left + right for left, right in TRAINED.merges]
