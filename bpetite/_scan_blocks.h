@@ -300,7 +300,7 @@ static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor
                                   const uint64_t *leads)
 {
     for (int block = 0; block < blocks; block++)
-        cursor->ready[block] = masks[0][block];
+        cursor->ready[block] = tables->kinds & 1 ? masks[0][block] : 0;
     for (int kind = 1; kind < SCAN_MARK; kind++) {
         uint64_t leads_before = cursor->leads;
         if (!(tables->kinds >> kind & 1))

@@ -89,6 +89,14 @@ def test_lanes_that_begin_where_nothing_is_known(name: str) -> None:
                 assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected, (fill, size, kind)
 
 
+@pytest.mark.parametrize("pattern", [r"(?:a(?!\S))a", r"(?:[^a]{2,}+\s+$)"])
+@pytest.mark.parametrize("size", [1, 30, 150, 700, 5000])
+def test_a_pattern_that_cuts_at_no_character_it_reads(pattern: str, size: int) -> None:
+    for text in ("a" * size, "é" * size, ("a b " * size)[:size]):
+        for kind in KINDS:
+            assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (text, kind)
+
+
 def test_how_many_lanes() -> None:
     tables = compile_pattern((patterns.GPT2,))
     assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
