@@ -23,15 +23,12 @@ from ..corpus.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.merge import join_manifests
 from ..corpus.naming import Names, names_of
 from ..corpus.pipeline import Progress
-from ..corpus.sources import overlaps_itself
+from ..corpus.sources import TASK_BYTES, overlaps_itself
 from .engine import Engine, Report, run_all
 from .joining import join, patiently
 from .parcel import Parcel
 
-__all__ = ["TASK_BYTES", "encode_corpus"]
-
-#: Bytes of input that a task stands for, unless told otherwise.
-TASK_BYTES = 256 << 20
+__all__ = ["encode_corpus"]
 
 #: Lines for people that are passed on from tasks.
 LINES = 20
