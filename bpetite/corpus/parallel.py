@@ -58,6 +58,10 @@ class Later(Generic[Result]):
         """Whether the result is there."""
         return self._done.is_set()
 
+    def wait(self) -> None:
+        """Wait until the call has ended, one way or the other."""
+        self._done.wait()
+
     def result(self) -> Result:
         """Wait for the result."""
         self._done.wait()

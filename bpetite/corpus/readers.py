@@ -83,7 +83,7 @@ class Run:
 
     def join(self) -> bytes:
         """All the bytes."""
-        return b"".join([*self.head, self.chunk[: self.end]])
+        return b"".join([*self.head, memoryview(self.chunk)[: self.end]])
 
 
 @dataclass
