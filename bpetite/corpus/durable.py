@@ -5,6 +5,7 @@ before anything acts on it, and a file gets its final name only when it is compl
 """
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,10 +24,12 @@ except ImportError:  # not on Windows, where two runs of the same output are not
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "NO_ROOM",
     "Following",
     "Journal",
     "begin_writeback",
     "crc32_of",
+    "explained",
     "sha256_of",
     "sync_folder",
     "write_all",
@@ -36,6 +39,11 @@ __all__ = [
 #: Bytes after which the system is asked to begin writing to disk.
 WRITEBACK = 8 << 20
 
+#: The disk, a quota or the largest size of a file is used up.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+WAY_ON = "; finished shards are whole, and the same command goes on from here once there is room"
+
 
 def write_all(file: BinaryIO, data: Any) -> int:
     """Write a buffer to an unbuffered file, however few bytes the system takes at a time; returns its bytes."""
@@ -44,6 +52,15 @@ def write_all(file: BinaryIO, data: Any) -> int:
     while len(view):
         view = view[file.write(view) :]
     return size
+
+
+def explained(error: OSError, path: Path) -> OSError:
+    """An error of writing that says where, and what to do where there is no room. Errors of the system's read and
+    write calls name no file; those of opening do."""
+    what = error.strerror or str(error)
+    if error.errno in NO_ROOM and WAY_ON not in what:
+        what += WAY_ON
+    return OSError(error.errno, what, error.filename or str(path))
 
 
 def sync_folder(folder: Path) -> None:

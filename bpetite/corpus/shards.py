@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .durable import Following, begin_writeback, crc32_of, sha256_of, sync_folder, write_all
+from .durable import Following, begin_writeback, crc32_of, explained, sha256_of, sync_folder, write_all
 from .layouts import Layout, OpenShard
 from .parallel import Later
 
@@ -158,8 +158,7 @@ class ShardWriter:
                 self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
             self._reached(path)
         except OSError as error:
-            raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
-                          "from here once there is room", str(path)) from None
+            raise explained(error, path) from None
 
     def _reached(self, path: Path) -> None:
         """Tell how far the file of tokens has grown to who takes its checksum."""
@@ -238,6 +237,8 @@ class ShardWriter:
                     self.layout.index(shard, path, file)
                     file.flush()
                     outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
+        except OSError as error:
+            raise explained(error, shard.base) from None
         finally:
             if following is not None:
                 following.close()
