@@ -70,6 +70,15 @@ def json_file(folder: Path, *, packed: bool = False, size: int = 4000) -> Path:
     return path
 
 
+def parquet_file(folder: Path, size: int = 4000) -> Path:
+    """The same texts as a column."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = folder / "rows.parquet"
+    texts = [document[at : at + size] for document in documents() for at in range(0, len(document), size)]
+    parquet.write_table(pyarrow.table({"text": texts}), path, row_group_size=5000)
+    return path
+
+
 #: The command, telling its own peak of memory, because a child's as the system counts it begins with its parent's.
 CALL = """
 import sys
@@ -83,7 +92,9 @@ finally:
 
 def command(source: Path, out: Path, jobs: int, *more: str) -> tuple[float, float, float]:
     """(wall seconds, processor seconds, megabytes at most) of one run of the command."""
-    arguments = ["encode", str(source), "-o", str(out), "--jobs", str(jobs), "--overwrite", *more]
+    for old in out.parent.glob(out.name + "*"):  # not by --overwrite: deleting takes time that no first run takes
+        old.unlink()
+    arguments = ["encode", str(source), "-o", str(out), "--jobs", str(jobs), *more]
     environment = {**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.perf_counter()
@@ -207,7 +218,18 @@ def main() -> None:
             "encode --jobs 2": lambda: command(source, folder / "out", 2)[:2],
             "of that, start and end": lambda: command(empty, folder / "none", 1)[:2],
         }
-        ratios(in_turn(functions, asked.rounds), "engine in memory")
+        times = in_turn(functions, asked.rounds)
+        ratios(times, "engine in memory")
+        one, two, start, engine = ([wall for wall, _ in times[name]] for name in (
+            "encode --jobs 1", "encode --jobs 2", "of that, start and end", "engine in memory"))
+        for what, found in {
+            "--jobs 1 over --jobs 2": [a / b for a, b in zip(one, two, strict=True)],
+            "the same, start and end apart": [(a - s) / (b - s) for a, b, s in zip(one, two, start, strict=True)],
+            "--jobs 1 over engine, start and end apart": [
+                (a - s) / b for a, b, s in zip(one, engine, start, strict=True)
+            ],
+        }.items():
+            print(f"{what}: {statistics.median(found):.2f}")
         del data, functions
         for packed in (False, True):
             lines = json_file(folder, packed=packed)
@@ -219,6 +241,18 @@ def main() -> None:
                 "corpus": timed(lambda lines=lines: count_corpus(lines, tokenizer())),  # type: ignore[misc]
             }
             ratios(in_turn(both, asked.rounds), "library")
+        print("# --jobs 2 beside --jobs 1, in one process")
+        for path in (source, json_file(folder), parquet_file(folder)):
+            by_jobs = {
+                f"--jobs {jobs}": timed(
+                    lambda path=path, jobs=jobs: encode_corpus(  # type: ignore[misc]
+                        path, folder / "jobs", tokenizer(), jobs=jobs, overwrite=True
+                    )
+                )
+                for jobs in (2, 1)
+            }
+            print(path.name)
+            ratios(in_turn(by_jobs, asked.rounds), "--jobs 2")
         print("# peak memory")
         small = text_file(folder, max(1, asked.times // 10))
         for path in (small, source):
