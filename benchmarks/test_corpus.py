@@ -5,9 +5,9 @@
 
 Text comes from ../shared/data/text/english.txt where it is present, else from the sources of Python's standard
 library, repeated to the size asked for. What is written is compared with what the engine gives before it is timed.
-The engine's time is that of `encode_batch_to_numpy` of all documents in memory, on one thread; the command's that of
-the whole process, from start to exit, and its processor time is told beside it, which other work on the machine
-disturbs less.
+The engine's time is that of `encode_batch_to_numpy` of all documents in memory, on one thread, by a tokenizer that has
+encoded nothing yet, as that of the command; a second call is told too. The command's time is that of the whole process,
+from start to exit, and its processor time is told beside it, which other work on the machine disturbs less.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,15 @@ def json_file(folder: Path, *, packed: bool = False, size: int = 4000) -> Path:
     return path
 
 
+def parquet_file(folder: Path, size: int = 4000) -> Path:
+    """The same texts as a column."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = folder / "rows.parquet"
+    texts = [document[at : at + size] for document in documents() for at in range(0, len(document), size)]
+    parquet.write_table(pyarrow.table({"text": texts}), path, row_group_size=5000)
+    return path
+
+
 #: The command, telling its own peak of memory, because a child's as the system counts it begins with its parent's.
 CALL = """
 import sys
@@ -83,7 +92,9 @@ finally:
 
 def command(source: Path, out: Path, jobs: int, *more: str) -> tuple[float, float, float]:
     """(wall seconds, processor seconds, megabytes at most) of one run of the command."""
-    arguments = ["encode", str(source), "-o", str(out), "--jobs", str(jobs), "--overwrite", *more]
+    for old in out.parent.glob(out.name + "*"):  # not by --overwrite: deleting takes time that no first run takes
+        old.unlink()
+    arguments = ["encode", str(source), "-o", str(out), "--jobs", str(jobs), *more]
     environment = {**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.perf_counter()
@@ -99,8 +110,8 @@ def command(source: Path, out: Path, jobs: int, *more: str) -> tuple[float, floa
     return wall, used.ru_utime + used.ru_stime, int(told.split()[-1]) / 1024
 
 
-def by_engine(data: list[bytes]) -> Any:
-    return tokenizer().encode_batch_to_numpy(data, num_threads=1, allowed_special=())
+def by_engine(data: list[bytes], fresh: Tokenizer | None = None) -> Any:
+    return (fresh or tokenizer()).encode_batch_to_numpy(data, num_threads=1, allowed_special=())
 
 
 def by_library(path: Path) -> int:
@@ -202,12 +213,26 @@ def main() -> None:
         empty = folder / "empty.txt"
         empty.touch()
         functions = {
-            "engine in memory": timed(lambda data=data: by_engine(data)),  # type: ignore[misc]
+            "engine in memory": lambda data=data: timed(  # type: ignore[misc]
+                partial(by_engine, data, Tokenizer.load("bpetite-32k"))
+            )(),
+            "engine, called again": timed(partial(by_engine, data)),
             "encode --jobs 1": lambda: command(source, folder / "out", 1)[:2],
             "encode --jobs 2": lambda: command(source, folder / "out", 2)[:2],
             "of that, start and end": lambda: command(empty, folder / "none", 1)[:2],
         }
-        ratios(in_turn(functions, asked.rounds), "engine in memory")
+        times = in_turn(functions, asked.rounds)
+        ratios(times, "engine in memory")
+        one, two, start, engine = ([wall for wall, _ in times[name]] for name in (
+            "encode --jobs 1", "encode --jobs 2", "of that, start and end", "engine in memory"))
+        for what, found in {
+            "--jobs 1 over --jobs 2": [a / b for a, b in zip(one, two, strict=True)],
+            "the same, start and end apart": [(a - s) / (b - s) for a, b, s in zip(one, two, start, strict=True)],
+            "--jobs 1 over engine, start and end apart": [
+                (a - s) / b for a, b, s in zip(one, engine, start, strict=True)
+            ],
+        }.items():
+            print(f"{what}: {statistics.median(found):.2f}")
         del data, functions
         for packed in (False, True):
             lines = json_file(folder, packed=packed)
@@ -219,6 +244,18 @@ def main() -> None:
                 "corpus": timed(lambda lines=lines: count_corpus(lines, tokenizer())),  # type: ignore[misc]
             }
             ratios(in_turn(both, asked.rounds), "library")
+        print("# --jobs 2 beside --jobs 1, in one process")
+        for path in (source, json_file(folder), parquet_file(folder)):
+            by_jobs = {
+                f"--jobs {jobs}": timed(
+                    lambda path=path, jobs=jobs: encode_corpus(  # type: ignore[misc]
+                        path, folder / "jobs", tokenizer(), jobs=jobs, overwrite=True
+                    )
+                )
+                for jobs in (2, 1)
+            }
+            print(path.name)
+            ratios(in_turn(by_jobs, asked.rounds), "--jobs 2")
         print("# peak memory")
         small = text_file(folder, max(1, asked.times // 10))
         for path in (small, source):

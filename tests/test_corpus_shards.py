@@ -1,4 +1,5 @@
 """Cutting into shards: where, however the documents come in."""
+import hashlib
 import itertools
 import json
 from pathlib import Path
@@ -95,3 +96,15 @@ def test_a_folder_as_output(ram_path: Path) -> None:
     (ram_path / "data").mkdir()
     run(source, ram_path / "data", format="nanogpt", val_fraction=0.5)
     assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}
+
+
+@pytest.mark.parametrize("shard_tokens", [None, 1, 100, 999])
+@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
+def test_checksums_are_those_of_the_files(ram_path: Path, format: str, shard_tokens: int | None) -> None:
+    source = lines(ram_path / "in.jsonl", some_documents(60))
+    made = run(source, ram_path / "o", format=format, shard_tokens=shard_tokens)
+    files = json.loads(Path(made["manifest"]).read_text())["files"]
+    for file in files:
+        assert hashlib.sha256((ram_path / file["name"]).read_bytes()).hexdigest() == file["sha256"]
+    left = {path.name for path in ram_path.glob("o*")} - {file["name"] for file in files}
+    assert left == {"o.manifest.json"}

@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from ..tokenizer import Tokenizer
 
@@ -23,6 +22,28 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
     return Tokenizer.load(spec)
 
 
-def progress_bar(**options: Any) -> tqdm[Any]:
-    """A tqdm bar on standard error, shown when that is a terminal."""
-    return tqdm(file=sys.stderr, disable=not sys.stderr.isatty(), dynamic_ncols=True, **options)
+class _NoBar:
+    """What is used of a tqdm bar, showing nothing."""
+
+    disable = True
+    total: int | None = None
+    n = 0
+
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def update(self, count: float = 1) -> None:
+        """Nothing to move."""
+
+
+def progress_bar(**options: Any) -> Any:
+    """A tqdm bar on standard error if that is a terminal; else one that shows nothing, without the import of tqdm,
+    which takes longer than a megabyte takes to encode."""
+    if not sys.stderr.isatty():
+        return _NoBar()
+    from tqdm import tqdm
+
+    return tqdm(file=sys.stderr, dynamic_ncols=True, **options)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ import click
 from ..corpus import Options, Sources, find_sources, make_task
 from ..corpus.pipeline import Progress
 from .common import PACKAGED, load_tokenizer, progress_bar
-from .engines import engine_options, only_with_engine
+from .engines import TASK_BYTES, engine_options, only_with_engine
 from .reading import corpus_options, report_left_out, say, unescape
 
 __all__ = ["command", "meter", "reading_options", "report_problems"]
@@ -39,14 +40,14 @@ def reading_options(command: Command) -> Command:
 def meter(sources: Sources) -> tuple[Any, Progress]:
     """A progress bar over the bytes of the inputs, and the function that moves it."""
     bar = progress_bar(total=sum(piece.size for piece in sources.pieces) or None, unit="B", unit_scale=True)
-    began = bar.format_dict.get("elapsed") or 0.0
+    began = time.monotonic()
     first: list[int] = []
 
     def move(raw: int, tokens: int, documents: int) -> None:
         if bar.disable:
             return
         first.append(tokens) if not first else None
-        seconds = max(1e-9, (bar.format_dict["elapsed"] or 0.0) - began)
+        seconds = max(1e-9, time.monotonic() - began)
         bar.set_postfix_str(f"{(tokens - first[0]) / seconds / 1e6:.1f}M tokens/s", refresh=False)
         bar.update(raw)
 
@@ -118,8 +119,6 @@ def command(
         if world_size > 1:
             raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
         from ..cluster import ray
-        from ..cluster.encoding import TASK_BYTES
-
         bar, move = meter(sources)
         with bar:
             summary = ray.encode_corpus(

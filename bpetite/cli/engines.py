@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from ..cluster.encoding import TASK_BYTES
+from ..corpus.sources import TASK_BYTES
 
-__all__ = ["engine_options", "only_with_engine"]
+__all__ = ["TASK_BYTES", "engine_options", "only_with_engine"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

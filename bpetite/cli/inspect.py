@@ -103,6 +103,8 @@ def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
     for file in manifest["files"]:
         if file["name"].startswith(stem + "."):
             path = folder / file["name"]
+            if "sha256" not in file:
+                raise FormatError(f"{path}: of a task whose run has not been finished; it has no SHA-256 yet")
             if sha256_of(path) != file["sha256"]:
                 raise FormatError(f"{path}: differs from the checksum in the manifest")
     return "sha256 as in the manifest"

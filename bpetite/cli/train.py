@@ -12,7 +12,7 @@ from ..corpus import Sources, find_sources, read_documents
 from ..corpus.readers import Reading
 from ..tokenizer import Tokenizer
 from .common import load_tokenizer, progress_bar
-from .engines import engine_options, only_with_engine
+from .engines import TASK_BYTES, engine_options, only_with_engine
 from .reading import corpus_options, report_left_out, say, unescape
 
 
@@ -125,7 +125,6 @@ def _train_on_ray(
     sources: Sources, address: str | None, output: Path, task_bytes: int | None, **options: Any
 ) -> Tokenizer:
     from ..cluster import ray
-    from ..cluster.encoding import TASK_BYTES
 
     total = sum(piece.size for piece in sources.pieces) or None
     with progress_bar(total=total, unit="B", unit_scale=True, desc="counting") as bar:

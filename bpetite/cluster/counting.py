@@ -19,12 +19,11 @@ from ..corpus.api import SourcesLike
 from ..corpus.manifest import digest
 from ..corpus.readers import Reading
 from ..corpus.records import POLICIES
-from ..corpus.sources import overlaps_itself
+from ..corpus.sources import TASK_BYTES, overlaps_itself
 from ..counting import check_specials, count_pretokens
 from ..counts import PretokenCounts, merge_count_files
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
-from .encoding import TASK_BYTES
 from .engine import Engine, Report, run_all
 from .parcel import Parcel
 

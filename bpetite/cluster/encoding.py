@@ -18,20 +18,17 @@ from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.durable import Journal, sha256_of
+from ..corpus.durable import Journal, crc32_of
 from ..corpus.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.merge import join_manifests
 from ..corpus.naming import Names, names_of
 from ..corpus.pipeline import Progress
-from ..corpus.sources import overlaps_itself
+from ..corpus.sources import TASK_BYTES, overlaps_itself
 from .engine import Engine, Report, run_all
 from .joining import join, patiently
 from .parcel import Parcel
 
-__all__ = ["TASK_BYTES", "encode_corpus"]
-
-#: Bytes of input that a task stands for, unless told otherwise.
-TASK_BYTES = 256 << 20
+__all__ = ["encode_corpus"]
 
 #: Lines for people that are passed on from tasks.
 LINES = 20
@@ -292,9 +289,9 @@ def _is_whole(names: Names) -> bool:
     if not names.manifest.exists():
         return True
     try:
-        files = [(names.folder / file["name"], file["sha256"]) for file in read_manifest(names.manifest)["files"]]
-        return all(sha256_of(path) == expected for path, expected in files)
-    except (ValueError, OSError):
+        files = read_manifest(names.manifest)["files"]
+        return all(crc32_of(names.folder / file["name"]) == file["crc32"] for file in files)
+    except (ValueError, KeyError, OSError):
         return False
 
 

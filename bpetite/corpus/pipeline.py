@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from .durable import Journal
+from .durable import NO_ROOM, Journal, explained
 from .manifest import VERSION, read_manifest, write_manifest
 from .parallel import in_order
 from .plan import Plan
@@ -77,6 +77,10 @@ class ShardTask(Plan):
         try:
             manifest, resumed = self._run(journal, jobs, progress or (lambda *_: None), log)
             journal.close(remove=True)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise explained(error, self.names.journal) from None
         finally:
             journal.close()
         return self.summary(manifest, time.perf_counter() - began, resumed)

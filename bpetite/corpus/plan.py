@@ -209,7 +209,7 @@ def file_entry(split: str, shard: dict[str, Any], output: dict[str, Any]) -> dic
         "name": output["name"],
         "split": split,
         "bytes": output["bytes"],
-        "sha256": output["sha256"],
+        **{checksum: output[checksum] for checksum in ("sha256", "crc32") if checksum in output},
         "tokens": shard["tokens"],
         "documents": shard["documents"],
     }

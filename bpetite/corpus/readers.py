@@ -83,7 +83,7 @@ class Run:
 
     def join(self) -> bytes:
         """All the bytes."""
-        return b"".join([*self.head, self.chunk[: self.end]])
+        return b"".join([*self.head, memoryview(self.chunk)[: self.end]])
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Block:
 
     Attributes:
         kind: "text" or "jsonl" (a Run), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
-            (bytes or None).
+            (an Arrow array of binary, or of nothing but nulls).
         data: The records, as ``kind`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
@@ -116,6 +116,8 @@ class Block:
     @property
     def size(self) -> int:
         """Bytes held, roughly."""
+        if self.kind == "rows":
+            return int(self.data.nbytes)
         return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
 
 
@@ -494,8 +496,8 @@ def _dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
     return column
 
 
-def _binary(column: Any, pa: Any, path: str, key: str) -> list[bytes | None]:
-    """A string or binary column as bytes; other types are refused, as no row of them holds text."""
+def _binary(column: Any, pa: Any, path: str, key: str) -> Any:
+    """A string or binary column as binary; other types are refused, as no row of them holds text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.dictionary_decode(), kind.value_type
@@ -504,11 +506,10 @@ def _binary(column: Any, pa: Any, path: str, key: str) -> list[bytes | None]:
     elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         target = pa.large_binary()
     elif pa.types.is_null(kind):
-        return [None] * len(column)
+        return column
     else:
         raise ValueError(f"{path}: column {key!r} holds {kind}, not text")
-    texts: list[bytes | None] = column.cast(target).to_pylist()
-    return texts
+    return column.cast(target)
 
 
 _READERS = {"text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": _parquet}

@@ -271,7 +271,7 @@ def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
 
 
 def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    for number, text in enumerate(block.data):
+    for number, text in enumerate(block.data.to_pylist()):
         out.records += 1
         if text is None:
             out.problems.append(

@@ -1,23 +1,26 @@
 """One stream of documents into shard files that can be taken up again after a crash.
 
-Everything is written under a temporary name. A shard that is full is finished (indexes, header, checksum, sync) but
-keeps its temporary name until the journal has a record of it; only then does `settle` give it its final one. So the
-journal's last record always describes files that are there, whatever moment the process was killed at: open files are
-cut back to the sizes it names, finished ones renamed if they have not been, others deleted.
+Everything is written under a temporary name. A shard that is full is finished (indexes, header, checksum, sync) by a
+thread of its own while the next one grows, but keeps its temporary name until the journal has a record of it; only then
+does `settle` give it its final one. So the journal's last record always describes files that are there, whatever moment
+the process was killed at: open files are cut back to the sizes it names, finished ones renamed if they have not been,
+others deleted.
 """
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from .durable import begin_writeback, seal, sha256_of, sync_folder, write_all
+from .durable import Following, begin_writeback, crc32_of, explained, sha256_of, sync_folder, write_all
 from .layouts import Layout, OpenShard
+from .parallel import Later
 
 __all__ = ["PARTIAL", "ShardWriter", "settle"]
 
@@ -34,7 +37,8 @@ class ShardWriter:
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
-        durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process.
+        durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process;
+            their checksum is then one for telling just that, and no SHA-256.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -53,7 +57,6 @@ class ShardWriter:
         durable: bool = True,
     ) -> None:
         self.layout = layout
-        self.finished: list[dict[str, Any]] = []
         self._base = base
         self._dtype = np.dtype(dtype).newbyteorder("<")
         self._limit = shard_tokens
@@ -63,6 +66,11 @@ class ShardWriter:
         self._files: dict[Path, BinaryIO] = {}
         self._sizes: dict[Path, int] = {}
         self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
+        self._finished: list[dict[str, Any]] = []
+        self._finishing: Later[dict[str, Any]] | None = None
+        # a header comes first and is known last: the checksum of such a file cannot begin before its end
+        self._follows = durable and not layout.header and not layout.spooled
+        self._following: Following | None = None
         self._index = 0
         self._shard: OpenShard | None = None
         if state is not None:
@@ -148,9 +156,18 @@ class ShardWriter:
             self._sizes[path] += write_all(self._files[path], data)
             if self._durable:
                 self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
+            self._reached(path)
         except OSError as error:
-            raise OSError(error.errno, f"{error.strerror}; finished shards are whole, and the same command goes on "
-                          "from here once there is room", str(path)) from None
+            raise explained(error, path) from None
+
+    def _reached(self, path: Path) -> None:
+        """Tell how far the file of tokens has grown to who takes its checksum."""
+        if self._following is None or self._shard is None or path != self._shard.tokens_path:
+            return
+        size = self._sizes[path]
+        if self.layout.exact and self._limit is not None:
+            size = min(size, self._limit * self._dtype.itemsize)  # what lies behind moves to the next shard
+        self._following.reach(size)
 
     # Opening and finishing
 
@@ -176,41 +193,63 @@ class ShardWriter:
             self._files[path] = open(path, "w+b", buffering=0)  # noqa: SIM115
             self._sizes[path] = 0
         self._shard = shard
+        if self._follows:
+            self._following = Following(shard.tokens_path)
         self._write(shard.tokens_path, bytes(self.layout.header))
 
     def _finish(self) -> None:
-        """Make the final files under temporary names, durable and with checksums."""
+        """Have the final files made, under temporary names, while the next shard grows."""
         shard = self._shard
         assert shard is not None
-        tokens, *others = self.layout.outputs(shard.base)
-        drop = self._spools(shard)
-        outputs = []
-        if self.layout.spooled:
-            others = [tokens]
-            drop.append(shard.tokens_path)
-        else:
-            file = self._files[shard.tokens_path]
-            file.seek(0)
-            write_all(file, self.layout.head(shard))
-            size = self.layout.header + shard.tokens * self._dtype.itemsize
-            outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable))
-        for path in others:
-            temporary = path.with_name(path.name + PARTIAL)
-            with temporary.open("w+b") as file:
-                self.layout.index(shard, path, file)
-                file.flush()
-                outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
-        self.finished.append(
-            {
-                "tokens": shard.tokens,
-                "documents": None if self.layout.exact else shard.documents,
-                "outputs": outputs,
-                "drop": [path.name for path in drop],
-            }
-        )
-        self._close_files()
+        self._wait()  # one shard at a time is enough, and bounds what many small ones hold
+        files, following = self._files, self._following
+        self._files, self._sizes, self._begun, self._following = {}, {}, {}, None
         self._shard = None
         self._index += 1
+        self._finishing = Later.started(partial(self._complete, shard, files, following))
+
+    def _wait(self) -> None:
+        """Wait for the shard that is being finished."""
+        finishing, self._finishing = self._finishing, None
+        if finishing is not None:
+            self._finished.append(finishing.result())
+
+    def _complete(
+        self, shard: OpenShard, files: dict[Path, BinaryIO], following: Following | None
+    ) -> dict[str, Any]:
+        """Make the final files, durable and with checksums; returns what the journal is to say of them."""
+        try:
+            tokens, *others = self.layout.outputs(shard.base)
+            drop = self._spools(shard)
+            outputs = []
+            if self.layout.spooled:
+                others = [tokens]
+                drop.append(shard.tokens_path)
+            else:
+                file = files[shard.tokens_path]
+                file.seek(0)
+                write_all(file, self.layout.head(shard))
+                size = self.layout.header + shard.tokens * self._dtype.itemsize
+                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, following))
+            for path in others:
+                temporary = path.with_name(path.name + PARTIAL)
+                with temporary.open("w+b") as file:
+                    self.layout.index(shard, path, file)
+                    file.flush()
+                    outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
+        except OSError as error:
+            raise explained(error, shard.base) from None
+        finally:
+            if following is not None:
+                following.close()
+            for file in files.values():
+                file.close()
+        return {
+            "tokens": shard.tokens,
+            "documents": None if self.layout.exact else shard.documents,
+            "outputs": outputs,
+            "drop": [path.name for path in drop],
+        }
 
     def finish(self) -> None:
         """Finish the last shard; of no documents at all, an empty one."""
@@ -219,14 +258,15 @@ class ShardWriter:
         if self._shard is not None:
             self._finish()
 
-    def _close_files(self) -> None:
-        for file in self._files.values():
-            file.close()
-        self._files, self._sizes, self._begun = {}, {}, {}
-
     def close(self) -> None:
         """Close open files; they stay where they are, to be gone on with."""
-        self._close_files()
+        if self._following is not None:
+            self._following.close()
+        for file in self._files.values():
+            file.close()
+        self._files, self._sizes, self._begun, self._following = {}, {}, {}, None
+        if self._finishing is not None:
+            self._finishing.wait()
 
     # Crash safety
 
@@ -237,7 +277,8 @@ class ShardWriter:
 
     def take_finished(self) -> list[dict[str, Any]]:
         """The shards finished since the last call, for the journal and then for `settle`."""
-        finished, self.finished = self.finished, []
+        self._wait()
+        finished, self._finished = self._finished, []
         return finished
 
     def state(self) -> dict[str, Any]:
@@ -268,11 +309,28 @@ class ShardWriter:
                 self._files[path], self._sizes[path] = file, size
             opened.pop_all()
         self._shard = shard
+        if self._follows:
+            self._following = Following(shard.tokens_path)
+            self._reached(shard.tokens_path)
 
 
-def _output(temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool) -> dict[str, Any]:
-    digest = seal(temporary, file, size) if durable else sha256_of(temporary, size)
-    return {"temporary": temporary.name, "name": path.name, "bytes": size, "sha256": digest}
+def _output(
+    temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool, following: Following | None = None
+) -> dict[str, Any]:
+    """Seal a file: what the journal is to say of it."""
+    output = {"temporary": temporary.name, "name": path.name, "bytes": size}
+    if not durable:
+        return {**output, "crc32": crc32_of(temporary, size)}
+    if following is not None:
+        following.reach(size)
+        os.fsync(file.fileno())
+        return {**output, "sha256": following.digest()}
+    digest = Later.started(partial(sha256_of, temporary, size))  # while the disk is busy
+    try:
+        os.fsync(file.fileno())
+    finally:
+        digest.wait()
+    return {**output, "sha256": digest.result()}
 
 
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:

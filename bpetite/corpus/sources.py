@@ -15,13 +15,26 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["KINDS", "STDIN", "Piece", "Sources", "find_sources", "overlaps_itself", "share", "shares"]
+__all__ = [
+    "KINDS",
+    "STDIN",
+    "TASK_BYTES",
+    "Piece",
+    "Sources",
+    "find_sources",
+    "overlaps_itself",
+    "share",
+    "shares",
+]
 
 STDIN = "-"
 
 #: File name suffix -> how the content is read.
 KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet"}
 COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
+
+#: Bytes of input that a task of a cluster engine stands for, unless told otherwise.
+TASK_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
