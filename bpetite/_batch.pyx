@@ -222,7 +222,8 @@ cdef class BatchEncoder(LongEncoder):
         piece = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
         if piece == NULL:
             raise MemoryError()
-        with nogil:
-            memcpy(piece, worker.out, worker.used * sizeof(token_t))
+        if worker.used:
+            with nogil:
+                memcpy(piece, worker.out, worker.used * sizeof(token_t))
         batch.pieces[run] = piece
         return 0

@@ -484,7 +484,7 @@ cdef class Encoder(Decoder):
             ids = worker.give_out()
         else:
             ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
-            if ids != NULL:
+            if ids != NULL and worker.used:        # a worker that has put out nothing has no memory for it
                 memcpy(ids, worker.out, worker.used * sizeof(token_t))
         if ids == NULL:
             raise MemoryError()
