@@ -2,14 +2,14 @@
 
 Texts are looked at once with the interpreter lock held (where their characters are, how many), then encoded without
 it. Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with one,
-so an uneven batch is shared evenly. Errors are raised after all threads have ended: that of the first text that has
-one, whatever the number of threads.
+so an uneven batch is shared evenly; the ids of runs are put together meanwhile (_gather.pyx). Errors are raised after
+all threads have ended: that of the first text that has one, whatever the number of threads.
 """
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free, malloc
 
-from ._encode cimport own_ids, run_view, text_view
+from ._encode cimport guess_ids, own_ids, run_view, text_view
+from ._gather cimport Buffer, Gather, Share
 from ._long cimport LongEncoder
 from ._special cimport Specials
 from ._types cimport token_t
@@ -31,23 +31,22 @@ cdef class _Batch:
     cdef int64_t* ends             # ids up to and with each text, counted from the first text of its run
     cdef Py_ssize_t n
     cdef Py_ssize_t total          # bytes or units
+    cdef Py_ssize_t guess          # ids
     cdef Py_ssize_t* runs          # run -> its first text; run_count + 1 entries
-    cdef token_t** pieces          # run -> its ids, or NULL
-    cdef Py_ssize_t run_count, next_run
+    cdef list made                 # run -> its ids, as long as they have no place
+    cdef Py_ssize_t* sizes         # run -> how many
+    cdef Py_ssize_t run_count, next_run, next_put
+    cdef Gather gather             # or None when lists are wanted
     cdef list lists                # text -> list of ids, or None when arrays are wanted
     cdef Specials specials
     cdef Py_ssize_t failed         # the first text with an error, or n
     cdef object error
 
     def __dealloc__(self):
-        cdef Py_ssize_t i
-        if self.pieces != NULL:
-            for i in range(self.run_count):
-                free(self.pieces[i])
-        free(self.pieces)
         free(self.views)
         free(self.ends)
         free(self.runs)
+        free(self.sizes)
 
 
 cdef class BatchEncoder(LongEncoder):
@@ -84,32 +83,23 @@ cdef class BatchEncoder(LongEncoder):
             ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
         """
         cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
-        cdef Py_ssize_t i, run, at = 0, count
+        cdef Py_ssize_t i, run, at = 0
+        cdef Buffer all
         cdef token_t* ids
         cdef int64_t[::1] offsets
         import numpy                               # not at the top: who asks for lists does not wait for it
         self._run_all(batch, num_threads)
         result = numpy.zeros(batch.n + 1, numpy.int64)
         offsets = result
-        if batch.n == 0:
-            return numpy.empty(0, numpy.uint32), result
         for run in range(batch.run_count):
             for i in range(batch.runs[run], batch.runs[run + 1]):
                 offsets[i + 1] = at + batch.ends[i]
-            at = offsets[batch.runs[run + 1]]
-        if batch.run_count == 1:
-            ids = batch.pieces[0]
-            batch.pieces[0] = NULL
-        else:
-            ids = <token_t*> malloc((at + 1) * sizeof(token_t))
-            if ids == NULL:
-                raise MemoryError()
-            with nogil:
-                for run in range(batch.run_count):
-                    count = offsets[batch.runs[run + 1]] - offsets[batch.runs[run]]
-                    memcpy(ids + offsets[batch.runs[run]], batch.pieces[run], count * sizeof(token_t))
-                    free(batch.pieces[run])
-                    batch.pieces[run] = NULL
+            at += batch.sizes[run]
+        if batch.gather is None:
+            return numpy.empty(0, numpy.uint32), result
+        all = batch.gather.finish()
+        ids = all.ids
+        all.ids = NULL
         return own_ids(ids, at), result
 
     cdef _Batch _batch(self, object texts, object allowed, object disallowed):
@@ -132,6 +122,7 @@ cdef class BatchEncoder(LongEncoder):
         for i in range(batch.n):
             self._view(batch.texts[i], batch.views + i)
             batch.total += batch.views[i].length
+            batch.guess += guess_ids(batch.views + i)
         return batch
 
     cdef int _run_all(self, _Batch batch, object num_threads) except -1:
@@ -144,8 +135,8 @@ cdef class BatchEncoder(LongEncoder):
         else:
             most = min(<Py_ssize_t> RUN_BYTES, batch.total // (4 * threads))
         batch.runs = <Py_ssize_t*> malloc((batch.n + 2) * sizeof(Py_ssize_t))
-        batch.pieces = <token_t**> calloc(batch.n + 1, sizeof(token_t*))
-        if batch.runs == NULL or batch.pieces == NULL:
+        batch.sizes = <Py_ssize_t*> malloc((batch.n + 1) * sizeof(Py_ssize_t))
+        if batch.runs == NULL or batch.sizes == NULL:
             raise MemoryError()
         for i in range(batch.n):
             if run == 0 or size + batch.views[i].length > most:
@@ -155,6 +146,9 @@ cdef class BatchEncoder(LongEncoder):
             size += batch.views[i].length
         batch.runs[run] = batch.n
         batch.run_count = run
+        batch.made = [None] * run
+        if batch.lists is None and run:
+            batch.gather = Gather(0 if run == 1 else batch.guess)
         helpers = [threading.Thread(target=self._work, args=(batch,)) for _ in range(min(threads, run) - 1)]
         for helper in helpers:
             helper.start()
@@ -170,17 +164,18 @@ cdef class BatchEncoder(LongEncoder):
     def _work(self, _Batch batch):
         """Encode runs of texts until none is left: what one thread does."""
         cdef Worker worker = self._take()
-        cdef Py_ssize_t run, i = 0, start, units
+        cdef Py_ssize_t run, i = 0, start, guess
         cdef int status = DONE
+        cdef Share share = None if batch.gather is None else batch.gather.share()
         try:
             while batch.next_run < batch.run_count and batch.error is None:
                 run = batch.next_run
                 batch.next_run += 1
                 worker.used = 0
-                units = 0
+                guess = 0
                 for i in range(batch.runs[run], batch.runs[run + 1]):
-                    units += batch.views[i].length
-                worker.reserve(units // 2)         # a guess; more is reserved as it is needed
+                    guess += guess_ids(batch.views + i)
+                worker.reserve(guess)
                 i = batch.runs[run]
                 if self._compiled:
                     with nogil:
@@ -198,7 +193,13 @@ cdef class BatchEncoder(LongEncoder):
                         batch.ends[i] = worker.used
                         i += 1
                 if batch.lists is None:
-                    self._keep_run(batch, run, worker)
+                    batch.sizes[run] = worker.used
+                    batch.made[run] = batch.gather.take(worker, share)
+                    while batch.next_put < batch.run_count and batch.made[batch.next_put] is not None:
+                        batch.gather.put(batch.made[batch.next_put], 0)
+                        batch.made[batch.next_put] = None
+                        batch.next_put += 1
+                    batch.gather.copy(share)
                     continue
                 start = 0
                 for i in range(batch.runs[run], batch.runs[run + 1]):
@@ -210,20 +211,3 @@ cdef class BatchEncoder(LongEncoder):
                 batch.failed = i
             return
         self._give(worker)
-
-    cdef int _keep_run(self, _Batch batch, Py_ssize_t run, Worker worker) except -1:
-        # The worker's output becomes the run's piece; a copy where that is smaller than making new room.
-        cdef token_t* piece
-        if batch.run_count == 1:
-            batch.pieces[run] = worker.give_out()
-            if batch.pieces[run] == NULL:
-                raise MemoryError()
-            return 0
-        piece = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
-        if piece == NULL:
-            raise MemoryError()
-        if worker.used:
-            with nogil:
-                memcpy(piece, worker.out, worker.used * sizeof(token_t))
-        batch.pieces[run] = piece
-        return 0

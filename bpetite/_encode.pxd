@@ -47,6 +47,11 @@ cdef class Encoder(Decoder):
     cdef object _to_numpy(self, Worker worker)
 
 
+# How many ids a text may have, so that memory for most texts is taken at once: memory not written to costs nothing.
+cdef inline Py_ssize_t guess_ids(const text_view* view) noexcept nogil:
+    return view.length if view.utf8 == NULL else view.length // 2
+
+
 # Append the ids of a text to worker.out. Returns DONE or an error.
 cdef int run_view(Worker worker, Specials specials, const text_view* view) noexcept nogil
 

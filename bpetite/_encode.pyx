@@ -98,12 +98,12 @@ cdef int run_view(Worker worker, Specials specials, const text_view* view) noexc
     cdef uint8_t copy[COPIED + 16]
     cdef Py_ssize_t done = 0
     if view.utf8 == NULL:
-        worker.reserve(view.length)                # a guess, as below; pages that are not written to cost nothing
+        worker.reserve(guess_ids(view))
         return _run_units(worker, specials, view)
     if view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return run(worker, specials, copy, view.length, view.length + 16, True, &done)
-    worker.reserve(view.length // 2)               # a guess; more is reserved as it is needed
+    worker.reserve(guess_ids(view))
     return run(worker, specials, view.utf8, view.length, view.length, True, &done)
 
 

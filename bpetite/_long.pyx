@@ -1,21 +1,22 @@
 """One long text over several threads.
 
-The text is cut at any characters and every thread encodes its part, reading on past its end to the end of a pre-token.
-A thread that starts inside a pre-token cuts wrongly at first, but a scan that stands at an end of one depends
-on nothing before it: as soon as the thread of the part before ends where this part has an end too, both go on
-alike. So each part keeps the first few hundred of its ends; behind them the ids are certain, what is before them is
-encoded again from where the part before stopped. A part that never meets (one pre-token over several parts) is encoded
-again as a whole. The ids are those of one thread, for any pattern that looks ahead only, which all compiled ones do.
+The text is cut at any characters into parts. Threads take one part after the other and encode it, reading on past its
+end to the end of a pre-token. A part that starts inside a pre-token is cut wrongly at first, but a scan that stands at
+an end of one depends on nothing before it: as soon as the part before ends where this part has an end too, both go on
+alike. So each part keeps its first few ends; behind them the ids are certain, what is before them is encoded again from
+where the part before stopped. A part that never meets (one pre-token over several parts) is encoded again as a whole.
+The ids are those of one thread, for any pattern that looks ahead only, which all compiled ones do.
 
-Text that has to be rewritten to UTF-8 goes through this in rounds, so memory stays bounded.
+Each thread rewrites its parts to UTF-8 itself, piece by piece, where the text is not in UTF-8 already.
 """
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memmove
+from libc.stdlib cimport free
+from libc.string cimport memmove
 
-from ._encode cimport Encoder, text_view
+from ._encode cimport Encoder, guess_ids, text_view
+from ._gather cimport Buffer, Gather, Share
 from ._scan cimport scan_cursor
 from ._special cimport Specials
-from ._types cimport token_t
 from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
 
 import threading
@@ -23,29 +24,39 @@ import threading
 cdef extern from "_utf8.h" nogil:
     enum:
         BP_UTF8_SLACK
+    Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
                                   Py_ssize_t* bad) noexcept
 
 cdef enum:
-    PART_BYTES = 1 << 18       # a part is at least so long
+    ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
+    SMALLEST_PART = 1 << 17
+    LARGEST_PART = 1 << 19     # its ids stay in the second-level cache until they are copied
     WINDOW = 1 << 16           # text that is looked at behind a part
-    MEETINGS = 512             # ends that a part keeps
-    ROUND = 1 << 21            # characters rewritten to UTF-8 for each thread in a round
+    MEETINGS = 64              # ends that a part keeps
+    READ_ON = 1 << 20          # how far behind its stop a part looks for the end of a pre-token
+    PIECE = 1 << 15            # characters rewritten to UTF-8 at a time
 
 
 cdef class _Part:
-    """What one thread does: text[start:stop], to the first end of a pre-token at or behind stop."""
+    """What one thread does: from start on to the first end of a pre-token at or behind stop.
+
+    Places are bytes of a text in UTF-8, else characters.
+    """
     cdef Worker worker
     cdef Specials specials
-    cdef const uint8_t* text
-    cdef Py_ssize_t length         # of the whole text
-    cdef bint final                # more text follows behind length
+    cdef const text_view* view
     cdef Py_ssize_t start, stop
-    cdef Py_ssize_t end            # where it has come to; behind stop, or as far as the text is certain
+    cdef Py_ssize_t end                # where it has come to
     cdef int status
     cdef Py_ssize_t places[MEETINGS]   # ends of pre-tokens, from start itself on
     cdef Py_ssize_t counts[MEETINGS]   # ids before each
     cdef Py_ssize_t kept
+    cdef Buffer made                   # its ids, or None as long as it is not done
+    # The text in UTF-8 that is read at the moment, all or a piece.
+    cdef const uint8_t* text
+    cdef Py_ssize_t length
+    cdef bint final                    # nothing follows behind length
 
     cdef void keep(self, Py_ssize_t place) noexcept nogil:
         if self.kept < MEETINGS:
@@ -55,12 +66,59 @@ cdef class _Part:
 
     cdef void run(self, Py_ssize_t meetings) noexcept nogil:
         """Encode the part; keep the first `meetings` ends."""
-        cdef Py_ssize_t at = self.start, window = self.stop + WINDOW, reached, limit, found, which = 0
-        cdef bint last
         self.status = DONE
         self.kept = 0
-        self.keep(at)
-        while at < self.stop and self.status == DONE:
+        self.keep(self.start)
+        if self.view.utf8 == NULL:
+            self.run_units(meetings)
+            return
+        self.text = self.view.utf8
+        self.length = self.view.length
+        self.final = True
+        self.end = self.run_bytes(self.start, self.stop, meetings)
+
+    cdef void run_units(self, Py_ssize_t meetings) noexcept nogil:
+        cdef Py_ssize_t base = self.start, read = base, filled = 0, stop = 0, bad = -1, done, to, first
+        cdef Py_ssize_t widest = 2 if self.view.kind == 1 else 3 if self.view.kind == 2 else 4
+        while base < self.stop and self.status == DONE:
+            # A piece that closed no pre-token is followed by one of twice the size. One ends where the part stops, so
+            # that it is known which byte of a piece that is.
+            to = min(read + max(<Py_ssize_t> PIECE, filled // widest), self.view.length)
+            if read < self.stop:
+                to = min(to, self.stop)
+            if not self.worker.reserve_piece(filled + (to - read) * widest + BP_UTF8_SLACK):
+                self.status = NO_MEMORY
+                break
+            filled += bp_utf8_from_units(self.view.kind, self.view.units, read, to, self.worker.piece + filled, &bad)
+            if bad >= 0:
+                self.status = NO_UTF8
+                break
+            if read < self.stop:
+                stop = filled
+            read = to
+            self.text = self.worker.piece
+            self.length = filled
+            self.final = read == self.view.length
+            first = self.kept
+            done = self.run_bytes(0, stop, meetings)
+            if self.status != DONE:
+                break
+            while first < self.kept:
+                self.places[first] = base + bp_utf8_count(self.worker.piece, self.places[first])
+                first += 1
+            filled -= done
+            base = read - bp_utf8_count(self.worker.piece + done, filled)
+            stop -= done
+            memmove(self.worker.piece, self.worker.piece + done, filled)
+            if meetings and read - self.stop > READ_ON:
+                break
+        self.end = base
+
+    cdef Py_ssize_t run_bytes(self, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t meetings) noexcept nogil:
+        """Encode text[at:] up to the first end at or behind stop, or as far as it is certain; returns how far."""
+        cdef Py_ssize_t window = stop + WINDOW, reached, limit, found, which = 0
+        cdef bint last
+        while at < stop and self.status == DONE:
             last = window >= self.length
             limit = self.length if last else window
             last = last and self.final
@@ -75,37 +133,39 @@ cdef class _Part:
                 while limit > at and self.text[limit] & 0xC0 == 0x80:
                     limit -= 1
             if found >= 0:
-                at = self.stretch(at, found, True, meetings)
-                if at == found and at < self.stop and self.status == DONE:
+                at = self.stretch(at, found, True, stop, meetings)
+                if at == found and at < stop and self.status == DONE:
                     self.status = self.worker.put(self.specials.ids[which])
                     at += <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
                     self.keep(at)
                 continue
             reached = at
             if limit > at:
-                reached = self.stretch(at, limit, last, meetings)
-            if reached < self.stop and window >= self.length:
+                reached = self.stretch(at, limit, last, stop, meetings)
+            if reached < stop and (window >= self.length or (meetings and self.text == self.view.utf8
+                                                             and window - stop > READ_ON)):
                 at = reached
-                break                              # the rest is open
+                break                              # the rest is open, or for the parts that follow to see
             # A stretch that closed no pre-token is looked at again, twice as far.
             window += (WINDOW if reached > at else window - at)
             at = reached
-        self.end = at
+        return at
 
-    cdef Py_ssize_t stretch(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t meetings) noexcept nogil:
+    cdef Py_ssize_t stretch(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t stop,
+                            Py_ssize_t meetings) noexcept nogil:
         """Encode text[at:end], ordinary text, until the part is done; returns how far it came."""
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n, i
         cdef const uint8_t* text = self.text + at
         self.worker.core.scanner.begin(&cursor, text, end - at, final)
-        while self.status == DONE and at + start < self.stop:
+        while self.status == DONE and at + start < stop:
             n = self.worker.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
                 break
-            if at + ends[n - 1] >= self.stop:
+            if at + ends[n - 1] >= stop:
                 i = 0
-                while at + ends[i] < self.stop:
+                while at + ends[i] < stop:
                     i += 1
                 n = i + 1
             if self.kept < meetings:
@@ -134,109 +194,146 @@ cdef class _Part:
         return low if low < self.kept and self.places[low] == place else -1
 
 
+cdef class _Job:
+    """The parts of one text, and how far they have been put together."""
+    cdef text_view view
+    cdef object text
+    cdef list parts
+    cdef Py_ssize_t next_part
+    cdef Py_ssize_t next_put
+    cdef bint putting              # some thread is at it
+    cdef Py_ssize_t place          # up to where the ids have been put
+    cdef _Part own                 # encodes again what parts have cut wrongly
+    cdef Share share               # of the thread that does
+    cdef Gather gather
+    cdef object error
+
+
 cdef class LongEncoder(Encoder):
     """An Encoder that can give one text to several threads; the arguments are those of Encoder."""
 
     cdef int _encode_long(self, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
-        cdef text_view view
-        cdef Py_ssize_t filled = 0, at = 0, end, bad = -1, done = 0, round_units
-        cdef Py_ssize_t widest
-        self._view(text, &view)
-        if not self._compiled or view.length < 2 * PART_BYTES:
+        cdef _Job job = _Job()
+        cdef _Part part
+        cdef Buffer made
+        cdef Py_ssize_t size, cut = 0, length
+        self._view(text, &job.view)
+        length = job.view.length
+        if not self._compiled or length < ALONE:
             return self._encode(worker, text, specials)
-        if view.utf8 != NULL:
-            self._run_parts(worker, specials, view.utf8, view.length, True, threads, text)
-            return 0
-        widest = 2 if view.kind == 1 else 3 if view.kind == 2 else 4
-        round_units = ROUND * threads
-        while at < view.length:
-            end = min(at + max(round_units, filled // widest), view.length)
-            with nogil:
-                if not worker.reserve_piece(filled + (end - at) * widest + BP_UTF8_SLACK):
-                    bad = -2
-                else:
-                    filled += bp_utf8_from_units(view.kind, view.units, at, end, worker.piece + filled, &bad)
-            if bad != -1:
-                self._check(NO_MEMORY if bad == -2 else NO_UTF8, worker, text)
-            at = end
-            done = self._run_parts(worker, specials, worker.piece, filled, at == view.length, threads, text)
-            filled -= done
-            memmove(worker.piece, worker.piece + done, filled)
-        return 0
-
-    cdef Py_ssize_t _run_parts(self, Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length,
-                               bint final, Py_ssize_t threads, object given) except -1:
-        """Append the ids of a text, or of as much of it as is certain; returns how much."""
-        cdef Py_ssize_t count = max(<Py_ssize_t> 1, min(threads, length // PART_BYTES)), i, cut = 0, place
-        cdef _Part part, first
-        cdef list parts = [], helpers = []
-        for i in range(count):
+        size = min(<Py_ssize_t> LARGEST_PART, max(<Py_ssize_t> SMALLEST_PART, length // (4 * threads)))
+        job.text = text
+        job.parts = []
+        while cut < length:
             part = _Part()
-            part.worker = worker if i == 0 else self._take()
             part.specials = specials
-            part.text = text
-            part.length = length
-            part.final = final
+            part.view = &job.view
             part.start = cut
-            cut = length // count * (i + 1) if i + 1 < count else length
-            while cut < length and text[cut] & 0xC0 == 0x80:
+            cut = length if length - cut < 2 * size else cut + size
+            while job.view.utf8 != NULL and cut < length and job.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1
             part.stop = cut
-            parts.append(part)
-        first = parts[0]
-        for part in parts[1:]:
-            helper = threading.Thread(target=_run_part, args=(part,))
+            job.parts.append(part)
+        job.own = _Part()
+        job.own.specials = specials
+        job.own.view = &job.view
+        job.gather = Gather(guess_ids(&job.view))
+        helpers = [threading.Thread(target=self._work_long, args=(job,))
+                   for _ in range(min(threads, <Py_ssize_t> len(job.parts)) - 1)]
+        for helper in helpers:
             helper.start()
-            helpers.append(helper)
         try:
-            with nogil:
-                first.run(0)
+            work(self, job, worker)
         finally:
             for helper in helpers:
                 helper.join()
-        self._check(first.status, worker, given)
-        place = first.end
-        for part in parts[1:]:
-            place = _append(self, worker, first, part, place, given)
-            self._give(part.worker)
-        return place
+        if job.error is not None:
+            raise job.error
+        made = job.gather.finish()
+        free(worker.out)
+        worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
+        made.ids = NULL
+        return 0
+
+    def _work_long(self, _Job job):
+        """Encode parts until none is left: what one more thread does."""
+        cdef Worker worker = self._take()
+        work(self, job, worker)
+        if job.error is None:
+            self._give(worker)
 
 
-cdef Py_ssize_t _append(LongEncoder encoder, Worker worker, _Part own, _Part part, Py_ssize_t place,
-                        object given) except -1:
-    """Go on from `place` until the part's ends are met, then take over its ids; returns where that leads."""
-    cdef Py_ssize_t met = -1, skipped
+cdef int work(LongEncoder encoder, _Job job, Worker worker) except -1:
+    cdef _Part part
+    cdef Share share = job.gather.share()
+    try:
+        while job.next_part < len(job.parts) and job.error is None:
+            part = job.parts[job.next_part]
+            job.next_part += 1
+            part.worker = worker
+            with nogil:
+                part.run(MEETINGS)
+            part.worker = None
+            part.made = job.gather.take(worker, share)
+            put_done(encoder, job, worker, share)
+            job.gather.copy(share)
+    except BaseException as error:                 # raised by the thread that called
+        if job.error is None:
+            job.error = error
+    return 0
+
+
+cdef int put_done(LongEncoder encoder, _Job job, Worker worker, Share share) except -1:
+    cdef _Part part
+    if job.putting:
+        return 0                               # the thread that does looks for this part too
+    job.putting = True
+    job.own.worker, job.share = worker, share      # the worker has given away what it made
+    while job.next_put < len(job.parts):
+        part = job.parts[job.next_put]
+        if part.made is None:
+            break
+        put(encoder, job, part)
+        job.parts[job.next_put] = None
+        job.next_put += 1
+    job.own.worker = job.share = None
+    job.putting = False
+    return 0
+
+
+cdef int put(LongEncoder encoder, _Job job, _Part part) except -1:
+    """Go on until the part's ends are met, then take over its ids."""
+    cdef Py_ssize_t met = -1
     if part.status == DONE:
-        met = part.meeting(place)
-        while met < 0 and place < part.places[part.kept - 1]:
-            own.start = place                  # one pre-token or special token further
-            own.stop = place + 1
-            with nogil:
-                own.run(0)
-            encoder._check(own.status, worker, given)
-            if own.end == place:
-                return place                   # the text is open from here on
-            place = own.end
-            met = part.meeting(place)
-    if met < 0:
-        own.start = place
-        own.stop = part.stop
-        if place < part.stop:
-            with nogil:
-                own.run(0)
-            encoder._check(own.status, worker, given)
-            place = own.end
-        return place
-    skipped = part.counts[met]
-    if not worker.reserve(part.worker.used - skipped):
-        raise MemoryError()
-    with nogil:
-        memcpy(worker.out + worker.used, part.worker.out + skipped,
-               (part.worker.used - skipped) * sizeof(token_t))
-    worker.used += part.worker.used - skipped
-    return part.end
+        met = part.meeting(job.place)
+        while met < 0 and job.place < part.places[part.kept - 1]:
+            again(encoder, job, job.place + 1)    # one pre-token or special token further
+            met = part.meeting(job.place)
+    if met >= 0:
+        put_own(job)
+        job.gather.put(part.made, part.counts[met])
+        job.place = part.end
+    else:
+        job.gather.drop(part.made)
+    if job.place < part.stop:                  # not met, or the part did not come so far
+        again(encoder, job, part.stop)
+    put_own(job)
+    return 0
 
 
-def _run_part(_Part part):
+cdef int put_own(_Job job) except -1:
+    if job.own.worker.used:
+        job.gather.put(job.gather.take(job.own.worker, job.share), 0)
+    return 0
+
+
+cdef int again(LongEncoder encoder, _Job job, Py_ssize_t stop) except -1:
+    cdef _Part own = job.own
+    own.start, own.stop = job.place, stop
     with nogil:
-        part.run(MEETINGS)
+        own.run(0)
+    if own.status != DONE and job.view.utf8 == NULL:
+        own.worker.bad += len((<str> job.text)[:own.end].encode("utf-8", "surrogatepass"))
+    encoder._check(own.status, own.worker, job.text)
+    job.place = own.end
+    return 0

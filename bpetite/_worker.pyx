@@ -16,6 +16,12 @@ from ._scan cimport scan_cursor
 from ._tokens cimport TokenTable
 from ._types cimport token_t
 
+cdef extern from "_memory.h" nogil:
+    void* bp_allocate(size_t bytes) noexcept
+
+cdef enum:
+    LARGE = 1 << 23            # ids; malloc gets memory for more from the system each time, page by page
+
 
 cdef class Core:
     """The tables that encoding reads.
@@ -78,7 +84,13 @@ cdef class Worker:
         if self.used + more <= self.capacity:
             return True
         capacity = self.used + more + self.used // 4 + 256
-        grown = realloc(self.out, capacity * sizeof(token_t))
+        if self.used or capacity < LARGE:
+            grown = realloc(self.out, capacity * sizeof(token_t))
+        else:
+            free(self.out)                         # nothing to keep
+            self.out = NULL
+            self.capacity = 0
+            grown = bp_allocate(capacity * sizeof(token_t))
         if grown == NULL:
             return False
         self.out = <token_t*> grown

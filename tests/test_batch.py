@@ -140,3 +140,42 @@ def test_a_byte_without_token_in_a_long_text() -> None:
         for num_threads in (1, 2, 4):
             with pytest.raises(ValueError, match=f"byte 0x00, at offset {place} "):
                 tok.encode(wrong, num_threads=num_threads)
+
+
+def test_a_byte_without_token_in_a_long_text_that_is_not_ascii() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(1, 256)}, [])
+    text = "é的 " * 300_000
+    for place in (0, 299_999, 450_001, 899_999):
+        wrong = text[:place] + "\0" + text[place + 1 :]
+        offset = len(wrong[:place].encode())
+        for num_threads in (1, 2, 4):
+            with pytest.raises(ValueError, match=f"byte 0x00, at offset {offset} "):
+                tok.encode(wrong, num_threads=num_threads)
+
+
+def test_a_lone_surrogate_in_a_long_text() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    text = "é的 " * 300_000
+    for place in (0, 299_999, 450_001, 899_999):
+        wrong = text[:place] + "\ud800" + text[place + 1 :]
+        for num_threads in (1, 2, 4):
+            with pytest.raises(UnicodeEncodeError, match=f"position {place}:"):
+                tok.encode(wrong, num_threads=num_threads)
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "的"])
+def test_a_pre_token_longer_than_a_part_reads_on(unit: str) -> None:
+    tok = Tokenizer(TOKENS, None)
+    text = "x y " * 50_000 + unit * 4_000_000 + " z" * 300_000
+    assert (tok.encode_to_numpy(text, num_threads=6) == tok.encode_to_numpy(text)).all()
+
+
+def test_more_ids_than_guessed() -> None:
+    """Every byte or character an id or more: the parts do not fit the memory taken for all of them."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    for text in ("ab " * 400_000, "é的 " * 400_000):
+        expected = list(text.encode())
+        assert tok.encode(text, num_threads=3) == expected
+        ids, offsets = tok.encode_batch_to_numpy([text[:500], "", text, text], num_threads=3)
+        assert ids.tolist() == list(text[:500].encode()) + expected * 2
+        assert offsets.tolist()[-1] == len(ids)

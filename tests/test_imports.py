@@ -42,6 +42,7 @@ ROWS = [
     ["_batch"],
     ["_long"],
     ["_encode", "_train"],
+    ["_gather"],
     ["_count", "_pairs"],
     ["_counttable"],
     ["_learned"],

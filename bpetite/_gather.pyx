@@ -1,0 +1,118 @@
+"""Ids that several threads make part by part, put in order while they are made.
+
+How many ids a part has is known when it is made, and where they belong when all before them are. So each part is made
+in memory of its own, and the thread that made it copies it to its place soon after that is known, while it still lies
+in a cache of the same processor; so does the memory when it is used again for another part. Copying everything when all
+parts are there took a tenth of the whole time, and memory that goes from thread to thread a fifth.
+
+All methods are called with the interpreter lock held; only the copying itself lets it go.
+"""
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+from ._types cimport token_t
+from ._worker cimport Worker
+
+cdef extern from "_memory.h" nogil:
+    void* bp_allocate(size_t bytes) noexcept
+
+
+cdef class Share:
+    """The memory of one thread."""
+
+
+cdef class Buffer:
+    """Memory with token ids."""
+
+    def __dealloc__(self):
+        free(self.ids)
+
+
+cdef Buffer room(Py_ssize_t capacity):
+    cdef Buffer buffer = Buffer()
+    buffer.ids = <token_t*> bp_allocate((capacity + 1) * sizeof(token_t))
+    if buffer.ids == NULL:
+        raise MemoryError()
+    buffer.capacity = capacity
+    return buffer
+
+
+cdef class Gather:
+    """The ids of all parts, in order.
+
+    Args:
+        guess: How many there may be. Memory that is not written to costs nothing; where the guess was too low, more
+            is taken, and put together at the end.
+    """
+
+    def __cinit__(self, Py_ssize_t guess):
+        self.shares, self.full = [], []
+        self.result = room(guess)
+
+    cdef Share share(self):
+        cdef Share share = Share()
+        share.waiting, share.spare = [], []
+        self.shares.append(share)
+        return share
+
+    cdef Buffer take(self, Worker worker, Share share):
+        cdef Buffer taken = Buffer(), other
+        taken.share = share
+        taken.ids, taken.used, taken.capacity = worker.out, worker.used, worker.capacity
+        worker.out, worker.used, worker.capacity = NULL, 0, 0
+        if share.spare:
+            other = share.spare.pop()
+            worker.out, worker.capacity = other.ids, other.capacity
+            other.ids, other.capacity = NULL, 0
+        return taken
+
+    cdef void drop(self, Buffer buffer):
+        buffer.used = 0
+        buffer.share.spare.append(buffer)
+
+    cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1:
+        cdef Py_ssize_t count = buffer.used - skip
+        if self.result.capacity == 0 and not skip and not self.full:
+            self.result = buffer                   # the only one, most likely
+            return 0
+        if self.result.capacity - self.result.used < count:
+            self.full.append(self.result)
+            self.result = room(max(count, self.result.capacity // 2))
+        buffer.skip = skip
+        buffer.place = self.result.ids + self.result.used
+        self.result.used += count
+        buffer.share.waiting.append(buffer)
+        return 0
+
+    cdef int copy(self, Share share) except -1:
+        cdef Buffer buffer
+        while share.waiting:
+            buffer = share.waiting.pop()
+            if buffer.used > buffer.skip:
+                with nogil:
+                    memcpy(buffer.place, buffer.ids + buffer.skip, (buffer.used - buffer.skip) * sizeof(token_t))
+            self.drop(buffer)
+        return 0
+
+    cdef Buffer finish(self):
+        cdef Buffer all = self.result, part
+        cdef Py_ssize_t total = self.result.used
+        cdef token_t* shrunk
+        for share in self.shares:
+            self.copy(share)
+        if self.full:
+            for part in self.full:
+                total += part.used
+            all = room(total)
+            for part in [*self.full, self.result]:
+                if part.used:
+                    memcpy(all.ids + all.used, part.ids, part.used * sizeof(token_t))
+                all.used += part.used
+                free(part.ids)
+                part.ids = NULL
+        else:
+            shrunk = <token_t*> realloc(all.ids, (total + 1) * sizeof(token_t))
+            if shrunk != NULL:
+                all.ids = shrunk
+            all.capacity = total
+        return all
