@@ -15,9 +15,10 @@ from ._special cimport Specials
 from ._types cimport token_t
 from ._worker cimport DONE, Worker
 
-import threading
+from functools import partial
 
 from ._encode import thread_count
+from .threads import together
 
 cdef enum:
     RUN_BYTES = 1 << 18        # text that a thread takes at a time, at most
@@ -41,6 +42,11 @@ cdef class _Batch:
     cdef Specials specials
     cdef Py_ssize_t failed         # the first text with an error, or n
     cdef object error
+
+    def fail(self, error):
+        """Let the threads end: somebody has seen an error."""
+        if self.error is None:
+            self.error = error
 
     def __dealloc__(self):
         free(self.views)
@@ -149,25 +155,20 @@ cdef class BatchEncoder(LongEncoder):
         batch.made = [None] * run
         if batch.lists is None and run:
             batch.gather = Gather(0 if run == 1 else batch.guess)
-        helpers = [threading.Thread(target=self._work, args=(batch,)) for _ in range(min(threads, run) - 1)]
-        for helper in helpers:
-            helper.start()
-        try:
-            self._work(batch)
-        finally:
-            for helper in helpers:
-                helper.join()
+        work = partial(self._work, batch)
+        together(work, work, min(threads, run) - 1, batch.fail)
         if batch.error is not None:
             raise batch.error
         return 0
 
     def _work(self, _Batch batch):
         """Encode runs of texts until none is left: what one thread does."""
-        cdef Worker worker = self._take()
+        cdef Worker worker
         cdef Py_ssize_t run, i = 0, start, guess
         cdef int status = DONE
         cdef Share share = None if batch.gather is None else batch.gather.share()
         try:
+            worker = self._take()
             while batch.next_run < batch.run_count and batch.error is None:
                 run = batch.next_run
                 batch.next_run += 1

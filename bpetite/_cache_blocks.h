@@ -35,6 +35,13 @@ static const uint8_t bp_masks[16][16] = {
     {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
 };
 
+/* Puts a length into the last of sixteen bytes. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BP_LENGTH_SHIFT 0
+#else
+#define BP_LENGTH_SHIFT 56
+#endif
+
 #ifdef BP_WIDE
 /* The same masks, and what sets the length. */
 #define BP_FORM(n) {{n < 8 ? (UINT64_C(1) << 8 * (n % 8)) - 1 : UINT64_MAX, \
@@ -116,7 +123,7 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
                 low = bp_load64(copy);
                 high = bp_load64(copy + 8);
             }
-            high |= (uint64_t)length << 56;
+            high |= (uint64_t)length << BP_LENGTH_SHIFT;
             keys->bytes[i][0] = low;
             keys->bytes[i][1] = high;
             keys->at[i] = (bp_hash_short(low, high) >> shift) * sizeof(bp_short);

@@ -351,7 +351,7 @@ cdef class TextCounter:
         cdef Py_ssize_t bad = -1
         cdef int result
         if text.width == 0:
-            while window < text.length and text.data[window] & 0xC0 == 0x80:
+            while stop < window < text.length and text.data[window] & 0xC0 == 0x80:
                 window -= 1
             begin = text.data + start
             size = window - start

@@ -5,7 +5,7 @@ from ._tokens cimport TokenTable
 from ._types cimport token_t
 
 cdef extern from "_join.h" nogil:
-    enum: BP_WIDE
+    enum: BP_LONG_TOKEN
     enum: BP_NOT_ASCII
 
     ctypedef struct bp_piece:

@@ -108,7 +108,7 @@ cdef class Decoder:
                 if token[i] >= 0x80:
                     ascii = False
                     break
-            self.sizes[place] = <uint16_t> (min(size, <uint64_t> BP_WIDE) | (0 if ascii else BP_NOT_ASCII))
+            self.sizes[place] = <uint16_t> (min(size, <uint64_t> BP_LONG_TOKEN) | (0 if ascii else BP_NOT_ASCII))
         return 0
 
     def __dealloc__(self):

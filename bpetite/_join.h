@@ -4,7 +4,7 @@
 
 #include "_bytes.h"
 
-enum { BP_WIDE = 0x7FFF, BP_NOT_ASCII = 0x8000, BP_INLINE_JOIN = 16 };
+enum { BP_LONG_TOKEN = 0x7FFF, BP_NOT_ASCII = 0x8000, BP_INLINE_JOIN = 16 };
 
 /* place -> the first sixteen bytes of a token, zeros behind a shorter one */
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     const bp_piece *pieces;
-    const uint16_t *sizes;         /* bytes of a token, 0 for no token, BP_WIDE for BP_WIDE or more; | BP_NOT_ASCII */
+    const uint16_t *sizes;         /* bytes of a token, 0 for no token, BP_LONG_TOKEN for BP_LONG_TOKEN or more; | BP_NOT_ASCII */
     const uint64_t *starts;        /* slot -> first byte in blob */
     const uint8_t *blob;
     const uint32_t *slot_of;       /* place -> slot + 1; NULL where a place is a slot */
@@ -35,9 +35,9 @@ static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *plac
         if (BP_UNLIKELY(places[i] >= limit)) return -1 - i;
         unsigned size = sizes[places[i]];
         flags |= size;
-        size &= BP_WIDE;
+        size &= BP_LONG_TOKEN;
         if (BP_UNLIKELY(size == 0)) return -1 - i;
-        if (BP_UNLIKELY(size == BP_WIDE)) {
+        if (BP_UNLIKELY(size == BP_LONG_TOKEN)) {
             size_t slot = bp_slot(joiner, places[i]);
             total += joiner->starts[slot + 1] - joiner->starts[slot];
         } else {
@@ -53,7 +53,7 @@ static inline void bp_join(const bp_joiner *joiner, const uint32_t *places, ptrd
     /* Sixteen bytes are written for each token, whatever its size, as long as that stays inside. */
     uint8_t *safe = total >= BP_INLINE_JOIN ? out + total - BP_INLINE_JOIN : NULL;
     for (ptrdiff_t i = 0; i < n; i++) {
-        size_t size = joiner->sizes[places[i]] & BP_WIDE;
+        size_t size = joiner->sizes[places[i]] & BP_LONG_TOKEN;
         if (BP_LIKELY(safe && at <= safe && size <= BP_INLINE_JOIN)) {
             memcpy(at, joiner->pieces[places[i]].bytes, BP_INLINE_JOIN);
             at += size;

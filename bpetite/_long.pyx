@@ -19,7 +19,9 @@ from ._scan cimport scan_cursor
 from ._special cimport Specials
 from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
 
-import threading
+from functools import partial
+
+from .threads import together
 
 cdef extern from "_utf8.h" nogil:
     enum:
@@ -169,7 +171,6 @@ cdef class _Part:
                     i += 1
                 n = i + 1
             if self.kept < meetings:
-                n = 1 if n < 1 else n
                 for i in range(n):
                     self.status = self.worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
                                                            self.length - at)
@@ -208,6 +209,11 @@ cdef class _Job:
     cdef Gather gather
     cdef object error
 
+    def fail(self, error):
+        """Let the threads end: somebody has seen an error."""
+        if self.error is None:
+            self.error = error
+
 
 cdef class LongEncoder(Encoder):
     """An Encoder that can give one text to several threads; the arguments are those of Encoder."""
@@ -238,15 +244,8 @@ cdef class LongEncoder(Encoder):
         job.own.specials = specials
         job.own.view = &job.view
         job.gather = Gather(guess_ids(&job.view))
-        helpers = [threading.Thread(target=self._work_long, args=(job,))
-                   for _ in range(min(threads, <Py_ssize_t> len(job.parts)) - 1)]
-        for helper in helpers:
-            helper.start()
-        try:
-            work(self, job, worker)
-        finally:
-            for helper in helpers:
-                helper.join()
+        together(partial(self._work_long, job, worker), partial(self._work_long, job, None),
+                 min(threads, <Py_ssize_t> len(job.parts)) - 1, job.fail)
         if job.error is not None:
             raise job.error
         made = job.gather.finish()
@@ -255,31 +254,33 @@ cdef class LongEncoder(Encoder):
         made.ids = NULL
         return 0
 
-    def _work_long(self, _Job job):
-        """Encode parts until none is left: what one more thread does."""
-        cdef Worker worker = self._take()
-        work(self, job, worker)
-        if job.error is None:
+    def _work_long(self, _Job job, Worker worker):
+        """Encode parts until none is left: what one thread does. Without a worker it takes one."""
+        cdef bint own = worker is not None
+        try:
+            if not own:
+                worker = self._take()
+            work(self, job, worker)
+        except BaseException as error:             # raised by the thread that called
+            job.fail(error)
+            return
+        if not own and job.error is None:
             self._give(worker)
 
 
 cdef int work(LongEncoder encoder, _Job job, Worker worker) except -1:
     cdef _Part part
     cdef Share share = job.gather.share()
-    try:
-        while job.next_part < len(job.parts) and job.error is None:
-            part = job.parts[job.next_part]
-            job.next_part += 1
-            part.worker = worker
-            with nogil:
-                part.run(MEETINGS)
-            part.worker = None
-            part.made = job.gather.take(worker, share)
-            put_done(encoder, job, worker, share)
-            job.gather.copy(share)
-    except BaseException as error:                 # raised by the thread that called
-        if job.error is None:
-            job.error = error
+    while job.next_part < len(job.parts) and job.error is None:
+        part = job.parts[job.next_part]
+        job.next_part += 1
+        part.worker = worker
+        with nogil:
+            part.run(MEETINGS)
+        part.worker = None
+        part.made = job.gather.take(worker, share)
+        put_done(encoder, job, worker, share)
+        job.gather.copy(share)
     return 0
 
 

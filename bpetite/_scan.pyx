@@ -40,7 +40,6 @@ cdef extern from "_scan_blocks.h" nogil:
         SCAN_COMMIT
         SCAN_LONGEST
     int scan_lowest(uint64_t mask)
-    int scan_highest(uint64_t mask)
     void scan_gather_masks(const scan_tables* tables, const uint8_t* out, int blocks, scan_masks masks)
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
@@ -168,6 +167,8 @@ cdef class Scanner:
                 count += 1
             if cursor.before:
                 count = scan_put(&cursor.before, cursor.base - SCAN_BLOCK, ends, count, capacity)
+                if cursor.before:
+                    break
             if self.lanes == 64:
                 count = scan_put_blocks_wide(cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
@@ -282,8 +283,10 @@ cdef class Scanner:
     cdef void commit(self, scan_cursor* cursor) noexcept nogil:
         """The mark is a cut: before this span, or in a block of it."""
         cdef Py_ssize_t offset = cursor.mark - cursor.base
-        if offset < 0:
+        if offset < -SCAN_BLOCK:
             cursor.early = cursor.mark
+        elif offset < 0:
+            cursor.before |= <uint64_t>1 << (offset + SCAN_BLOCK)
         else:
             cursor.ready[offset // SCAN_BLOCK] |= <uint64_t>1 << (offset % SCAN_BLOCK)
 

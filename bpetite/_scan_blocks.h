@@ -78,8 +78,17 @@ typedef struct {
     uint64_t ready[SCAN_BLOCKS];
 } scan_cursor;
 
+#if defined(_MSC_VER)
+#include <intrin.h>
+static inline int scan_lowest(uint64_t mask)
+{
+    unsigned long at;
+    _BitScanForward64(&at, mask);
+    return (int)at;
+}
+#else
 static inline int scan_lowest(uint64_t mask) { return __builtin_ctzll(mask); }
-static inline int scan_highest(uint64_t mask) { return 63 - __builtin_clzll(mask); }
+#endif
 
 /* How many bits are set; written out, because without -mpopcnt the builtin is a call. */
 static inline int scan_population(uint64_t mask)

@@ -4,7 +4,7 @@
 #ifndef BPETITE_WIDE_H
 #define BPETITE_WIDE_H
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__)
 #define BP_WIDE 1
 #include <immintrin.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static inline int bp_wide_supported(void) {
         known = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
                 && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")
-                && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2")
+                && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi")
+                && __builtin_cpu_supports("bmi2")
                 && __builtin_cpu_supports("popcnt") && !(plain && plain[0] == '1');
     }
     return known;

@@ -45,4 +45,6 @@ COMPILED = {
     "lines": r"[^\n]*\n",
     "two back": r"ab(?:cd)?|x\d{2}|\s",
     "a word": "abc",
+    "a mark with cuts before it": r".{1,3}\n?\d|.|\n",
+    "marks far apart": r".{1,3}1|\s*\n|\s+|.",
 }

@@ -97,6 +97,27 @@ def test_a_pattern_that_cuts_at_no_character_it_reads(pattern: str, size: int) -
             assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (text, kind)
 
 
+@pytest.mark.parametrize("name", ["a mark with cuts before it", "marks far apart"])
+@pytest.mark.parametrize("border", [64, 448, 512, 1024, 2048, 3072, 4096, 8192])
+def test_cuts_at_a_mark_before_a_span(name: str, border: int) -> None:
+    for tail in ("xx\nxx", "xxx", "x\n1x", "\n\nx\n", "xé\nxé"):
+        for short in range(4):
+            text = "x" * (border - short) + tail
+            for kind in KINDS:
+                found = list(scanner(COMPILED[name], kind).ends(text.encode()))
+                assert found == expected_ends(text, COMPILED[name]), (tail, short, kind)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 63, 64, 65, 200])
+def test_room_for_few_ends_at_a_span_s_border(capacity: int) -> None:
+    pattern = "abcd|cz+|."
+    for at in (509, 510, 1021, 2045, 4093, 4094):
+        data = b"y" * at + b"abc" + b"z" * 6000
+        for kind in KINDS:
+            cut = scanner(pattern, kind)
+            assert list(cut.ends(data, capacity=capacity)) == expected_ends(data.decode(), pattern), (at, kind)
+
+
 def test_how_many_lanes() -> None:
     tables = compile_pattern((patterns.GPT2,))
     assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
