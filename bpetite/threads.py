@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 __all__ = ["together"]
+
+STARTING = 1000  # milliseconds
 
 
 def together(work: Callable[[], object], helper: Callable[[], object], helpers: int,
@@ -19,16 +22,23 @@ def together(work: Callable[[], object], helper: Callable[[], object], helpers: 
     try:
         for _ in range(helpers):
             thread = threading.Thread(target=helper)
-            thread.start()
             started.append(thread)
+            thread.start()
         work()
     except BaseException as error:  # raised again below
         raised = error
         fail(error)
     for thread in started:
-        while thread.is_alive():
+        patience = STARTING
+        while thread in threading.enumerate():
             try:
-                thread.join()
+                if thread.is_alive():
+                    thread.join()
+                elif patience:  # its start was interrupted half-way; whether it comes to life is soon known
+                    patience -= 1
+                    time.sleep(0.001)
+                else:
+                    break
             except BaseException as error:  # the same
                 raised = raised or error
                 fail(error)
