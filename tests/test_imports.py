@@ -119,8 +119,8 @@ NOT_AT_THE_START = {
 
 
 def run_and_list_modules(code: str) -> set[str]:
-    """The modules that are loaded after some code has run in a process of its own."""
-    code = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    """The modules that some code loads in a process of its own, beside those that the interpreter starts with."""
+    code = f"import sys\nbefore = set(sys.modules)\n{code}\nprint('\\n'.join(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split("\n"))
 
