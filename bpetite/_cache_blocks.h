@@ -213,7 +213,7 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
 }
 
 #ifdef BP_WIDE
-/* bp_emit_block with the comparison of such a machine, and one counter for all that it walks over. */
+/* bp_emit_block with the comparison of such a machine, and the ids copied before it is known that they are wanted. */
 BP_WIDE_TARGET static ptrdiff_t bp_emit_wide(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {

@@ -189,6 +189,16 @@ def test_files_load_as_they_do_through_json(data: st.DataObject, tmp_path_factor
         assert load(folder / name, merges, plain=False) == load(folder / name, merges, plain=True)
 
 
+@pytest.mark.parametrize("token_id", [2**32, 2**64, -1])
+def test_the_id_of_a_special_token_that_is_out_of_range(tmp_path: Path, token_id: int) -> None:
+    content = json.loads(NATIVE)
+    content["special_tokens"] = dict.fromkeys(content["special_tokens"], token_id)
+    (tmp_path / "native.json").write_text(json.dumps(content), encoding="utf-8")
+    found = load(tmp_path / "native.json", None, plain=False)
+    assert found == load(tmp_path / "native.json", None, plain=True)
+    assert isinstance(found, str)
+
+
 def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, whole in FILES.items():
         (tmp_path / name).write_bytes(whole)

@@ -22,6 +22,8 @@ def tok() -> Tokenizer:
     return Tokenizer.train("the cat the cat", 260)
 
 
+# A signal may strike in a callback of the interpreter's own, where nothing can be raised.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("call", CALLS)
 def test_interrupted_by_a_signal(tok: Tokenizer, call: Callable[[Tokenizer], Any]) -> None:
     before = threading.active_count()

@@ -122,7 +122,7 @@ def from_bytes(data: bytes) -> Vocab | None:
         if merges is None and "merges" in places:
             return None
         return _build(content, "", table, tokens, merges, specials)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # the last for the id of a special token that is no uint32
         return None
 
 
