@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import patterns
+from ._listing import list_pairs, list_tokens
 from ._merge import MergeTable
 from ._tokens import TokenTable
 
@@ -218,9 +219,9 @@ class Vocab:
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
-        ordered = sorted(self.tokens.items())
-        digest.update(b"".join(b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in ordered))
-        digest.update(b"merges\n" + b"".join(b"%d %d\n" % pair for pair in self.merges or ()))
+        digest.update(list_tokens(self.token_table))
+        digest.update(b"merges\n")
+        digest.update(list_pairs(self.merges or ()))
         return digest.hexdigest()
 
     def __hash__(self) -> int:

@@ -1,0 +1,6 @@
+from collections.abc import Iterable
+
+from ._tokens import TokenTable
+
+def list_tokens(table: TokenTable) -> bytes: ...
+def list_pairs(pairs: Iterable[tuple[int, int]]) -> bytes: ...
