@@ -202,13 +202,14 @@ def main() -> None:
     ask.add_argument("--times", type=int, default=10, help="how often the 32 MB are repeated")
     ask.add_argument("--rounds", type=int, default=5)
     ask.add_argument("--folder", help="where files go; a temporary folder by default")
+    ask.add_argument("--format", default="nanogpt", help="what the command writes")
     asked = ask.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
         folder = Path(name)
         checked(folder)
         source = text_file(folder, asked.times)
         size = source.stat().st_size / 1e6
-        print(f"# text, {size:.0f} MB: the command and the engine in memory")
+        print(f"# text, {size:.0f} MB: the command (to {asked.format}) and the engine in memory")
         data = [text.encode() for text in documents()] * asked.times
         empty = folder / "empty.txt"
         empty.touch()
@@ -217,9 +218,9 @@ def main() -> None:
                 partial(by_engine, data, Tokenizer.load("bpetite-32k"))
             )(),
             "engine, called again": timed(partial(by_engine, data)),
-            "encode --jobs 1": lambda: command(source, folder / "out", 1)[:2],
-            "encode --jobs 2": lambda: command(source, folder / "out", 2)[:2],
-            "of that, start and end": lambda: command(empty, folder / "none", 1)[:2],
+            "encode --jobs 1": lambda: command(source, folder / "out", 1, "-f", asked.format)[:2],
+            "encode --jobs 2": lambda: command(source, folder / "out", 2, "-f", asked.format)[:2],
+            "of that, start and end": lambda: command(empty, folder / "none", 1, "-f", asked.format)[:2],
         }
         times = in_turn(functions, asked.rounds)
         ratios(times, "engine in memory")

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus import Options, find_sources, make_task, readers
+from bpetite.corpus.cutting import TRIES
 from bpetite.corpus.readers import Position, Reading, read_blocks
 from bpetite.corpus.records import documents_of
 from bpetite.errors import MissingExtraError
@@ -101,6 +102,17 @@ def test_splitting_is_str_split_for_any_block(
     if not expected[-1]:
         expected.pop()
     assert read(path, block=block, separator=separator.encode()) == expected
+
+
+@pytest.mark.parametrize("others", [0, 1, TRIES - 1, TRIES, TRIES + 1, 3 * TRIES])
+@pytest.mark.parametrize("filler", ["<", "<|end", "a<"])
+def test_the_last_separator_behind_which_its_first_byte_is_frequent(ram_path: Path, others: int, filler: str) -> None:
+    path = ram_path / "in.txt"
+    for documents in (["a", "b" + filler * others], [filler * others, filler * others], [filler * others]):
+        path.write_text("<|endoftext|>".join(documents))
+        for block in (7, 100, 1 << 20):
+            expected = documents if documents[-1] else documents[:-1]
+            assert read(path, block=block, separator=b"<|endoftext|>") == expected
 
 
 @pytest.mark.parametrize("suffix", MAKERS)

@@ -1,11 +1,10 @@
 r"""Pieces to blocks: runs of whole records, a few megabytes each, cut in one pass and parsed later.
 
 Reading is sequential and does as little as it can, because it is the part that cannot be spread over workers: for text
-and JSON lines it looks for the last separator of what it has read and hands the bytes on. What is in the blocks is
-worked out by `records.py`, in parallel.
+and JSON lines it looks for the last separator of what it has read (`cutting.py`) and hands the bytes on. What is in the
+blocks is worked out by `records.py`, in parallel.
 
-A block says where reading goes on behind it, which is what a journal keeps. Only new bytes are ever searched, so one
-document of many blocks costs no more than many documents.
+A block says where reading goes on behind it, which is what a journal keeps.
 """
 from __future__ import annotations
 
@@ -18,10 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import MissingExtraError
-from .sources import STDIN, Piece, overlaps_itself
+from .cutting import Damage, runs
+from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream
 
-__all__ = ["BLOCK", "Block", "Damage", "Position", "Reading", "Run", "read_blocks", "require"]
+__all__ = ["BLOCK", "Block", "Position", "Reading", "read_blocks", "require"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
@@ -42,48 +42,6 @@ class Position:
     offset: int = 0
     newlines: int = 0
     crc: int = 0
-
-
-@dataclass(frozen=True)
-class Damage:
-    """Stands for a record that could not be read at all: (kind, what is wrong)."""
-
-    kind: str
-    detail: str
-
-
-@dataclass
-class Run:
-    """Bytes of whole records as they were read: the open end of the chunk before, and a chunk up to its last separator.
-
-    They are put together only record by record, because a copy of everything costs as much as looking for separators.
-
-    Attributes:
-        head: What was read of the first record before the chunk.
-        chunk: Ends inside the last record's separator, or behind it.
-        end: Where in the chunk the last separator ends.
-    """
-
-    head: list[bytes]
-    chunk: bytes
-    end: int
-
-    def __len__(self) -> int:
-        return sum(map(len, self.head)) + self.end
-
-    def split(self, separator: bytes) -> list[bytes]:
-        """As ``bytes.split`` of all the bytes."""
-        pieces = self.chunk.split(separator)
-        if self.end < len(self.chunk):
-            pieces[-1] = b""  # the open end, which goes to the next run
-        if self.head:
-            # a separator may begin in the head
-            pieces[:1] = b"".join([*self.head, pieces[0]]).split(separator)
-        return pieces
-
-    def join(self) -> bytes:
-        """All the bytes."""
-        return b"".join([*self.head, memoryview(self.chunk)[: self.end]])
 
 
 @dataclass
@@ -183,7 +141,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _skip_mark(stream)
             crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
         newlines = position.newlines
-        for data, damage in _cut(stream, separator, reading.block, limit):
+        for data, damage in runs(stream, separator, reading.block, limit):
             line = None
             if piece.path == STDIN:
                 joined = data.join()
@@ -207,56 +165,6 @@ def _skip_mark(stream: Stream) -> int:
         return len(BOM)
     stream.unread(head)
     return 0
-
-
-def _cut(stream: Stream, separator: bytes, size: int, limit: int | None) -> Iterator[tuple[Run, Damage | None]]:
-    """Runs that end behind a separator, or at the end; of damaged data, what comes before the damage."""
-    chained = overlaps_itself(separator)
-    find = _last_of_chain if chained else _last
-    keep = len(separator) - 1
-    parts: list[bytes] = []  # of the open record
-    edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
-    damage = None
-    while True:
-        try:
-            chunk = stream.read(size if limit is None else min(size, max(0, limit - stream.offset)))
-        except DamagedError as error:
-            damage = Damage("damaged-file", str(error))
-            break
-        if not chunk:
-            break
-        end = find(edge, chunk, separator)
-        if end:
-            run = Run(parts, chunk, end)
-            if chained or end < len(separator):
-                # where separators are counted off from the left, or the only one begins before the chunk
-                run = Run([], run.join(), len(run))
-            yield run, None
-            chunk = chunk[end:]
-            parts, edge = [], b""
-        if chunk:
-            parts.append(chunk)
-        edge = (edge + chunk[-keep:])[-keep:] if keep else b""
-    if parts or damage:
-        data = b"".join(parts)
-        yield Run([], data, len(data)), damage
-
-
-def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end, in ``chunk``, of the last separator in ``edge + chunk``; 0 when there is none."""
-    found = chunk.rfind(separator)
-    if found >= 0:
-        return found + len(separator)
-    seam = edge + chunk[: len(separator) - 1]
-    found = seam.rfind(separator)
-    return found + len(separator) - len(edge) if found >= 0 else 0
-
-
-def _last_of_chain(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The same for a separator that overlaps itself: occurrences are counted off from the left, none overlapping."""
-    window = edge + chunk
-    pieces = window.split(separator)
-    return len(window) - len(pieces[-1]) - len(edge) if len(pieces) > 1 else 0
 
 
 def _next_start(piece: Piece, offset: int, separator: bytes) -> int:

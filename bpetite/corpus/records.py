@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .readers import Block, Damage, Reading, Run
+from .cutting import Damage, Run
+from .readers import Block, Reading
 
 _fast_loads: Callable[[bytes], Any]
 
