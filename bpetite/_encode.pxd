@@ -2,10 +2,10 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from ._decode cimport Decoder
+from ._ids cimport IdLists
 from ._special cimport Specials
 from ._types cimport token_t
 from ._worker cimport Core, Worker
-from cpython.ref cimport PyObject
 
 
 cdef struct text_view:
@@ -28,8 +28,7 @@ cdef class Encoder(Decoder):
     cdef Worker _spare             # the worker given back last, or None
     cdef list _pool                # the others
     cdef dict _subsets
-    cdef object _objects_owner
-    cdef PyObject** _objects
+    cdef IdLists _lists            # made for the first list
 
     cdef Worker _take(self)
     cdef void _give(self, Worker worker)
@@ -43,7 +42,7 @@ cdef class Encoder(Decoder):
     cdef int _encode_stretch(self, Worker worker, bytes stretch) except -1
     cdef int _encode_pieces(self, Worker worker, bytes stretch, const long long[::1] ends) except -1
     cdef int _check(self, int status, Worker worker, object text) except -1
-    cdef object _to_list(self, const token_t* ids, Py_ssize_t n)
+    cdef list _to_list(self, const token_t* ids, Py_ssize_t n)
     cdef object _to_numpy(self, Worker worker)
 
 
@@ -58,7 +57,3 @@ cdef int run_view(Worker worker, Specials specials, const text_view* view) noexc
 # Append the ids of text[0:length]; see Worker.encode. Special tokens that may go on behind the end are left open.
 cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
              Py_ssize_t* done) noexcept nogil
-
-
-# An array of uint32 that owns ids[0:n], which come from malloc.
-cdef object own_ids(token_t* ids, Py_ssize_t n)

@@ -6,13 +6,12 @@ or left attached to the caller's str, as PyUnicode_AsUTF8AndSize would. A pre-to
 is moved to the front of the next; a piece without a closed one doubles, so long pre-tokens cost linear time too.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.buffer cimport PyBuffer_FillInfo
-from cpython.ref cimport PyObject
-from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
 
 from ._decode cimport Decoder
+from ._ids cimport IdLists, own_ids
 from ._special cimport Specials
 from ._tokens cimport TokenTable
 from ._types cimport token_t
@@ -24,7 +23,6 @@ from .special import choose
 
 cdef extern from "_python.h":
     const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
-    object bp_list_from_table(const uint32_t* ids, Py_ssize_t n, PyObject** objects)
     void* PyUnicode_DATA(object text) noexcept
     int PyUnicode_KIND(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
@@ -43,22 +41,7 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_PIECE = 1 << 20       # bytes, the same of a piece
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
-    TABLE_LIMIT = 1 << 22      # ids below this have their int object made once per tokenizer
     SUBSETS = 16               # sets of special tokens that are kept ready
-
-cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
-
-
-cdef class _Ids:
-    """Memory with token ids, handed over to a NumPy array."""
-    cdef token_t* ids
-    cdef Py_ssize_t n
-
-    def __dealloc__(self):
-        free(self.ids)
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
 
 
 cdef int run(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
@@ -165,9 +148,6 @@ cdef class Encoder(Decoder):
         self._pool = []
         self._subsets = {}
         self._core = Core(self._tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, ignore_merges)
-
-    def __dealloc__(self):
-        free(self._objects)
 
     def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
                bint add_special_tokens=False):
@@ -451,32 +431,10 @@ cdef class Encoder(Decoder):
             (<str> text).encode("utf-8")           # raises, with the position
         return 0
 
-    cdef object _to_list(self, const token_t* ids, Py_ssize_t n):
-        cdef Py_ssize_t i
-        if self._objects == NULL and not self._make_objects():
-            return [ids[i] for i in range(n)]
-        return bp_list_from_table(ids, n, self._objects)
-
-    def _make_objects(self):
-        """Int objects for all ids, so that a list of ids is a list of references; False where ids are too large."""
-        cdef TokenTable tokens = self._tokens
-        cdef Py_ssize_t slot, n
-        cdef list owner
-        if tokens.size == 0 or tokens.ids[tokens.size - 1] >= TABLE_LIMIT:
-            return False
-        n = tokens.ids[tokens.size - 1] + 1
-        owner = [tokens.ids[slot] for slot in range(tokens.size)]
-        objects = <PyObject**> calloc(n, sizeof(PyObject*))
-        if objects == NULL:
-            return False
-        for slot in range(tokens.size):
-            objects[tokens.ids[slot]] = <PyObject*> owner[slot]
-        if self._objects != NULL:                  # another thread was faster
-            free(objects)
-            return True
-        self._objects_owner = owner
-        self._objects = objects
-        return True
+    cdef list _to_list(self, const token_t* ids, Py_ssize_t n):
+        if self._lists is None:
+            self._lists = IdLists(self._tokens)
+        return self._lists.make(ids, n)
 
     cdef object _to_numpy(self, Worker worker):
         cdef token_t* ids
@@ -489,18 +447,6 @@ cdef class Encoder(Decoder):
         if ids == NULL:
             raise MemoryError()
         return own_ids(ids, worker.used)
-
-
-cdef object own_ids(token_t* ids, Py_ssize_t n):
-    global _frombuffer, _uint32
-    cdef _Ids owner = _Ids()
-    if _frombuffer is None:
-        import numpy                               # not at the top: who asks for lists does not wait for it
-        _uint32 = numpy.dtype(numpy.uint32)
-        _frombuffer = numpy.frombuffer
-    owner.ids = ids
-    owner.n = n
-    return _frombuffer(owner, _uint32)
 
 
 def thread_count(num_threads):

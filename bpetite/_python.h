@@ -46,35 +46,4 @@ static inline int64_t bp_token_value(PyObject *object) {
     return overflow || value < 0 || value > UINT32_MAX ? -1 : value;
 }
 
-/* A list of int objects out of a table: objects[id] for each id. The objects exist once per tokenizer. */
-static inline PyObject *bp_list_from_table(const uint32_t *ids, Py_ssize_t n, PyObject **objects) {
-    PyObject *list = PyList_New(n);
-    if (list == NULL) return NULL;
-    PyObject **items = ((PyListObject *)list)->ob_item;
-    Py_ssize_t i = 0;
-#if PY_VERSION_HEX < 0x030C0000 && !defined(Py_REF_DEBUG)
-    /* Four of one kind, as in runs of spaces, are counted by one addition, where each would wait for the one before. In
-       a list that outgrows the caches that wait is hidden, and a branch mispredicted costs more. */
-    for (; i + 4 <= n && n < 8192; i += 4) {
-        if (ids[i] == ids[i + 1] && ids[i] == ids[i + 2] && ids[i] == ids[i + 3]) {
-            PyObject *object = objects[ids[i]];
-            items[i] = items[i + 1] = items[i + 2] = items[i + 3] = object;
-            object->ob_refcnt += 4;
-            continue;
-        }
-        for (int j = 0; j < 4; j++) {
-            PyObject *object = objects[ids[i + j]];
-            Py_INCREF(object);
-            items[i + j] = object;
-        }
-    }
-#endif
-    for (; i < n; i++) {
-        PyObject *object = objects[ids[i]];
-        Py_INCREF(object);
-        items[i] = object;
-    }
-    return list;
-}
-
 #endif

@@ -275,18 +275,3 @@ def test_gpt2_and_cl100k_as_tiktoken(shared, name: str) -> None:
     )
     assert tok.encode_ordinary(text) == peer.encode_ordinary(text)
     assert tok.with_cache(0).encode_to_numpy(text, num_threads=2).tolist() == peer.encode_ordinary(text)
-
-
-@pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 8, 100, 8190, 8191, 8192, 8193, 20000])
-def test_lists_with_runs_of_one_id_hold_their_objects(length: int) -> None:
-    """Ids of a list are shared objects: each place in the list holds one reference, in runs too."""
-    tok = Tokenizer({value: bytes([value]) for value in range(256)} | {1000: b"<s>"}, [], {"<s>": 1000})
-    shared = tok.encode("<s>")[0]
-    before = sys.getrefcount(shared)
-    for shift in range(5):
-        text = "a" * shift + "<s>" * length + "b"
-        ids = tok.encode(text)
-        assert ids == [97] * shift + [1000] * length + [98]
-        assert sys.getrefcount(shared) == before + length
-        del ids
-        assert sys.getrefcount(shared) == before

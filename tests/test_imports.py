@@ -47,7 +47,7 @@ ROWS = [
     ["_counttable"],
     ["_learned"],
     ["_decode", "_worker"],
-    ["_special", "_merge", "_spelled", "_listing"],
+    ["_special", "_merge", "_spelled", "_listing", "_ids"],
     ["_tokens", "_scan"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

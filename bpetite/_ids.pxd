@@ -1,0 +1,19 @@
+"""Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
+from cpython.ref cimport PyObject
+
+from ._tokens cimport TokenTable
+from ._types cimport token_t
+
+
+cdef class IdLists:
+    cdef list owner                # of the int objects
+    cdef PyObject** objects        # id -> object; NULL where ids are too large for a table
+    cdef PyObject** turns          # see _ids.h
+
+    cdef PyObject* keep(self, object value)
+    # A list of ids, each one of the vocabulary's.
+    cdef list make(self, const token_t* ids, Py_ssize_t n)
+
+
+# An array of uint32 that frees `ids` when it goes.
+cdef object own_ids(token_t* ids, Py_ssize_t n)

@@ -1,0 +1,88 @@
+"""Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.ref cimport PyObject
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport calloc, free
+
+from ._tokens cimport TokenTable
+from ._types cimport token_t
+
+cdef extern from "_ids.h":
+    enum:
+        BP_SMALL
+        BP_TURNS
+        BP_TAKES_TURNS
+    object bp_new_small_int(uint32_t value)
+    object bp_list_from_tables(const uint32_t* ids, Py_ssize_t n, PyObject** objects, PyObject** turns)
+
+cdef enum:
+    TABLE_LIMIT = 1 << 22      # ids below this have their int objects made once per tokenizer
+
+cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
+
+
+cdef class IdLists:
+    """Makes lists of the ids of a vocabulary: a reference each, where making an int object takes ten times as long.
+
+    Args:
+        tokens: Whose ids they are.
+    """
+
+    def __cinit__(self, TokenTable tokens not None):
+        cdef Py_ssize_t slot, size
+        cdef token_t token_id
+        cdef int turn
+        self.owner = []
+        if tokens.size == 0 or tokens.ids[tokens.size - 1] >= TABLE_LIMIT:
+            return
+        size = tokens.ids[tokens.size - 1] + 1
+        self.objects = <PyObject**> calloc(size, sizeof(PyObject*))
+        self.turns = <PyObject**> calloc(BP_TURNS * BP_SMALL, sizeof(PyObject*))
+        if self.objects == NULL or self.turns == NULL:
+            raise MemoryError()
+        for slot in range(tokens.size):
+            token_id = tokens.ids[slot]
+            self.objects[token_id] = self.keep(token_id)
+            if token_id < BP_SMALL:
+                for turn in range(BP_TURNS):
+                    self.turns[turn * BP_SMALL + token_id] = (
+                        self.keep(bp_new_small_int(token_id)) if turn and token_id and BP_TAKES_TURNS
+                        else self.objects[token_id])
+
+    cdef PyObject* keep(self, object value):
+        self.owner.append(value)
+        return <PyObject*> value
+
+    def __dealloc__(self):
+        free(self.objects)
+        free(self.turns)
+
+    cdef list make(self, const token_t* ids, Py_ssize_t n):
+        cdef Py_ssize_t i
+        if self.objects == NULL:
+            return [ids[i] for i in range(n)]
+        return bp_list_from_tables(ids, n, self.objects, self.turns)
+
+
+cdef class _Owner:
+    """Memory with token ids, handed over to a NumPy array."""
+    cdef token_t* ids
+    cdef Py_ssize_t n
+
+    def __dealloc__(self):
+        free(self.ids)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
+
+
+cdef object own_ids(token_t* ids, Py_ssize_t n):
+    global _frombuffer, _uint32
+    cdef _Owner owner = _Owner()
+    if _frombuffer is None:
+        import numpy                               # not at the top: who asks for lists does not wait for it
+        _uint32 = numpy.dtype(numpy.uint32)
+        _frombuffer = numpy.frombuffer
+    owner.ids = ids
+    owner.n = n
+    return _frombuffer(owner, _uint32)

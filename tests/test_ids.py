@@ -1,0 +1,65 @@
+import json
+import pickle
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+
+#: Every byte, ids on both sides of CPython's own small ints, and one too large for a table of objects.
+BYTES = Tokenizer({value: bytes([value]) for value in range(256)} | {256: b"<s>", 257: b"<t>"}, [], ["<s>", "<t>"])
+SPARSE = Tokenizer({value: bytes([value]) for value in range(256)} | {1 << 22: b"<s>"}, [], ["<s>"])
+
+
+@given(st.text("\0a\u00ff<st>", max_size=100))
+def test_lists_are_the_arrays(text: str) -> None:
+    for tok in (BYTES, SPARSE):
+        ids = tok.encode(text)
+        assert ids == tok.encode_to_numpy(text).tolist()
+        assert {type(token_id) for token_id in ids} <= {int}
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 20000])
+@pytest.mark.parametrize("literal", ["\0", "a", "\x7f", "<s>", "<t>"])
+def test_each_place_in_a_list_holds_one_reference(length: int, literal: str) -> None:
+    held = BYTES.encode(literal * 8 + "a" * 8)  # every object there is of both
+    objects = list({id(token_id): token_id for token_id in held}.values())
+
+    def counts() -> list[int]:
+        return [sys.getrefcount(value) for value in objects]
+
+    # the small ints of the program itself, which anything may hold, are left out
+    watched = [place for place, value in enumerate(objects) if value > 256 or value is not small(value)]
+    for shift in range(5):
+        before = counts()
+        ids = BYTES.encode("a" * shift + literal * length + "b")
+        assert ids == [97] * shift + BYTES.encode(literal) * length + [98]
+        found = Counter(map(id, ids))
+        after = counts()
+        if sys.version_info < (3, 12):
+            assert all(after[place] - before[place] == found[id(objects[place])] for place in watched)
+        del ids
+        assert [counts()[place] for place in watched] == [before[place] for place in watched]
+
+
+def small(value: int) -> int:
+    """CPython's own object."""
+    return int(str(value))
+
+
+def test_ids_of_lists_are_ints_like_others() -> None:
+    ids = BYTES.encode("".join(map(chr, range(128))) * 8)
+    values = list(range(128)) * 8
+    assert ids == values
+    assert sorted(ids) == sorted(values)
+    assert set(ids) == set(values) == set(map(hash, ids))
+    assert dict.fromkeys(ids) == dict.fromkeys(values)
+    assert [value + 1 for value in ids] == [value + 1 for value in values]
+    assert [-value for value in ids] == [-value for value in values]
+    assert json.loads(json.dumps(ids)) == pickle.loads(pickle.dumps(ids)) == values
+    assert bytes(ids) == bytes(values)
+    assert all(values[token_id] == token_id for token_id in ids)
+    assert BYTES.decode(ids) == "".join(map(chr, range(128))) * 8
