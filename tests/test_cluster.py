@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cluster import Parcel, joining
+from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.engine import Call, run_all
@@ -39,15 +39,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
 
 
-@pytest.fixture(params=[joining.STRETCH, 50], ids=["at once", "in stretches"])
-def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether several tasks fill a shard."""
-    monkeypatch.setattr(joining, "STRETCH", request.param)
-
-
 @pytest.mark.parametrize("shard_tokens", [None, 700])
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.usefixtures("stretch")
 def test_the_output_is_that_of_one_process(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:
@@ -102,7 +95,6 @@ def test_shards_are_cut_where_one_process_cuts_them(
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
-@pytest.mark.usefixtures("stretch")
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
     encode_corpus(HereEngine(), corpus, ram_path / "whole" / "out", tokenizer, **options)
