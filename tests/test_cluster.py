@@ -23,6 +23,7 @@ from bpetite.cluster.engine import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.counts import PretokenCounts
+from bpetite.formats import native
 
 pytest.importorskip("pyarrow")
 
@@ -313,6 +314,19 @@ def test_a_parcel_of_equal_tokenizers_is_the_same_bytes(tokenizer: Tokenizer) ->
     assert arrived.get() == tokenizer
     assert pickle.dumps(arrived) == pickle.dumps(one)
     assert pickle.loads(pickle.dumps(one, 4)).get() == tokenizer
+
+
+def test_a_tokenizer_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer.train(["a tokenizer that nobody has packed yet"] * 2, 270)
+    dump, dumped = native.dump, []
+    monkeypatch.setattr(native, "dump", lambda vocab: dumped.append(vocab) or dump(vocab))
+    parcels = [Parcel((number, tokenizer)) for number in range(3)]
+    assert len(dumped) == 1
+    found = subprocess.run(
+        [sys.executable, "-c", "import pickle, sys; print(pickle.load(sys.stdin.buffer).get()[1].fingerprint())"],
+        input=pickle.dumps(parcels[2]), stdout=subprocess.PIPE, check=True,
+    )
+    assert found.stdout.decode().strip() == tokenizer.fingerprint()
 
 
 def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
