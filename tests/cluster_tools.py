@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -81,6 +82,16 @@ class HereEngine:
 
                 outcome = call(shared, job, report)
                 yield number, pickle.loads(pickle.dumps(outcome))
+
+
+def look_up(shared: dict[int, str], job: int, report: Callable[[Any], None]) -> tuple[int, str]:
+    """A job that fails where there is nothing."""
+    return job, shared[job]
+
+
+def modules(shared: object, job: object, report: Callable[[Any], None]) -> list[str]:
+    """A job that tells what its process has imported."""
+    return [*sys.modules]
 
 
 def slow_codec(tokenizer: Tokenizer, folder: Path, seconds: float) -> Codec:

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cluster import Parcel, joining
+from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.engine import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.counts import PretokenCounts
+from bpetite.formats import native
 
 pytest.importorskip("pyarrow")
 
@@ -39,15 +40,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
 
 
-@pytest.fixture(params=[joining.STRETCH, 50], ids=["at once", "in stretches"])
-def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether several tasks fill a shard."""
-    monkeypatch.setattr(joining, "STRETCH", request.param)
-
-
 @pytest.mark.parametrize("shard_tokens", [None, 700])
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.usefixtures("stretch")
 def test_the_output_is_that_of_one_process(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:
@@ -102,7 +96,6 @@ def test_shards_are_cut_where_one_process_cuts_them(
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
-@pytest.mark.usefixtures("stretch")
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
     encode_corpus(HereEngine(), corpus, ram_path / "whole" / "out", tokenizer, **options)
@@ -321,6 +314,19 @@ def test_a_parcel_of_equal_tokenizers_is_the_same_bytes(tokenizer: Tokenizer) ->
     assert arrived.get() == tokenizer
     assert pickle.dumps(arrived) == pickle.dumps(one)
     assert pickle.loads(pickle.dumps(one, 4)).get() == tokenizer
+
+
+def test_a_tokenizer_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer.train(["a tokenizer that nobody has packed yet"] * 2, 270)
+    dump, dumped = native.dump, []
+    monkeypatch.setattr(native, "dump", lambda vocab: dumped.append(vocab) or dump(vocab))
+    parcels = [Parcel((number, tokenizer)) for number in range(3)]
+    assert len(dumped) == 1
+    found = subprocess.run(
+        [sys.executable, "-c", "import pickle, sys; print(pickle.load(sys.stdin.buffer).get()[1].fingerprint())"],
+        input=pickle.dumps(parcels[2]), stdout=subprocess.PIPE, check=True,
+    )
+    assert found.stdout.decode().strip() == tokenizer.fingerprint()
 
 
 def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:

@@ -15,10 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import FORMATS, big_corpus, contents, kill_workers, make_corpus, slow_codec, text_of
+from cluster_tools import (
+    FORMATS,
+    big_corpus,
+    contents,
+    kill_workers,
+    look_up,
+    make_corpus,
+    modules,
+    slow_codec,
+    text_of,
+)
 
 import bpetite
 from bpetite import Tokenizer
+from bpetite.cluster import Parcel
+from bpetite.cluster.engine import Call
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -77,6 +89,46 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
+
+
+def test_workers_of_a_classic_session_import_no_more_than_they_need(spark: Any) -> None:
+    engine = on_spark.SparkEngine(spark)
+    ((_, outcome),) = engine.run(Call(modules), Parcel(None), [None], lambda number: True, None)
+    assert "pyspark" in outcome.result
+    assert not {"pandas", "pyarrow"} & {*outcome.result}
+
+
+@pytest.mark.parametrize("connect", [False, True])
+def test_jobs_and_what_becomes_of_them(spark: Any, monkeypatch: pytest.MonkeyPatch, connect: bool) -> None:
+    """Both ways in a classic session: Connect takes packages that are not among those of the tests."""
+    monkeypatch.setattr(on_spark, "_is_connect", lambda session: connect)
+    shared, jobs = Parcel({3: "three"}), list(range(9))
+    outcomes = dict(on_spark.SparkEngine(spark).run(Call(look_up), shared, jobs, lambda number: number != 7, None))
+    assert sorted(outcomes) == [0, 1, 2, 3, 4, 5, 6, 8]
+    assert outcomes[3].result == (3, "three")
+    assert {number for number, outcome in outcomes.items() if isinstance(outcome.error, KeyError)} == {*outcomes} - {3}
+    assert not list(on_spark.SparkEngine(spark).run(Call(look_up), shared, jobs, lambda number: False, None))
+
+
+@pytest.mark.parametrize("shared", [1, bytes(3 << 20)], ids=["small", "large"])
+def test_a_task_is_more_than_one_packet_and_less_than_two(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, shared: Any
+) -> None:
+    """Of the 64 KB of the loopback device: fewer bytes wait 40 ms for an acknowledgement, and the last of many can."""
+    from pyspark import RDD
+    from pyspark.cloudpickle import dumps
+
+    sizes = []
+    real = RDD.mapPartitions
+
+    def map_partitions(rdd: Any, function: Any, *more: Any) -> Any:
+        sizes.append(len(dumps(function)))
+        return real(rdd, function, *more)
+
+    monkeypatch.setattr(RDD, "mapPartitions", map_partitions)
+    list(on_spark.SparkEngine(spark).run(Call(modules), Parcel(shared), [None], lambda number: True, None))
+    assert len(sizes) == 1
+    assert 70_000 < sizes[0] < 120_000
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -72,6 +72,44 @@ def test_shards_do_not_depend_on_how_documents_come_in(
     assert made[0] == made[1]
 
 
+@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "parquet"])
+@given(lengths=st.lists(st.integers(0, 9), min_size=1, max_size=20))
+@settings(max_examples=10, deadline=None)
+def test_a_shard_of_known_size_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory, format: str, lengths: list[int]
+) -> None:
+    layout = layout_of(format)
+    tokens = np.arange(sum(lengths), dtype=layout.dtype(300))
+    documents = 0 if layout.exact else len(lengths)
+    made = []
+    for known in (None, (len(tokens), documents)):
+        folder = tmp_path_factory.mktemp("shards")
+        writer = ShardWriter(
+            lambda n, folder=folder: folder / f"o_{n:06d}", layout, tokens.dtype.name, None, known=known
+        )
+        for start in range(0, len(lengths), 3):
+            at, some = sum(lengths[:start]), lengths[start : start + 3]
+            rows = [json.dumps([None, "f", n]).encode() + b"\n" for n in range(start, start + len(some))]
+            writer.add(tokens[at : at + sum(some)], np.array(some, np.int64), rows)
+        writer.finish()
+        finished = writer.take_finished()
+        settle(folder, finished)
+        for output in finished[0]["outputs"]:
+            assert output["sha256"] == hashlib.sha256((folder / output["name"]).read_bytes()).hexdigest()
+        made.append((finished, outputs(folder)))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("format", ["npy", "llmc"])
+def test_a_shard_of_another_size_than_was_said(ram_path: Path, format: str) -> None:
+    layout = layout_of(format)
+    writer = ShardWriter(lambda n: ram_path / f"o_{n}", layout, "uint16", None, known=(4, 0 if layout.exact else 1))
+    writer.add(np.arange(3, dtype=np.uint16), np.array([3], np.int64))
+    writer.finish()
+    with pytest.raises(ValueError, match=r"o_0: 3 tokens of \d documents, not 4 of \d"):
+        writer.take_finished()
+
+
 def test_val_fraction_splits_by_content(ram_path: Path) -> None:
     documents = [f"document {n} {text}" for n, text in enumerate(some_documents(300))]
     source = lines(ram_path / "in.jsonl", documents)

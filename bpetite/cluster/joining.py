@@ -7,19 +7,18 @@ are the same.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.durable import Journal, begin_writeback, write_all
+from ..corpus.durable import Journal
 from ..corpus.layouts import Layout
 from ..corpus.naming import Names
 from ..corpus.plan import file_entry
@@ -31,9 +30,6 @@ from .parcel import Parcel
 __all__ = ["join", "patiently"]
 
 Result = TypeVar("Result")
-
-#: Tokens that a task adds to a large shard, or as many as one file has.
-STRETCH = 32 << 20
 
 #: Seconds to wait for a lost worker to be gone.
 PATIENCE = 60.0
@@ -58,16 +54,6 @@ class _Shard:
     parts: list[_Part] = field(default_factory=list)
     tokens: int = 0
     documents: int = 0
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    """Some of the parts of a shard, and where in it they go."""
-
-    shard: _Shard
-    parts: list[_Part]
-    tokens: int
-    documents: int
 
 
 @dataclass(frozen=True)
@@ -113,11 +99,6 @@ def join(
         done[shard.split, shard.index] = made
 
     shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
-    if not whole.layout.spooled and not whole.layout.meta:
-        stretches = [stretch for shard in left for stretch in _stretches(shard, whole.layout)]
-        run_all(engine, _fill_stretch, shared, stretches)
-        for shard in {id(stretch.shard): stretch.shard for stretch in stretches}.values():
-            shard.parts = []  # they are in the file
     run_all(engine, _make_shard, shared, left, on_result=finish)
     for shard in shards:
         _lock_of(whole.names, shard).unlink(missing_ok=True)
@@ -232,68 +213,6 @@ def _runs(parts: Sequence[_Part]) -> list[_Part]:
     return joined
 
 
-def _stretches(shard: _Shard, layout: Layout) -> list[_Stretch]:
-    """A large shard in stretches that several tasks can fill at the same time; none for a small one."""
-    found: list[_Stretch] = []
-    tokens = documents = 0
-    for part in shard.parts:
-        if not found or tokens - found[-1].tokens >= STRETCH:
-            found.append(_Stretch(shard, [], tokens, documents))
-        found[-1].parts.append(part)
-        tokens += part.tokens
-        documents += 0 if layout.exact else part.count
-    return found if len(found) > 1 else []
-
-
-def _fill_stretch(shared: _Shared, stretch: _Stretch, report: Report) -> None:
-    """What a worker does: a stretch of a shard, at its place in the files that the shard grows in.
-
-    Doing it again, or twice at once, writes the same bytes to the same places.
-    """
-    layout, dtype = shared.names.layout, np.dtype(shared.dtype)
-    paths = _writer(shared, stretch.shard).paths()
-    at, lengths_at = layout.header + stretch.tokens * dtype.itemsize, stretch.documents * 8
-    with ExitStack() as opened:
-        file = opened.enter_context(_open_any(paths.tokens_path))
-        file.seek(at)
-        lengths = opened.enter_context(_open_any(paths.lengths_path)) if layout.lengths else None
-        if lengths is not None:
-            lengths.seek(lengths_at)
-        begun = at
-        for part in stretch.parts:
-            for span in open_token_file(part.path, format=layout.name, dtype=dtype.name).part(part.first, part.count):
-                at += write_all(file, span.tokens.astype(dtype.newbyteorder("<"), copy=False))
-                begun = begin_writeback(file, begun, at)  # who finishes the shard syncs it
-                if lengths is not None and span.lengths is not None:
-                    write_all(lengths, span.lengths.astype("<i8"))
-
-
-def _open_any(path: Path) -> BinaryIO:
-    """A file to write into, made where there is none and left as it is where there is one."""
-    return open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
-
-
-def _writer(shared: _Shared, shard: _Shard, state: dict[str, Any] | None = None) -> ShardWriter:
-    return ShardWriter(
-        lambda _: shared.names.base(shard.split, shard.index),
-        shared.names.layout,
-        shared.dtype,
-        None,
-        state=state,
-        overwrite=shared.overwrite,
-    )
-
-
-def _filled(shared: _Shared, shard: _Shard) -> dict[str, Any]:
-    """The state of a writer that has been given all of a shard."""
-    layout = shared.names.layout
-    paths = _writer(shared, shard).paths()
-    sizes = {paths.tokens_path.name: layout.header + shard.tokens * np.dtype(shared.dtype).itemsize}
-    if layout.lengths:
-        sizes[paths.lengths_path.name] = shard.documents * 8
-    return {"index": 0, "open": True, "tokens": shard.tokens, "documents": shard.documents, "sizes": sizes}
-
-
 def _lock_of(names: Names, shard: _Shard) -> Path:
     base = names.base(shard.split, shard.index)
     return base.with_name(base.name + ".lock")
@@ -317,12 +236,19 @@ def patiently(work: Callable[[], Result]) -> Result:
 def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any]:
     """What a worker does: write a shard under its temporary names. Doing it again overwrites them."""
     lock = patiently(lambda: Journal(_lock_of(shared.names, shard)))
-    with closing(lock):
-        filled = bool(shard.tokens or shard.documents) and not shard.parts
-        with closing(_writer(shared, shard, _filled(shared, shard) if filled else None)) as writer:
-            for part in shard.parts:
-                _copy(part, writer, shared.names.layout.name, np.dtype(shared.dtype))
-            writer.finish()
+    layout = shared.names.layout
+    writer = ShardWriter(
+        lambda _: shared.names.base(shard.split, shard.index),
+        layout,
+        shared.dtype,
+        None,
+        overwrite=shared.overwrite,
+        known=(shard.tokens, shard.documents),
+    )
+    with closing(lock), closing(writer):
+        for part in shard.parts:
+            _copy(part, writer, layout.name, np.dtype(shared.dtype))
+        writer.finish()
     return writer.take_finished()[0]
 
 

@@ -16,6 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from ..formats import native
 from ..tokenizer import Tokenizer
@@ -103,7 +104,19 @@ class _Pickler(pickle.Pickler):
 
 
 def _unpack_tokenizer(data: bytes) -> Tokenizer:
-    return Tokenizer.from_vocab(native.from_json(json.loads(data), "tokenizer"))
+    vocab = native.from_bytes(data)
+    return Tokenizer.from_vocab(native.from_json(json.loads(data), "tokenizer") if vocab is None else vocab)
 
 
-_Pickler.dispatch_table[Tokenizer] = lambda tokenizer: (_unpack_tokenizer, (native.dump(tokenizer._vocab),))
+#: The saved forms of tokenizers that are alive: to make one takes as long as to encode 25 MB.
+_saved: WeakKeyDictionary[Tokenizer, bytes] = WeakKeyDictionary()
+
+
+def _pack_tokenizer(tokenizer: Tokenizer) -> tuple[Callable[[bytes], Tokenizer], tuple[bytes]]:
+    data = _saved.get(tokenizer)
+    if data is None:
+        data = _saved[tokenizer] = native.dump(tokenizer._vocab)
+    return _unpack_tokenizer, (data,)
+
+
+_Pickler.dispatch_table[Tokenizer] = _pack_tokenizer

@@ -197,30 +197,72 @@ class SparkEngine:
         on_report: Callable[[int, Any], object] | None,
     ) -> Generator[tuple[int, Outcome], None, None]:
         """See :class:`bpetite.cluster.engine.Engine`."""
-        numbers = [number for number in range(len(jobs)) if wanted(number)]
-        if not numbers:
+        left = [(number, job) for number, job in enumerate(jobs) if wanted(number)]
+        if not left:
             return
-        work = _Work(call, shared, Parcel([jobs[number] for number in numbers]))
-        # a partition a job: partition i of this range holds the number i
-        frame = self.session.range(0, len(numbers), 1, len(numbers)).mapInArrow(work, "id bigint, outcome binary")
-        for row in frame.collect():  # one stage; an iterator would run one partition after another
-            yield numbers[row["id"]], pickle.loads(bytes(row["outcome"]))
+        outcomes = _by_frame if _is_connect(self.session) else _by_rdd
+        for number, outcome in outcomes(self.session, call, shared, left):  # all of them: they come with the stage
+            yield number, pickle.loads(outcome)
 
 
-class _Work:
-    """The function of a stage: ids of jobs in, their outcomes out."""
+#: Bytes that go to a Python worker with each task at least. Spark writes what a task is and what it works on one after
+#: the other to a socket that keeps back a small write until the one before it is acknowledged (Nagle's algorithm), and
+#: the worker's system acknowledges a small one 40 ms later. More than a packet of the loopback device, 64 KB, is
+#: acknowledged at once.
+PADDING = 96 << 10
 
-    def __init__(self, call: Call, shared: Parcel[Any], jobs: Parcel[list[Any]]) -> None:
+
+def _by_rdd(
+    session: Any, call: Call, shared: Parcel[Any], jobs: Sequence[tuple[int, Any]]
+) -> Sequence[tuple[int, bytes]]:
+    """The pickled outcomes of jobs by a stage without a dataframe: no plan is made, no pandas imported by workers."""
+    context = session.sparkContext
+    # on its own: within a large function, all of that would be broadcast, and the padding with it
+    sent = context.broadcast(shared)
+    try:
+        found: list[tuple[int, bytes]] = context.parallelize(jobs, len(jobs)).mapPartitions(_Rows(call, sent)).collect()
+        return found
+    finally:
+        sent.destroy()
+
+
+def _by_frame(
+    session: Any, call: Call, shared: Parcel[Any], jobs: Sequence[tuple[int, Any]]
+) -> Sequence[tuple[int, bytes]]:
+    """The same through a dataframe, which is all that Spark Connect has."""
+    work = _Frames(call, shared, Parcel([*jobs]))
+    # a partition a job: partition i of this range holds the number i
+    frame = session.range(0, len(jobs), 1, len(jobs)).mapInArrow(work, "number bigint, outcome binary")
+    # one stage; an iterator would run one partition after another
+    return [(row["number"], bytes(row["outcome"])) for row in frame.collect()]
+
+
+class _Rows:
+    """The function of a stage of `_by_rdd`: (number, job) in, (number, outcome) out."""
+
+    def __init__(self, call: Call, shared: Any) -> None:
+        self.call, self.shared, self.padding = call, shared, bytes(PADDING)
+
+    def __call__(self, jobs: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, bytes]]:
+        for number, job in jobs:
+            yield number, pickle.dumps(self.call(self.shared.value, job, lambda value: None))
+
+
+class _Frames:
+    """The function of a stage of `_by_frame`: places of jobs in, their numbers and outcomes out."""
+
+    def __init__(self, call: Call, shared: Parcel[Any], jobs: Parcel[list[tuple[int, Any]]]) -> None:
         self.call, self.shared, self.jobs = call, shared, jobs
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
-            for number in batch.column(0).to_pylist():
-                made = pickle.dumps(self.call(self.shared, self.jobs.get()[number], lambda value: None))
+            for place in batch.column(0).to_pylist():
+                number, job = self.jobs.get()[place]
+                made = pickle.dumps(self.call(self.shared, job, lambda value: None))
                 yield pa.record_batch(
-                    [pa.array([number], pa.int64()), pa.array([made], pa.binary())], ["id", "outcome"]
+                    [pa.array([number], pa.int64()), pa.array([made], pa.binary())], ["number", "outcome"]
                 )
 
 
@@ -243,6 +285,10 @@ def encode_corpus(
 def train(session: Any, sources: SourcesLike, vocab_size: int, **options: Any) -> Tokenizer:
     """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
     return counting.train(SparkEngine(session), sources, vocab_size, **options)
+
+
+def _is_connect(session: Any) -> bool:
+    return ".connect." in type(session).__module__
 
 
 def _pyspark() -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,9 +40,12 @@ class ShardWriter:
         overwrite: Replace final files that exist.
         durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process;
             their checksum is then one for telling just that, and no SHA-256.
+        known: Tokens and documents (0 where the layout keeps none) of the one shard that will be written, where that
+            is known: then its header is written first, and the checksum needs not wait for the end.
 
     Raises:
         FileExistsError: A final file exists already.
+        ValueError: A shard is too large for its layout, or not as large as was ``known``.
         OSError: A file cannot be written.
     """
 
@@ -55,6 +59,7 @@ class ShardWriter:
         state: dict[str, Any] | None = None,
         overwrite: bool = False,
         durable: bool = True,
+        known: tuple[int, int] | None = None,
     ) -> None:
         self.layout = layout
         self._base = base
@@ -68,8 +73,9 @@ class ShardWriter:
         self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
         self._finished: list[dict[str, Any]] = []
         self._finishing: Later[dict[str, Any]] | None = None
-        # a header comes first and is known last: the checksum of such a file cannot begin before its end
-        self._follows = durable and not layout.header and not layout.spooled
+        self._known = known
+        # most headers come first and are known last: the checksum of such a file cannot begin before its end
+        self._follows = durable and not layout.spooled and (known is not None or not layout.header)
         self._following: Following | None = None
         self._index = 0
         self._shard: OpenShard | None = None
@@ -195,7 +201,11 @@ class ShardWriter:
         self._shard = shard
         if self._follows:
             self._following = Following(shard.tokens_path)
-        self._write(shard.tokens_path, bytes(self.layout.header))
+        head = bytes(self.layout.header)
+        if self._known is not None:
+            tokens, documents = self._known
+            head = self.layout.head(replace(shard, tokens=tokens, documents=documents))
+        self._write(shard.tokens_path, head)
 
     def _finish(self) -> None:
         """Have the final files made, under temporary names, while the next shard grows."""
@@ -226,6 +236,9 @@ class ShardWriter:
                 others = [tokens]
                 drop.append(shard.tokens_path)
             else:
+                if self._known not in (None, (shard.tokens, shard.documents)):
+                    raise ValueError(f"{shard.base}: {shard.tokens} tokens of {shard.documents} documents, not "
+                                     f"{self._known[0]} of {self._known[1]}")
                 file = files[shard.tokens_path]
                 file.seek(0)
                 write_all(file, self.layout.head(shard))
