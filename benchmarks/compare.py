@@ -24,13 +24,16 @@ from typing import Any
 
 import numpy as np
 
+import bpetite
+
 from . import texts
+from .chart import svg
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Calls = dict[str, Callable[[], Any]]
-Row = tuple[str, dict[str, float]]
+Row = tuple[str, str, dict[str, float], float]  # text, kind of work, library -> MB/s, bpetite to the best of the others
 
 
 def peers(directory: Path) -> dict[str, Any]:
@@ -70,35 +73,46 @@ def workloads(name: str, found: dict[str, Any]) -> list[tuple[str, int, Calls]]:
     batch: Calls = {"bpetite": lambda: tok.encode_batch_to_numpy(documents, num_threads=1)}
     ids = tok.encode_ordinary(whole)
     decoded: Calls = {"bpetite": lambda: tok.decode(ids)}
-    rows = [("array", size, array), ("list", size, listed), ("batch", size, batch), ("decode", size, decoded)]
+    lists: Calls = {"bpetite": lambda: tok.encode_batch(documents, num_threads=1)}
+    rows = [
+        ("array", size, array), ("list", size, listed), ("batch, flat", size, batch), ("batch of lists", size, lists),
+        ("decode a list", size, decoded),
+    ]  # fmt: skip
     if peer := get("tiktoken"):
         array["tiktoken"] = lambda peer=peer: peer.encode_to_numpy(whole)
         listed["tiktoken"] = lambda peer=peer: peer.encode_ordinary(whole)
+        lists["tiktoken"] = lambda peer=peer: peer.encode_ordinary_batch(documents, num_threads=1)
         decoded["tiktoken"] = lambda peer=peer: peer.decode(ids)
     if peer := get("tokenizers"):
         listed["tokenizers"] = lambda peer=peer: peer.encode(whole).ids
         batch["tokenizers"] = lambda peer=peer: peer.encode_batch(documents)
+        lists["tokenizers"] = lambda peer=peer: [row.ids for row in peer.encode_batch(documents)]
         decoded["tokenizers"] = lambda peer=peer: peer.decode(ids)
     if peer := get("gigatoken"):
         array["gigatoken"] = lambda peer=peer: peer.encode(whole)
         listed["gigatoken"] = lambda peer=peer: peer.encode(whole).tolist()
         batch["gigatoken"] = lambda peer=peer: peer.encode_batch(documents, parallel=False)
+        lists["gigatoken"] = lambda peer=peer: peer.encode_batch_list(documents, parallel=False)
         decoded["gigatoken"] = lambda peer=peer: peer.decode(ids)
     if peer := get("fastokens"):
         array["fastokens"] = lambda peer=peer: peer.encode(whole)
         listed["fastokens"] = lambda peer=peer: peer.encode(whole).ids
         batch["fastokens"] = lambda peer=peer: peer.encode_batch(documents)
+        lists["fastokens"] = lambda peer=peer: [row.ids for row in peer.encode_batch(documents)]
     if peer := get("splintr"):
         listed["splintr"] = lambda peer=peer: peer.encode(whole)
+        lists["splintr"] = lambda peer=peer: peer.encode_batch(documents)
     for length in (20, 200, 2000):
         short = whole[10_000 : 10_000 + length]
         calls: Calls = {"bpetite": repeated(lambda short=short: tok.encode(short), 20_000 // length)}
+        if peer := get("tokenizers"):
+            calls["tokenizers"] = repeated(lambda peer=peer, short=short: peer.encode(short).ids, 20_000 // length)
         for other in ("tiktoken", "gigatoken", "splintr"):
             if peer := get(other):
                 calls[other] = repeated(lambda peer=peer, short=short: peer.encode(short), 20_000 // length)
-        rows.append((f"{length} characters a call", len(short.encode()) * (20_000 // length), calls))
+        rows.append((f"calls of {length:,}", len(short.encode()) * (20_000 // length), calls))
     check(ids, listed)
-    return [(f"{name}: {label}", amount, calls) for label, amount, calls in rows]
+    return rows
 
 
 def repeated(call: Callable[[], Any], times: int) -> Callable[[], None]:
@@ -152,41 +166,10 @@ def machine() -> str:
 
 def markdown(rows: list[Row], names: list[str], notes: list[str]) -> str:
     lines = [f"| MB/s | {' | '.join(names)} | to the best peer |", "|---|" + "---:|" * (len(names) + 1)]
-    for label, rates in rows:
-        cells = [f"{rates[name]:.0f}" if name in rates else "" for name in names]
-        lines.append(f"| {label} | {' | '.join(cells)} | {rates['ratio']:.2f} |")
+    for text, label, rates, ratio in rows:
+        cells = [f"{rates[name]:,.0f}" if name in rates else "" for name in names]
+        lines.append(f"| {text}: {label} | {' | '.join(cells)} | {ratio:.2f} |")
     return "\n".join([*lines, "", *notes, ""])
-
-
-def svg(rows: list[Row], names: list[str], notes: list[str]) -> str:
-    """Horizontal bars, a group for each row; colours that differ in lightness too."""
-    colours = dict(zip(names, ["#1b4f72", "#e08214", "#7fbc41", "#c51b7d", "#8073ac", "#999999"], strict=False))
-    bar, gap, left, width = 11, 12, 210, 420
-    most = max(rate for _, rates in rows for name, rate in rates.items() if name != "ratio")
-    parts, y = [], 34.0
-    for number, name in enumerate(names):
-        x = 10 + number * 105
-        parts.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{colours[name]}"/>')
-        parts.append(f'<text x="{x + 14}" y="17">{name}</text>')
-    for label, rates in rows:
-        shown = [name for name in names if name in rates]
-        parts.append(f'<text x="{left - 8}" y="{y + bar * len(shown) / 2 + 4:.0f}" text-anchor="end">{label}</text>')
-        for name in shown:
-            length = max(1.0, rates[name] / most * width)
-            shape = f'x="{left}" y="{y:.0f}" width="{length:.1f}" height="{bar - 1}"'
-            parts.append(f'<rect {shape} fill="{colours[name]}"/>')
-            parts.append(f'<text x="{left + length + 4:.1f}" y="{y + 9:.0f}" font-size="9">{rates[name]:.0f}</text>')
-            y += bar
-        y += gap
-    for note in notes:
-        parts.append(f'<text x="10" y="{y + 6:.0f}" font-size="9" fill="#555">{note}</text>')
-        y += 13
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{y + 8:.0f}" '
-        f'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
-        + "".join(parts)
-        + "</svg>\n"
-    )
 
 
 def main() -> None:
@@ -194,6 +177,8 @@ def main() -> None:
     ask.add_argument("--output", type=Path, help="write OUTPUT.md and OUTPUT.svg")
     ask.add_argument("--seconds", type=float, default=3.0, help="at least so long for each row")
     args = ask.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # some peers use all cores whatever they are told
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as directory:
         found = peers(Path(directory))
     rows: list[Row] = []
@@ -204,21 +189,23 @@ def main() -> None:
             rates = {peer: amount / 1e6 / statistics.median(taken) for peer, taken in times.items()}
             mine = times.pop("bpetite")
             ratios = [statistics.median(b / a for a, b in zip(mine, taken, strict=True)) for taken in times.values()]
-            rows.append((label, {**rates, "ratio": min(ratios, default=1.0)}))
-            print(f"{label}: " + ", ".join(f"{peer} {rate:.0f}" for peer, rate in rates.items()), file=sys.stderr)
+            rows.append((name, label, rates, min(ratios, default=1.0)))
+            shown = ", ".join(f"{peer} {rate:.0f}" for peer, rate in rates.items())
+            print(f"{name}: {label}: {shown}", file=sys.stderr)
     names = ["bpetite", *found]
     size = len(texts.text(texts.names()[0]).encode()) / 1e6
     notes = [
-        f"A vocabulary of {len(texts.tokenizer()):,} tokens, {size:.0f} MB of each text, medians, the same ids in all.",
+        f"A vocabulary of {len(texts.tokenizer()):,} tokens, {size:.0f} MB of each text, calls of so many characters; "
+        "medians, the same ids in all.",
         machine() + ".",
-        ", ".join(version(name) for name in names) + ".",
+        ", ".join([f"bpetite {bpetite.__version__}", *map(version, found)]) + ".",
     ]
     table = markdown(rows, names, notes)
     print(table)
     if args.output:
         args.output.with_suffix(".md").write_text(table, encoding="utf-8")
-        plain = [note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for note in notes]
-        args.output.with_suffix(".svg").write_text(svg(rows, names, plain), encoding="utf-8")
+        panels = {name: [row[1:3] for row in rows if row[0] == name] for name in texts.names()}
+        args.output.with_suffix(".svg").write_text(svg(panels, names, notes), encoding="utf-8")
 
 
 if __name__ == "__main__":
