@@ -7,10 +7,10 @@ held or waited for while text is read.
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
 prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see _cache.h).
 
-The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for GPT-2's and
-6 ms for cl100k's, whose tokens need no merging. A first text of 2,000 characters then takes 0.02 ms less, one of 100,000
-0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB about as much less as the filling took. A text brings the
-words that it needs itself.
+The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for those of
+GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000 characters then takes 0.02 ms less, one
+of 100,000 0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB about as much less as the filling took. A text
+brings the words that it needs itself.
 """
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
