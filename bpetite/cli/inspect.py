@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..corpus.durable import sha256_of
+from ..corpus.checksums import sha256_of
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
 from ..errors import FormatError
 from .common import load_tokenizer

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.durable import Journal, crc32_of
+from ..corpus.checksums import crc32_of
+from ..corpus.durable import Journal
 from ..corpus.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.merge import join_manifests
 from ..corpus.naming import Names, names_of

@@ -6,17 +6,11 @@ before anything acts on it, and a file gets its final name only when it is compl
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, BinaryIO
-
-from .parallel import Later
 
 try:
     import fcntl
@@ -25,12 +19,9 @@ except ImportError:  # not on Windows, where two runs of the same output are not
 
 __all__ = [
     "NO_ROOM",
-    "Following",
     "Journal",
     "begin_writeback",
-    "crc32_of",
     "explained",
-    "sha256_of",
     "sync_folder",
     "write_all",
     "write_file",
@@ -93,73 +84,6 @@ def begin_writeback(file: BinaryIO, start: int, stop: int) -> int:
     # On Linux "not needed" begins the writing of dirty pages and drops only clean ones, of which there are none yet.
     os.posix_fadvise(file.fileno(), start, stop - start, os.POSIX_FADV_DONTNEED)
     return stop
-
-
-class Following:
-    """The SHA-256 of a file that only grows at its end, taken by a thread of its own while others go on writing.
-
-    It reads what has been written back from the file, which the system still has in memory, so nothing is held for it
-    and a file that was begun by an earlier process is no different.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._sizes: SimpleQueue[int | None] = SimpleQueue()
-        self._digest = Later.started(partial(_follow, path, self._sizes))
-
-    def reach(self, size: int) -> None:
-        """The first ``size`` bytes are written, and will not change."""
-        self._sizes.put(size)
-
-    def digest(self) -> str:
-        """The checksum, in hex digits, of as many bytes as were reached."""
-        self._sizes.put(None)
-        return self._digest.result()
-
-    def close(self) -> None:
-        """End without a result."""
-        self._sizes.put(None)
-
-
-def _follow(path: Path, sizes: SimpleQueue[int | None]) -> str:
-    digest = hashlib.sha256()
-    at = 0
-    with path.open("rb", buffering=0) as file:
-        while (size := sizes.get()) is not None:
-            at += _take_in(digest.update, file, size - at)
-    return digest.hexdigest()
-
-
-def sha256_of(path: Path, size: int | None = None) -> str:
-    """SHA-256 of a file, or of its first ``size`` bytes, in hex digits."""
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        _take_in(digest.update, file, os.fstat(file.fileno()).st_size if size is None else size)
-    return digest.hexdigest()
-
-
-def crc32_of(path: Path, size: int | None = None) -> str:
-    """CRC-32 of a file, or of its first ``size`` bytes, in hex digits: tells damage as well, in a fraction of the
-    time, where nobody else is to compare it."""
-    crc = 0
-
-    def update(data: memoryview) -> None:
-        nonlocal crc
-        crc = zlib.crc32(data, crc)
-
-    with path.open("rb", buffering=0) as file:
-        _take_in(update, file, os.fstat(file.fileno()).st_size if size is None else size)
-    return f"{crc:08x}"
-
-
-def _take_in(update: Callable[[memoryview], object], file: BinaryIO, size: int) -> int:
-    """Give the next ``size`` bytes of a file, or what there is of them, to ``update``; returns how many."""
-    # small enough to stay in the second-level cache between reading and hashing
-    buffer = memoryview(bytearray(max(1, min(size, 1 << 18))))
-    left = size
-    while left > 0 and (count := file.readinto(buffer[: min(left, len(buffer))])):  # type: ignore[attr-defined]
-        update(buffer[:count])
-        left -= count
-    return size - left
 
 
 class Journal:

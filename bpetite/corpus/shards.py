@@ -8,6 +8,7 @@ others deleted.
 """
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -19,7 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .durable import Following, begin_writeback, crc32_of, explained, sha256_of, sync_folder, write_all
+from .appending import Appender
+from .checksums import Crc32, crc32_of, sha256_of
+from .durable import explained, sync_folder, write_all
 from .layouts import Layout, OpenShard
 from .parallel import Later
 
@@ -69,14 +72,11 @@ class ShardWriter:
         self._overwrite = overwrite
         self._durable = durable
         self._files: dict[Path, BinaryIO] = {}
-        self._sizes: dict[Path, int] = {}
-        self._begun: dict[Path, int] = {}  # how far writing to disk has been begun
+        self._sizes: dict[Path, int] = {}  # of all but the tokens
         self._finished: list[dict[str, Any]] = []
         self._finishing: Later[dict[str, Any]] | None = None
         self._known = known
-        # most headers come first and are known last: the checksum of such a file cannot begin before its end
-        self._follows = durable and not layout.spooled and (known is not None or not layout.header)
-        self._following: Following | None = None
+        self._tokens: Appender | None = None
         self._index = 0
         self._shard: OpenShard | None = None
         if state is not None:
@@ -109,11 +109,12 @@ class ShardWriter:
         at = 0
         while at < len(tokens):
             assert self._shard is not None
+            assert self._tokens is not None
             # Past its size a shard goes on until the next one would have its least number of tokens; those then move.
             # So the last shard is never too small, and what was written does not depend on how it came in.
             room = len(tokens) if self._limit is None else self._limit + self._tail - self._shard.tokens
             piece = tokens[at : at + room]
-            self._write(self._shard.tokens_path, piece)
+            self._tokens.append(piece)
             self._shard.tokens += len(piece)
             at += len(piece)
             if len(piece) == room and self._limit is not None:
@@ -122,13 +123,15 @@ class ShardWriter:
     def _split(self, limit: int) -> None:
         """Finish a shard at ``limit`` tokens and begin the next one with what lies behind."""
         assert self._shard is not None
+        assert self._tokens is not None
+        self._tokens.drain()
         with self._shard.tokens_path.open("rb") as file:
             file.seek(self.layout.header + limit * self._dtype.itemsize)
             tail = np.fromfile(file, self._dtype)
         self._shard.tokens = limit
         self._finish()
         self._open()
-        self._write(self._shard.tokens_path, tail)
+        self._tokens.append(tail)
         self._shard.tokens = len(tail)
 
     def _add_documents(
@@ -138,6 +141,7 @@ class ShardWriter:
         done = start = 0
         while done < len(lengths):
             assert self._shard is not None
+            assert self._tokens is not None
             upto = len(lengths)
             if self._limit is not None:
                 upto = int(np.searchsorted(ends, start + self._limit - self._shard.tokens, side="right"))
@@ -145,7 +149,7 @@ class ShardWriter:
                     upto = done + 1  # a document larger than a shard has one of its own
             if upto > done:
                 stop = int(ends[upto - 1])
-                self._write(self._shard.tokens_path, tokens[start:stop])
+                self._tokens.append(tokens[start:stop])
                 if self.layout.lengths:
                     self._write(self._shard.lengths_path, lengths[done:upto].astype("<i8"))
                 if self.layout.meta:
@@ -160,20 +164,8 @@ class ShardWriter:
     def _write(self, path: Path, data: Any) -> None:
         try:
             self._sizes[path] += write_all(self._files[path], data)
-            if self._durable:
-                self._begun[path] = begin_writeback(self._files[path], self._begun.get(path, 0), self._sizes[path])
-            self._reached(path)
         except OSError as error:
             raise explained(error, path) from None
-
-    def _reached(self, path: Path) -> None:
-        """Tell how far the file of tokens has grown to who takes its checksum."""
-        if self._following is None or self._shard is None or path != self._shard.tokens_path:
-            return
-        size = self._sizes[path]
-        if self.layout.exact and self._limit is not None:
-            size = min(size, self._limit * self._dtype.itemsize)  # what lies behind moves to the next shard
-        self._following.reach(size)
 
     # Opening and finishing
 
@@ -199,24 +191,40 @@ class ShardWriter:
             self._files[path] = open(path, "w+b", buffering=0)  # noqa: SIM115
             self._sizes[path] = 0
         self._shard = shard
-        if self._follows:
-            self._following = Following(shard.tokens_path)
+        self._tokens = self._appender(shard, 0)
         head = bytes(self.layout.header)
         if self._known is not None:
             tokens, documents = self._known
             head = self.layout.head(replace(shard, tokens=tokens, documents=documents))
-        self._write(shard.tokens_path, head)
+        self._tokens.append(head)
+
+    def _appender(self, shard: OpenShard, size: int) -> Appender:
+        """What writes the tokens of the open shard."""
+        # most headers come first and are known last: the checksum of such a file cannot begin before its end
+        follows = not self.layout.spooled and (self._known is not None or not self.layout.header)
+        limit = None
+        if self.layout.exact and self._limit is not None:
+            limit = self.layout.header + self._limit * self._dtype.itemsize  # what lies behind moves to the next shard
+        return Appender(
+            self._files[shard.tokens_path],
+            shard.tokens_path,
+            size,
+            checksum=(hashlib.sha256() if self._durable else Crc32()) if follows else None,
+            limit=limit,
+            durable=self._durable,
+        )
 
     def _finish(self) -> None:
         """Have the final files made, under temporary names, while the next shard grows."""
         shard = self._shard
         assert shard is not None
         self._wait()  # one shard at a time is enough, and bounds what many small ones hold
-        files, following = self._files, self._following
-        self._files, self._sizes, self._begun, self._following = {}, {}, {}, None
+        files, tokens = self._files, self._tokens
+        assert tokens is not None
+        self._files, self._sizes, self._tokens = {}, {}, None
         self._shard = None
         self._index += 1
-        self._finishing = Later.started(partial(self._complete, shard, files, following))
+        self._finishing = Later.started(partial(self._complete, shard, files, tokens))
 
     def _wait(self) -> None:
         """Wait for the shard that is being finished."""
@@ -224,11 +232,10 @@ class ShardWriter:
         if finishing is not None:
             self._finished.append(finishing.result())
 
-    def _complete(
-        self, shard: OpenShard, files: dict[Path, BinaryIO], following: Following | None
-    ) -> dict[str, Any]:
+    def _complete(self, shard: OpenShard, files: dict[Path, BinaryIO], appender: Appender) -> dict[str, Any]:
         """Make the final files, durable and with checksums; returns what the journal is to say of them."""
         try:
+            appender.drain()
             tokens, *others = self.layout.outputs(shard.base)
             drop = self._spools(shard)
             outputs = []
@@ -243,7 +250,7 @@ class ShardWriter:
                 file.seek(0)
                 write_all(file, self.layout.head(shard))
                 size = self.layout.header + shard.tokens * self._dtype.itemsize
-                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, following))
+                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, appender))
             for path in others:
                 temporary = path.with_name(path.name + PARTIAL)
                 with temporary.open("w+b") as file:
@@ -253,8 +260,7 @@ class ShardWriter:
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:
-            if following is not None:
-                following.close()
+            appender.close()
             for file in files.values():
                 file.close()
         return {
@@ -273,11 +279,11 @@ class ShardWriter:
 
     def close(self) -> None:
         """Close open files; they stay where they are, to be gone on with."""
-        if self._following is not None:
-            self._following.close()
+        if self._tokens is not None:
+            self._tokens.close()
         for file in self._files.values():
             file.close()
-        self._files, self._sizes, self._begun, self._following = {}, {}, {}, None
+        self._files, self._sizes, self._tokens = {}, {}, None
         if self._finishing is not None:
             self._finishing.wait()
 
@@ -285,6 +291,8 @@ class ShardWriter:
 
     def sync(self) -> None:
         """Make what has been added durable."""
+        if self._tokens is not None:
+            self._tokens.drain()
         for file in self._files.values():
             os.fsync(file.fileno())
 
@@ -296,13 +304,15 @@ class ShardWriter:
 
     def state(self) -> dict[str, Any]:
         """What the journal keeps: the open shard and the sizes of its files."""
-        shard = self._shard
+        shard, sizes = self._shard, {path.name: size for path, size in self._sizes.items()}
+        if shard is not None and self._tokens is not None:
+            sizes[shard.tokens_path.name] = self._tokens.size
         return {
             "index": self._index,
             "open": shard is not None,
             "tokens": shard.tokens if shard else 0,
             "documents": shard.documents if shard else 0,
-            "sizes": {path.name: size for path, size in self._sizes.items()},
+            "sizes": sizes,
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -322,28 +332,27 @@ class ShardWriter:
                 self._files[path], self._sizes[path] = file, size
             opened.pop_all()
         self._shard = shard
-        if self._follows:
-            self._following = Following(shard.tokens_path)
-            self._reached(shard.tokens_path)
+        self._tokens = self._appender(shard, self._sizes[shard.tokens_path])
 
 
 def _output(
-    temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool, following: Following | None = None
+    temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool, appender: Appender | None = None
 ) -> dict[str, Any]:
     """Seal a file: what the journal is to say of it."""
     output = {"temporary": temporary.name, "name": path.name, "bytes": size}
+    kind = "sha256" if durable else "crc32"
+    if appender is not None and appender.checksum is not None:
+        if durable:
+            os.fsync(file.fileno())
+        return {**output, kind: appender.digest()}
     if not durable:
-        return {**output, "crc32": crc32_of(temporary, size)}
-    if following is not None:
-        following.reach(size)
-        os.fsync(file.fileno())
-        return {**output, "sha256": following.digest()}
+        return {**output, kind: crc32_of(temporary, size)}
     digest = Later.started(partial(sha256_of, temporary, size))  # while the disk is busy
     try:
         os.fsync(file.fileno())
     finally:
         digest.wait()
-    return {**output, "sha256": digest.result()}
+    return {**output, kind: digest.result()}
 
 
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
