@@ -69,7 +69,8 @@ cdef class BatchEncoder(LongEncoder):
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
         Raises:
-            ValueError: As for :meth:`encode`; of several texts with an error the first one counts.
+            ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
+                says which it is.
         """
         cdef _Batch batch = self._batch(texts, allowed_special, disallowed_special)
         batch.lists = [None] * batch.n
@@ -121,15 +122,20 @@ cdef class BatchEncoder(LongEncoder):
         if batch.views == NULL or batch.ends == NULL:
             raise MemoryError()
         batch.specials = self._specials
-        if allowed != "all" or disallowed != ():
-            if not batch.n:
-                self._choose("", allowed, disallowed)
-            for text in batch.texts:
-                batch.specials = self._choose(text, allowed, disallowed)
-        for i in range(batch.n):
-            self._view(batch.texts[i], batch.views + i)
-            batch.total += batch.views[i].length
-            batch.guess += guess_ids(batch.views + i)
+        chosen = allowed != "all" or disallowed != ()
+        if chosen:
+            batch.specials = self._choose("", allowed, disallowed)
+        i = 0
+        try:
+            if chosen:
+                for i in range(batch.n):
+                    self._choose(batch.texts[i], allowed, disallowed)
+            for i in range(batch.n):
+                self._view(batch.texts[i], batch.views + i)
+                batch.total += batch.views[i].length
+                batch.guess += guess_ids(batch.views + i)
+        except (TypeError, ValueError) as error:
+            raise _of_text(error, i, batch.n) from None
         return batch
 
     cdef int _run_all(self, _Batch batch, object num_threads) except -1:
@@ -209,7 +215,18 @@ cdef class BatchEncoder(LongEncoder):
                     start = batch.ends[i]
         except BaseException as error:             # raised by the thread that called
             if batch.error is None or i < batch.failed:
-                batch.error = error
+                batch.error = _of_text(error, i, batch.n)
                 batch.failed = i
             return
         self._give(worker)
+
+
+cdef object _of_text(object error, Py_ssize_t i, Py_ssize_t n):
+    """What is wrong with a text, saying which of several it is."""
+    if n == 1:
+        return error
+    if isinstance(error, (UnicodeDecodeError, UnicodeEncodeError)):
+        return type(error)(*error.args[:4], f"{error.reason} (text {i} of the batch)")
+    if type(error) is TypeError or type(error) is ValueError:
+        return type(error)(f"text {i} of the batch: {error}")
+    return error

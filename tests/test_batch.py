@@ -68,13 +68,27 @@ def test_the_first_text_with_an_error_counts(num_threads: int | None) -> None:
     fine = "a" * 5000
     texts = [fine] * 100 + ["x\0"] + [fine] * 50 + ["xy\0"] + [fine] * 50
     for method in (tok.encode_batch, tok.encode_batch_to_numpy):
-        with pytest.raises(ValueError, match="byte 0x00, at offset 1 "):
+        with pytest.raises(ValueError, match=r"^text 100 of the batch: byte 0x00, at offset 1 "):
             method(texts, num_threads=num_threads)
-        with pytest.raises(TypeError, match="text is str or bytes, not NoneType"):
+        with pytest.raises(TypeError, match=r"^text 1 of the batch: text is str or bytes, not NoneType"):
             method([fine, None], num_threads=num_threads)
-        with pytest.raises(UnicodeEncodeError):
-            method([fine] * 100 + ["\ud800"], num_threads=num_threads)
+        with pytest.raises(UnicodeEncodeError, match=r"surrogates not allowed \(text 100 of the batch\)") as raised:
+            method([fine] * 100 + ["a\ud800"], num_threads=num_threads)
+        assert (raised.value.object, raised.value.start, raised.value.end) == ("a\ud800", 1, 2)
+        with pytest.raises(UnicodeDecodeError, match=r"in position 1: invalid start byte \(text 1 of the batch\)"):
+            method([fine, b"a\xff"], num_threads=num_threads)
+        with pytest.raises(ValueError, match=r"^byte 0x00, at offset 1 "):  # the only one needs no number
+            method(["x\0"], num_threads=num_threads)
     assert tok.encode_batch(["ab"], num_threads=num_threads) == [[97, 98]]
+
+
+def test_a_disallowed_special_token_names_its_text() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"<s>"}, [], ["<s>"])
+    for method in (tok.encode_batch, tok.encode_batch_to_numpy):
+        with pytest.raises(ValueError, match=r"^text 2 of the batch: the text holds the disallowed special token '<s>'"):
+            method(["a", "b", "c<s>", "<s>"], allowed_special=(), disallowed_special="all")
+        with pytest.raises(ValueError, match=r"^allowed_special: '<t>' is no special token"):
+            method(["a", "b"], allowed_special=["<t>"])
 
 
 @pytest.mark.parametrize("wrong", ["abc", b"abc", 5, None])
