@@ -57,7 +57,7 @@ static inline uint64_t bp_hash_key(bp_key key) {
     return h ^ h >> 32;
 }
 
-static inline uint64_t bp_hash_long(const uint8_t *p, size_t n) {
+static inline uint64_t bp_hash_text(const uint8_t *p, size_t n) {
     uint64_t h = n, word;
     for (; n >= 8; p += 8, n -= 8) {
         memcpy(&word, p, 8);

@@ -25,7 +25,7 @@ cdef extern from "_count.h" nogil:
     bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
     bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
     uint64_t bp_hash_key(bp_key key) noexcept
-    uint64_t bp_hash_long(const uint8_t* p, size_t n) noexcept
+    uint64_t bp_hash_text(const uint8_t* p, size_t n) noexcept
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
@@ -152,7 +152,7 @@ cdef class CountTable:
         else:
             key.low = <uintptr_t> data
             key.high = LONG | <uint64_t> length
-            hash[0] = bp_hash_long(data, length)
+            hash[0] = bp_hash_text(data, length)
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
@@ -177,7 +177,7 @@ cdef class CountTable:
             if length > BP_SHORT:
                 keys[i].low = <uintptr_t> (text + start)
                 keys[i].high = LONG | <uint64_t> length
-                hashes[i] = bp_hash_long(text + start, length)
+                hashes[i] = bp_hash_text(text + start, length)
             else:
                 if start + BP_READ <= readable:
                     keys[i] = bp_load_key(text + start, length)

@@ -58,6 +58,15 @@ BP_WIDE_INLINE __m512i scan_wide_paged(const scan_paged *function, uint32_t page
     return result;
 }
 
+/* Bytes of row i and of row i + 8 by turns, in each quarter of the registers. */
+BP_WIDE_INLINE void scan_wide_interleave(const __m512i *from, __m512i *to)
+{
+    for (int i = 0; i < 8; i++) {
+        to[2 * i] = _mm512_unpacklo_epi8(from[i], from[i + 8]);
+        to[2 * i + 1] = _mm512_unpackhi_epi8(from[i], from[i + 8]);
+    }
+}
+
 /* 64 rows of `lane` bytes to `lane` rows of 64. */
 BP_WIDE_INLINE void scan_wide_turn(const uint8_t *codes, const int lane, uint8_t *turned)
 {
@@ -82,22 +91,10 @@ BP_WIDE_INLINE void scan_wide_turn(const uint8_t *codes, const int lane, uint8_t
         }
         /* Sixteen rows of sixteen bytes in each quarter of the registers: interleaving row i with row i + 8, four
            times over, turns them. */
-        for (int i = 0; i < 8; i++) {
-            next[2 * i] = _mm512_unpacklo_epi8(row[i], row[i + 8]);
-            next[2 * i + 1] = _mm512_unpackhi_epi8(row[i], row[i + 8]);
-        }
-        for (int i = 0; i < 8; i++) {
-            row[2 * i] = _mm512_unpacklo_epi8(next[i], next[i + 8]);
-            row[2 * i + 1] = _mm512_unpackhi_epi8(next[i], next[i + 8]);
-        }
-        for (int i = 0; i < 8; i++) {
-            next[2 * i] = _mm512_unpacklo_epi8(row[i], row[i + 8]);
-            next[2 * i + 1] = _mm512_unpackhi_epi8(row[i], row[i + 8]);
-        }
-        for (int i = 0; i < 8; i++) {
-            row[2 * i] = _mm512_unpacklo_epi8(next[i], next[i + 8]);
-            row[2 * i + 1] = _mm512_unpackhi_epi8(next[i], next[i + 8]);
-        }
+        scan_wide_interleave(row, next);
+        scan_wide_interleave(next, row);
+        scan_wide_interleave(row, next);
+        scan_wide_interleave(next, row);
         for (int i = 0; i < 16; i++)
             for (int part = 0; part < 4; part++) {
                 const int cell = (quarter * 4 + part) % cells, group = (quarter * 4 + part) / cells;

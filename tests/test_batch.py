@@ -85,7 +85,7 @@ def test_the_first_text_with_an_error_counts(num_threads: int | None) -> None:
 def test_a_disallowed_special_token_names_its_text() -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"<s>"}, [], ["<s>"])
     for method in (tok.encode_batch, tok.encode_batch_to_numpy):
-        with pytest.raises(ValueError, match=r"^text 2 of the batch: the text holds the disallowed special token '<s>'"):
+        with pytest.raises(ValueError, match=r"^text 2 of the batch: the text holds the disallowed .* '<s>'"):
             method(["a", "b", "c<s>", "<s>"], allowed_special=(), disallowed_special="all")
         with pytest.raises(ValueError, match=r"^allowed_special: '<t>' is no special token"):
             method(["a", "b"], allowed_special=["<t>"])
