@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from .parallel import in_order
 from .pipeline import Progress, ShardTask
 from .plan import Options
 from .readers import Position, require
@@ -119,10 +119,11 @@ def count_corpus(
     task = make_task(sources, "count", tokenizer, options=settings)
     require(task.pieces)
     tally = Tally(task.pieces, settings.on_error, log)
-    for encoded in in_order(task.work, task.batches(Position()), jobs):
-        tally.add(encoded)
-        if progress is not None:
-            progress(encoded.raw, tally.tokens, tally.documents)
+    with closing(task.results(Position(), jobs)) as results:
+        for encoded in results:
+            tally.add(encoded)
+            if progress is not None:
+                progress(encoded.raw, tally.tokens, tally.documents)
     return {
         "documents": tally.documents,
         "tokens": tally.tokens,

@@ -1,4 +1,4 @@
-"""Results in the order of their inputs, made by several threads.
+"""Results in the order of their inputs, made by several threads, of inputs that are read meanwhile.
 
 Threads and not processes: the tokenizer, decompression, checksums and file writes all release the interpreter lock, so
 threads keep the cores busy, share one tokenizer, and hand arrays over without copying them through a pipe. Two threads
@@ -8,14 +8,14 @@ copying the pages that they share and sending the tokens back is a third more wo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["Later", "in_order"]
+__all__ = ["Later", "ahead", "in_order"]
 
 
 class Sized(Protocol):
@@ -73,9 +73,90 @@ class Later(Generic[Result]):
         return result
 
 
+def ahead(jobs: Generator[Job, None, None], *, held: int = 16 << 20) -> Generator[Job, None, None]:
+    """The same jobs, read by a thread of its own while the caller works on those before.
+
+    An error of reading is raised in its place in the order. When this generator is closed the thread has ended, and
+    what it read from is closed; so it is not for an input that can keep a reader waiting.
+
+    Args:
+        held: Jobs of more than this many bytes together are not held at a time, unless it is a single one.
+    """
+    queue = _Queue(held)
+
+    def read() -> None:
+        error: BaseException | None = None
+        try:
+            for job in jobs:
+                if not queue.put(job, job.size):
+                    break
+        except BaseException as failure:  # it is raised where the next job is wanted
+            error = failure
+        queue.end(error)
+
+    thread = Thread(target=read, name="bpetite-reader")
+    thread.start()
+    try:
+        yield from queue
+    finally:
+        queue.stop()
+        thread.join()
+        jobs.close()
+
+
+class _Queue:
+    """Items from one thread to another, of a bounded size together."""
+
+    def __init__(self, held: int) -> None:
+        self._held = held
+        self._items: deque[tuple[int, Any]] = deque()
+        self._size = 0
+        self._ended = self._stopped = False
+        self._error: BaseException | None = None
+        self._changed = Condition()
+
+    def put(self, item: object, size: int) -> bool:
+        """Hand an item over, as soon as there is room; False when no more is wanted."""
+        with self._changed:
+            while self._items and self._size + size > self._held and not self._stopped:
+                self._changed.wait()
+            self._items.append((size, item))
+            self._size += size
+            self._changed.notify_all()
+            return not self._stopped
+
+    def end(self, error: BaseException | None) -> None:
+        """There are no more items, or an error in their place."""
+        with self._changed:
+            self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """No more items are wanted."""
+        with self._changed:
+            self._stopped = True
+            self._items.clear()
+            self._changed.notify_all()
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            with self._changed:
+                while not self._items and not self._ended:
+                    self._changed.wait()
+                if not self._items:
+                    break
+                size, item = self._items.popleft()
+                self._size -= size
+                self._changed.notify_all()
+            yield item
+            del item  # or it would be held while the next one is waited for
+        if self._error is not None:
+            raise self._error
+
+
 def in_order(
     work: Callable[[Job], Result], jobs: Iterable[Job], workers: int, *, held: int = 64 << 20
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """``map(work, jobs)`` by several threads.
 
     Args:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from .durable import NO_ROOM, Journal, explained
 from .manifest import VERSION, read_manifest, write_manifest
-from .parallel import in_order
+from .parallel import ahead, in_order
 from .plan import Plan
 from .readers import Block, Position, read_blocks, require
 from .shards import ShardWriter, settle
@@ -50,7 +51,7 @@ class ShardTask(Plan):
         """Do the work, or what is left of it.
 
         Args:
-            jobs: Threads that encode; never changes the output.
+            jobs: Threads that encode; reading, writing and checksums have their own. Never changes the output.
             progress: Called after each write.
             log: Takes lines for people.
 
@@ -123,12 +124,13 @@ class ShardTask(Plan):
             if resumed:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()
-            for encoded in in_order(self.work, self.batches(position), jobs):
-                self._write(encoded, writers, tally)
-                progress(encoded.raw, tally.tokens, tally.documents)
-                if time.monotonic() - last >= self.checkpoint_seconds:
-                    self._checkpoint(journal, encoded.end, tally, writers, shards)
-                    last = time.monotonic()
+            with closing(self.results(position, jobs)) as results:
+                for encoded in results:
+                    self._write(encoded, writers, tally)
+                    progress(encoded.raw, tally.tokens, tally.documents)
+                    if time.monotonic() - last >= self.checkpoint_seconds:
+                        self._checkpoint(journal, encoded.end, tally, writers, shards)
+                        last = time.monotonic()
             for writer in writers.values():
                 writer.finish()
             self._checkpoint(journal, Position(len(self.pieces)), tally, writers, shards)
@@ -139,11 +141,19 @@ class ShardTask(Plan):
         write_manifest(self.names.manifest, manifest)
         return manifest, resumed
 
+    def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
+        """What becomes of the blocks from a position on, in order: read, and encoded by so many threads."""
+        batches = self.batches(position)
+        if all(piece.path != STDIN for piece in self.pieces):  # which may keep a reader waiting
+            batches = ahead(batches)
+        with closing(batches), closing(in_order(self.work, batches, jobs)) as results:
+            yield from results
+
     def work(self, batch: Batch) -> Encoded:
         """What workers do."""
         return encode_blocks(batch.blocks, self.codec, self.encoding)
 
-    def batches(self, position: Position) -> Iterator[Batch]:
+    def batches(self, position: Position) -> Generator[Batch, None, None]:
         """Blocks, small ones together."""
         blocks: list[Block] = []
         size = 0

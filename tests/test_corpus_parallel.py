@@ -1,0 +1,137 @@
+"""Order, bounds, errors and ends of what several threads do."""
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite.corpus.parallel import Later, ahead, in_order
+
+
+@dataclass
+class Job:
+    number: int
+    size: int = 1
+
+
+def jobs(sizes: list[int]) -> Generator[Job, None, None]:
+    for number, size in enumerate(sizes):
+        yield Job(number, size)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 50), max_size=30),
+    workers=st.integers(1, 4),
+    held=st.integers(0, 100),
+    reads_ahead=st.booleans(),
+)
+def test_results_come_in_order(sizes: list[int], workers: int, held: int, reads_ahead: bool) -> None:
+    given_jobs = ahead(jobs(sizes), held=held) if reads_ahead else jobs(sizes)
+    results = in_order(lambda job: job.number * 2, given_jobs, workers, held=held)
+    assert list(results) == [2 * number for number in range(len(sizes))]
+
+
+def test_reading_ahead_is_bounded() -> None:
+    made: list[int] = []
+
+    def counted() -> Generator[Job, None, None]:
+        for number in range(100):
+            made.append(number)
+            yield Job(number, 10)
+
+    reading = ahead(counted(), held=30)
+    assert next(reading).number == 0
+    time.sleep(0.2)
+    # the one that was given out, three that are held, one that waits for room
+    assert len(made) <= 5
+    for number in range(1, 100):
+        assert next(reading).number == number
+    assert list(reading) == []
+
+
+def test_a_job_larger_than_the_bound_is_held_alone() -> None:
+    assert [job.number for job in ahead(jobs([100, 100, 5, 100]), held=10)] == [0, 1, 2, 3]
+
+
+def test_it_reads_while_the_caller_works() -> None:
+    second = threading.Event()
+
+    def signalled() -> Generator[Job, None, None]:
+        yield Job(0)
+        second.set()
+        yield Job(1)
+
+    reading = ahead(signalled())
+    next(reading)
+    assert second.wait(20)
+    reading.close()
+
+
+def test_an_error_of_reading_comes_in_its_place() -> None:
+    def broken() -> Generator[Job, None, None]:
+        yield Job(0)
+        yield Job(1)
+        raise ValueError("damaged here")
+
+    results = in_order(lambda job: job.number, ahead(broken()), 1)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(ValueError, match="damaged here"):
+        next(results)
+    with pytest.raises(ValueError, match="damaged here"):
+        list(in_order(lambda job: job.number, ahead(broken()), 2))
+
+
+def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
+    closed = threading.Event()
+
+    def endless() -> Generator[Job, None, None]:
+        try:
+            number = 0
+            while True:
+                yield Job(number)
+                number += 1
+        finally:
+            closed.set()
+
+    def work(job: Job) -> int:
+        if job.number == 5:
+            raise ValueError("job 5")
+        return job.number
+
+    for workers in (1, 3):
+        closed.clear()
+        before = threading.active_count()
+        reading = ahead(endless(), held=20)
+        results = in_order(work, reading, workers)
+        with pytest.raises(ValueError, match="job 5"):
+            list(results)
+        reading.close()
+        assert closed.is_set()
+        assert threading.active_count() == before
+
+
+def test_closing_ends_the_reader() -> None:
+    before = threading.active_count()
+    reading = ahead(jobs([1] * 1000), held=5)
+    next(reading)
+    reading.close()
+    assert threading.active_count() == before
+
+
+def test_what_is_never_begun_starts_no_thread() -> None:
+    before = threading.active_count()
+    reading = ahead(jobs([1]))
+    assert threading.active_count() == before
+    reading.close()
+
+
+def test_later_gives_the_result_or_the_error() -> None:
+    assert Later.started(lambda: 5).result() == 5
+    later: Later[None] = Later.started(lambda: [][1])  # type: ignore[misc]
+    with pytest.raises(IndexError):
+        later.result()
+    assert later.done()
