@@ -144,7 +144,7 @@ class ShardTask(Plan):
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
         """What becomes of the blocks from a position on, in order: read, and encoded by so many threads."""
         batches = self.batches(position)
-        if all(piece.path != STDIN for piece in self.pieces):  # which may keep a reader waiting
+        if all(map(_reads_apart, self.pieces)):
             batches = ahead(batches)
         with closing(batches), closing(in_order(self.work, batches, jobs)) as results:
             yield from results
@@ -275,6 +275,12 @@ class ShardTask(Plan):
             "tokens_before": resumed,
             "seconds": round(seconds, 3),
         }
+
+
+def _reads_apart(piece: Piece) -> bool:
+    """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not records
+    as they lie in a file: parsing them needs the interpreter lock, and so does the reader after each block."""
+    return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
 
 
 def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
