@@ -22,7 +22,7 @@ from ._encode import thread_count
 from .threads import together
 
 cdef enum:
-    RUN_BYTES = 1 << 18        # text that a thread takes at a time, at most
+    RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
 
 
