@@ -2,7 +2,7 @@
 
 BPETITE_DEBUG=1     turns Cython's bounds checks back on and compiles with -O1 -g
 BPETITE_SANITIZE=1  compiles with -fsanitize=address,undefined (see tests/README.md)
-BPETITE_ANNOTATE=1  writes build/cython/bpetite/*.html, what Cython made of each line
+BPETITE_ANNOTATE=1  writes build/cython/bpetite/**/*.html, what Cython made of each line
 """
 import os
 from pathlib import Path
@@ -23,14 +23,14 @@ else:
         compile_args += flags
         link_args += flags
 
-sources = sorted(Path("bpetite").glob("*.pyx"))
-headers = sorted(str(path) for path in Path("bpetite").glob("*.h"))
+sources = sorted(Path("bpetite").rglob("*.pyx"))
+headers = sorted(str(path) for path in Path("bpetite").rglob("*.h"))
 
 setup(
     ext_modules=cythonize(
         [
             Extension(
-                f"bpetite.{path.stem}",
+                ".".join(path.with_suffix("").parts),
                 [path.as_posix()],
                 depends=headers,
                 include_dirs=["bpetite"],

@@ -20,8 +20,8 @@ import pytest
 import regex
 
 from bpetite import patterns
-from bpetite.pretokenize import Pretokenizer, pretokenizer
 from bpetite.reference import split
+from bpetite.splitting.pretokenizer import Pretokenizer, pretokenizer
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "text"
 TEXTS = ("english", "code", "multilingual")

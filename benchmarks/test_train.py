@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bpetite import patterns, reference
-from bpetite.train import count_pretokens, train, train_from_counts
+from bpetite.training.train import count_pretokens, train, train_from_counts
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "text"
 TEXTS = {"english": 32, "code": 16, "multilingual": 16}

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from .errors import FormatError, MissingExtraError
 
-# at once, not when it is asked for: the module that holds it has its name, and would stand here in its place
-from .pretokenize import pretokenize
-
 if TYPE_CHECKING:
-    from . import bytelevel, charlevel, gage, patterns, reference
-    from .counting import count_pretokens
-    from .counts import PretokenCounts
+    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
-    from .vocab import Vocab
+    from .training.counting import count_pretokens
+    from .training.counts import PretokenCounts
+    from .vocabulary.vocab import Vocab
 
 __all__ = [
     # the tokenizer
@@ -28,6 +26,11 @@ __all__ = [
     "count_pretokens",
     "patterns",
     "pretokenize",
+    # files of tokenizers, corpora, engines, and looking at a tokenizer
+    "analysis",
+    "cluster",
+    "corpus",
+    "formats",
     # the classic forms, and the definition
     "bytelevel",
     "charlevel",
@@ -44,14 +47,19 @@ if not TYPE_CHECKING:
     #: Where a name comes from that is imported when it is first asked for; None for a module of this package. Who
     #: loads a tokenizer does not wait for the trainer, nor a command of the command line for what it does not do.
     _HOMES = {
-        "PretokenCounts": "counts",
+        "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
-        "Vocab": "vocab",
+        "Vocab": "vocabulary.vocab",
+        "analysis": None,
         "bytelevel": None,
         "charlevel": None,
-        "count_pretokens": "counting",
+        "cluster": None,
+        "corpus": None,
+        "count_pretokens": "training.counting",
+        "formats": None,
         "gage": None,
         "patterns": None,
+        "pretokenize": "splitting.pretokenizer",
         "reference": None,
     }
 

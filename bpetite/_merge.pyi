@@ -1,7 +1,7 @@
 from array import array
 from collections.abc import Collection, Sequence
 
-from ._tokens import TokenTable
+from .vocabulary._tokens import TokenTable
 
 class MergeTable:
     size: int

@@ -23,12 +23,12 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from ._tokens cimport TokenTable, bp_mix
-from ._types cimport token_t
+from .vocabulary._tokens cimport TokenTable, bp_mix
+from .headers.types cimport token_t
 
 from array import array as new_array
 
-cdef extern from "_heap.h" nogil:
+cdef extern from "headers/heap.h" nogil:
     void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
     Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t place) noexcept
 

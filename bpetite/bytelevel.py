@@ -7,7 +7,7 @@ Source: ``bytes_to_unicode`` in ``encoder.py`` of https://github.com/openai/gpt-
 """
 from collections.abc import Collection, Iterable
 
-from . import _spelled
+from .vocabulary import _printable
 
 __all__ = ["ALPHABET", "decode_token", "decode_tokens", "encode_token", "encode_tokens"]
 
@@ -74,5 +74,5 @@ def decode_tokens(printables: Collection[str]) -> list[bytes]:
     Raises:
         ValueError: As for one; the first that cannot be decoded.
     """
-    decoded = _spelled.decode_tokens(printables)
+    decoded = _printable.decode_tokens(printables)
     return [decode_token(printable) for printable in printables] if decoded is None else decoded

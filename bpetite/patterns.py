@@ -104,7 +104,7 @@ BY_NAME: Any = _ByName()
 
 
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
-    """Whether a pattern only cuts, so that its pieces joined are the text; :mod:`bpetite.splits` has those that do
-    more."""
+    """Whether a pattern only cuts, so that its pieces joined are the text; :mod:`bpetite.steps.splits` has those that
+    do more."""
     steps = pattern if isinstance(pattern, tuple) else (pattern,)
     return pattern is None or all(isinstance(step, str) for step in steps)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import patterns
+from .engine.outputs import Outputs
 from .errors import MissingExtraError
-from .outputs import Outputs
 from .patterns import BY_NAME, Pattern
-from .pretokenize import pretokenizer
-from .vocab import Vocab
+from .splitting.pretokenizer import pretokenizer
+from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    from .normalize import Normalization
-    from .splits import SplitPattern
-    from .views.tiktoken import Encoding
+    from .adapters.tiktoken import Encoding
+    from .steps.normalizers import Normalization
+    from .steps.splits import SplitPattern
 
 __all__ = ["Tokenizer"]
 
@@ -36,9 +36,9 @@ class Tokenizer(Outputs):
         special_tokens: Literals, or literal -> id. A literal that is in ``vocab`` keeps its id; others get the ids
             after the highest one, in the order given.
         pattern: The split pattern, a tuple of them (each applied inside the pieces of the one before), or None for
-            no pre-tokenization. Steps beyond patterns are in :mod:`bpetite.splits`.
+            no pre-tokenization. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
-            :mod:`bpetite.normalize`.
+            :mod:`bpetite.steps.normalizers`.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
 
     Raises:
@@ -76,11 +76,11 @@ class Tokenizer(Outputs):
         self._vocab = vocab
         self._around = normalize = None
         if vocab.is_rare:
-            from .pipeline import Pipeline
+            from .engine.pipeline import Pipeline
 
             self._around = Pipeline(vocab)
         elif vocab.normalization is not None:
-            from .normalize import normalizer
+            from .steps.normalizers import normalizer
 
             normalize = normalizer(vocab.normalization)
         super().__init__(
@@ -161,7 +161,7 @@ class Tokenizer(Outputs):
             max_token_bytes: Learn no token longer than this many bytes.
             initial: Keep this tokenizer's merges and learn further ones after them.
             num_threads: Threads that count; all cores when None. The result never depends on it.
-            progress: Called as training goes on, see :func:`bpetite.train.train`.
+            progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
         Raises:
             ValueError: ``vocab_size`` below 256, or an option out of range.
@@ -173,7 +173,7 @@ class Tokenizer(Outputs):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        from .train import train
+        from .training.train import train
 
         return cls.from_vocab(
             train(
@@ -210,7 +210,7 @@ class Tokenizer(Outputs):
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
-        from .train import train_from_counts
+        from .training.train import train_from_counts
 
         initial = options.pop("initial", None)
         return cls.from_vocab(train_from_counts(counts, vocab_size, initial=initial and initial._vocab, **options))
@@ -364,7 +364,7 @@ class Tokenizer(Outputs):
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
         """
-        from .views.tiktoken import Encoding
+        from .adapters.tiktoken import Encoding
 
         return Encoding(self, name)
 
@@ -383,7 +383,7 @@ class Tokenizer(Outputs):
             MissingExtraError: ``transformers`` is not installed.
         """
         try:
-            from .views.transformers import TransformersTokenizer
+            from .adapters.transformers import TransformersTokenizer
         except ImportError:
             raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
         return TransformersTokenizer(self, **options)
@@ -413,7 +413,7 @@ class Tokenizer(Outputs):
 
     @property
     def normalization(self) -> Normalization:
-        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.normalize`."""
+        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
         return self._vocab.normalization
 
     @property
@@ -429,7 +429,7 @@ class Tokenizer(Outputs):
     @property
     def scanner(self) -> str:
         """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
-        vocabulary asks for what only :mod:`bpetite.pipeline` does."""
+        vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
         return "pipeline" if self._around is not None else pretokenizer(self._vocab.pattern).kind  # type: ignore[arg-type]
 
     @property

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bpetite import reference
 from bpetite._merge import MergeTable
-from bpetite._tokens import TokenTable
+from bpetite.vocabulary._tokens import TokenTable
 
 SINGLE = {byte: bytes([byte]) for byte in b"abc"}
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from splits import texts
 
 from bpetite import patterns
-from bpetite.pretokenize import KNOWN, pretokenizer
-from bpetite.tables import check
+from bpetite.splitting.pretokenizer import KNOWN, pretokenizer
+from bpetite.splitting.scanner_tables import check
 
 
 def test_tiktokens_patterns_are_tiktokens() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..template import Part, Template
+from ..steps.template import Part, Template
 
 __all__ = ["Piece", "Row", "Sample", "cut", "lay_out"]
 

@@ -15,7 +15,7 @@ from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerBase
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from ..bytelevel import decode_token, encode_token
-from ..vocab import Vocab
+from ..vocabulary.vocab import Vocab
 from .rows import Row, Sample, cut, lay_out
 
 if TYPE_CHECKING:

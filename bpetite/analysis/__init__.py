@@ -7,8 +7,8 @@
 """
 from .auditing import AuditReport, Finding, audit
 from .comparing import DiffReport, Place, diff
-from .html import EncodingView, view
 from .kinds import KINDS
+from .pages.text_page import EncodingView, view
 from .reach import Reach, Unreachable, reach
 from .usage import ScriptUse, Usage, measure
 from .validating import Check, ValidationReport, validate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..tokenizer import Tokenizer
-from ..vocab import Vocab
+from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, show
 from .kinds import kinds_of
 from .reach import REASONS, Unreachable, reach

@@ -32,8 +32,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..normalize import FORMS
 from ..reference import merge_pretoken
+from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
 from .utf8 import head_of, is_character, open_end, some_characters_with, split_part, tail_of
 

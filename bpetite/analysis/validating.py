@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..normalize import normalizer
+from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 
 __all__ = ["Check", "ValidationReport", "validate"]

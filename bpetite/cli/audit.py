@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from ..analysis import audit, validate
-from ..analysis.auditpage import audit_page
-from ..analysis.words import audit_text
+from ..analysis.pages.audit_page import audit_page
+from ..analysis.pages.words import audit_text
 from .common import load_tokenizer
 from .reading import documents
 

@@ -12,8 +12,8 @@ import click
 
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, pieces_of
-from ..corpus.layouts import layout_of
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
+from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
 from .common import load_tokenizer
 from .reading import unescape

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..corpus.sources import TASK_BYTES
+from ..corpus.reading.sources import TASK_BYTES
 
 __all__ = ["TASK_BYTES", "engine_options", "only_with_engine"]
 

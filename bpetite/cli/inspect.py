@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ..corpus.checksums import sha256_of
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
+from ..corpus.writing.checksums import sha256_of
 from ..errors import FormatError
 from .common import load_tokenizer
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from ..corpus import Sources, find_sources, read_documents
-from ..corpus.readers import Reading
+from ..corpus.reading.readers import Reading
 from .common import progress_bar
 
 __all__ = ["corpus_options", "documents", "report_left_out", "say", "unescape"]

@@ -9,7 +9,7 @@ import click
 
 from .. import patterns
 from ..corpus import Sources, find_sources, read_documents
-from ..corpus.readers import Reading
+from ..corpus.reading.readers import Reading
 from ..tokenizer import Tokenizer
 from .common import load_tokenizer, progress_bar
 from .engines import TASK_BYTES, engine_options, only_with_engine
@@ -98,7 +98,7 @@ class _Lines(logging.Handler):
 def _train_here(sources: Sources, reading: Reading, on_error: str, **options: Any) -> Tokenizer:
     """Count with a bar of the bytes read, say what was found, merge with a bar of the merges."""
     size = sum(piece.size for piece in sources.pieces) or None
-    log = logging.getLogger("bpetite.train")
+    log = logging.getLogger("bpetite.training.train")
     lines = _Lines()
     log.addHandler(lines)
     log.setLevel(logging.INFO)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..analysis import view
-from ..analysis.html import WINDOW
+from ..analysis.pages.text_page import WINDOW
 from .common import load_tokenizer
 
 __all__ = ["command"]

@@ -16,14 +16,14 @@ from typing import Any
 from .. import patterns
 from ..corpus import Piece, Sources, find_sources, read_documents, shares
 from ..corpus.api import SourcesLike
-from ..corpus.manifest import digest
-from ..corpus.readers import Reading
-from ..corpus.records import POLICIES
-from ..corpus.sources import TASK_BYTES, overlaps_itself
-from ..counting import check_specials, count_pretokens
-from ..counts import PretokenCounts, merge_count_files
+from ..corpus.reading.readers import Reading
+from ..corpus.reading.records import POLICIES
+from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
+from ..corpus.writing.manifest import digest
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
+from ..training.counting import check_specials, count_pretokens
+from ..training.counts import PretokenCounts, merge_count_files
 from .engine import Engine, Report, run_all
 from .parcel import Parcel
 

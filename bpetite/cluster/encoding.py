@@ -18,13 +18,13 @@ from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.checksums import crc32_of
-from ..corpus.durable import Journal
-from ..corpus.manifest import list_inputs, read_manifest, write_manifest
-from ..corpus.merge import join_manifests
-from ..corpus.naming import Names, names_of
 from ..corpus.pipeline import Progress
-from ..corpus.sources import TASK_BYTES, overlaps_itself
+from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
+from ..corpus.writing.checksums import crc32_of
+from ..corpus.writing.durable import Journal
+from ..corpus.writing.manifest import list_inputs, read_manifest, write_manifest
+from ..corpus.writing.merge import join_manifests
+from ..corpus.writing.naming import Names, names_of
 from .engine import Engine, Report, run_all
 from .joining import join, patiently
 from .parcel import Parcel

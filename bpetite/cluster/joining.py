@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.durable import Journal
-from ..corpus.layouts import Layout
-from ..corpus.naming import Names
 from ..corpus.plan import file_entry
-from ..corpus.shards import ShardWriter, settle
 from ..corpus.tokenfiles import open_token_file, token_files
+from ..corpus.writing.durable import Journal
+from ..corpus.writing.layouts import Layout
+from ..corpus.writing.naming import Names
+from ..corpus.writing.shards import ShardWriter, settle
 from .engine import Engine, Report, run_all
 from .parcel import Parcel
 

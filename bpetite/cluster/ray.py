@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..corpus.api import SourcesLike
-from ..counts import PretokenCounts
 from ..errors import MissingExtraError
 from ..tokenizer import Tokenizer
+from ..training.counts import PretokenCounts
 from . import counting, encoding
 from .engine import Call, Outcome
 from .parcel import Parcel

@@ -12,11 +12,11 @@ from typing import Any
 
 from .. import patterns
 from ..corpus.api import SourcesLike
-from ..counting import check_specials, count_pretokens
-from ..counts import PretokenCounts
 from ..errors import MissingExtraError
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
+from ..training.counting import check_specials, count_pretokens
+from ..training.counts import PretokenCounts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .engine import Call, Outcome

@@ -1,13 +1,13 @@
 """Corpora to token files: readers, writers, journal, pipeline."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
-from .documents import read_documents
-from .merge import merge_outputs
 from .pipeline import ShardTask
 from .plan import Options
-from .sources import Piece, Sources, find_sources, share, shares
+from .reading.documents import read_documents
+from .reading.sources import Piece, Sources, find_sources, share, shares
 from .tally import RecordError
 from .tokenfiles import TokenFile, open_token_file
+from .writing.merge import merge_outputs
 
 __all__ = [
     "Codec",

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from .pipeline import Progress, ShardTask
 from .plan import Options
-from .readers import Position, require
-from .sources import Sources, find_sources, overlaps_itself, share
+from .reading.readers import Position, require
+from .reading.sources import Sources, find_sources, overlaps_itself, share
 from .tally import Tally
 
 __all__ = ["SourcesLike", "count_corpus", "encode_corpus", "make_task"]

@@ -15,15 +15,15 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from .durable import NO_ROOM, Journal, explained
-from .manifest import VERSION, read_manifest, write_manifest
 from .parallel import ahead, in_order
 from .plan import Plan
-from .readers import Block, Position, read_blocks, require
-from .shards import ShardWriter, settle
-from .sources import STDIN, Piece
+from .reading.readers import Block, Position, read_blocks, require
+from .reading.sources import STDIN, Piece
 from .tally import Tally
 from .work import Encoded, encode_blocks
+from .writing.durable import NO_ROOM, Journal, explained
+from .writing.manifest import VERSION, read_manifest, write_manifest
+from .writing.shards import ShardWriter, settle
 
 __all__ = ["Progress", "ShardTask"]
 

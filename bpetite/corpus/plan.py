@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from .codec import Codec, codec_of
-from .layouts import Layout, layout_of
-from .manifest import VERSION, digest, libraries, list_inputs
-from .naming import Names, names_of
-from .readers import BLOCK, Reading
-from .records import POLICIES
-from .sources import Piece
+from .reading.readers import BLOCK, Reading
+from .reading.records import POLICIES
+from .reading.sources import Piece
 from .tally import Tally
 from .work import EOT, Encoding
+from .writing.layouts import Layout, layout_of
+from .writing.manifest import VERSION, digest, libraries, list_inputs
+from .writing.naming import Names, names_of
 
 __all__ = ["Options", "Plan", "file_entry"]
 

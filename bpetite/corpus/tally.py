@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .records import Problem
-from .sources import STDIN, Piece
-from .streams import open_stream
+from .reading.records import Problem
+from .reading.sources import STDIN, Piece
+from .reading.streams import open_stream
 from .work import Encoded
 
 __all__ = ["RecordError", "Tally"]

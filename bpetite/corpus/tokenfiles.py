@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
-from .layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
-from .manifest import read_manifest
+from .writing.layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
+from .writing.manifest import read_manifest
 
 __all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file", "token_files"]
 

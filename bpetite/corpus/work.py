@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, Ids, Offsets
-from .readers import Block, Position, Reading
-from .records import Documents, Problem, documents_of, offset_of
+from .reading.readers import Block, Position, Reading
+from .reading.records import Documents, Problem, documents_of, offset_of
 
 __all__ = ["EOT", "Encoded", "Encoding", "Part", "encode_blocks", "place_eot"]
 

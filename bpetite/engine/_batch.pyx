@@ -13,7 +13,7 @@ from ._gather cimport Buffer, Gather, Share
 from ._ids cimport own_ids
 from ._long cimport LongEncoder
 from ._special cimport Specials
-from ._types cimport token_t
+from ..headers.types cimport token_t
 from ._worker cimport DONE, Worker
 
 from functools import partial

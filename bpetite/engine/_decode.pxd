@@ -1,10 +1,10 @@
 """Token ids to bytes and text."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 
-cdef extern from "_join.h" nogil:
+cdef extern from "headers/join.h" nogil:
     enum: BP_LONG_TOKEN
     enum: BP_NOT_ASCII
 

@@ -15,11 +15,11 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from ._tokens cimport TokenTable
+from ..vocabulary._tokens cimport TokenTable
 
 import codecs
 
-cdef extern from "_python.h":
+cdef extern from "headers/pyobject.h":
     int64_t bp_token_value(object value) noexcept
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
     void* PyUnicode_DATA(object text) noexcept

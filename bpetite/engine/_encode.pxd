@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from ._decode cimport Decoder
 from ._ids cimport IdLists
 from ._special cimport Specials
-from ._types cimport token_t
+from ..headers.types cimport token_t
 from ._worker cimport Core, Worker
 
 

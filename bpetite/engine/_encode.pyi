@@ -5,9 +5,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._merge import MergeTable
+from ..vocabulary._tokens import TokenTable
 from ._decode import Decoder
-from ._merge import MergeTable
-from ._tokens import TokenTable
 
 Text: TypeAlias = str | bytes
 Specials: TypeAlias = Literal["all"] | Collection[str]

@@ -13,21 +13,21 @@ from libc.string cimport memcpy, memmove
 from ._decode cimport Decoder
 from ._ids cimport IdLists, own_ids
 from ._special cimport Specials
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
 import os
 
 from .special import choose
 
-cdef extern from "_python.h":
+cdef extern from "headers/pyobject.h":
     const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
     void* PyUnicode_DATA(object text) noexcept
     int PyUnicode_KIND(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
 
-cdef extern from "_utf8.h" nogil:
+cdef extern from "headers/utf8.h" nogil:
     enum:
         BP_UTF8_SLACK
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept

@@ -1,5 +1,5 @@
 """Ids that several threads make part by part, put in order while they are made."""
-from ._types cimport token_t
+from ..headers.types cimport token_t
 from ._worker cimport Worker
 
 

@@ -10,10 +10,10 @@ All methods are called with the interpreter lock held; only the copying itself l
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-from ._types cimport token_t
+from ..headers.types cimport token_t
 from ._worker cimport Worker
 
-cdef extern from "_memory.h" nogil:
+cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
 
 

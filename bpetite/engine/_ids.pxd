@@ -1,14 +1,14 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
 from cpython.ref cimport PyObject
 
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 
 
 cdef class IdLists:
     cdef list owner                # of the int objects
     cdef PyObject** objects        # id -> object; NULL where ids are too large for a table
-    cdef PyObject** turns          # see _ids.h
+    cdef PyObject** turns          # see id_lists.h
 
     cdef PyObject* keep(self, object value)
     # A list of ids, each one of the vocabulary's.

@@ -1,4 +1,4 @@
-from ._tokens import TokenTable
+from ..vocabulary._tokens import TokenTable
 
 class IdLists:
     def __init__(self, tokens: TokenTable) -> None: ...

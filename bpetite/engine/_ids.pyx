@@ -4,10 +4,10 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 
-cdef extern from "_ids.h":
+cdef extern from "engine/id_lists.h":
     enum:
         BP_SMALL
         BP_TURNS

@@ -15,7 +15,7 @@ from libc.string cimport memmove
 
 from ._encode cimport Encoder, guess_ids, text_view
 from ._gather cimport Buffer, Gather, Share
-from ._scan cimport scan_cursor
+from ..splitting._scan cimport scan_cursor
 from ._special cimport Specials
 from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
 
@@ -23,7 +23,7 @@ from functools import partial
 
 from .threads import together
 
-cdef extern from "_utf8.h" nogil:
+cdef extern from "headers/utf8.h" nogil:
     enum:
         BP_UTF8_SLACK
     Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept

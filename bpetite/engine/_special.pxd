@@ -1,9 +1,9 @@
 """Finding special tokens in UTF-8."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ._types cimport token_t
+from ..headers.types cimport token_t
 
-cdef extern from "_sieve.h" nogil:
+cdef extern from "engine/sieve.h" nogil:
     ctypedef struct bp_sieve:
         int few
 

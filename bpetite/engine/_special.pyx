@@ -1,6 +1,6 @@
 """Finding special tokens in UTF-8: the leftmost, and of those that start at one place the longest.
 
-A sieve on two bytes (see _sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are
+A sieve on two bytes (see sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are
 narrowed byte by byte to those that the text goes on with. Loading sorts, nothing more, so 100,000 literals take a
 fraction of a second. Rejected: one regular expression of all literals (seconds to compile, and slower by the number of
 them); a trie of hash tables (fast too, but a hundred bytes for each byte of the literals).
@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
-from ._types cimport token_t
+from ..headers.types cimport token_t
 
 
 cdef class Specials:

@@ -1,12 +1,12 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ._merge cimport MergeTable, merge_room
-from ._scan cimport Scanner
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from .._merge cimport MergeTable, merge_room
+from ..splitting._scan cimport Scanner
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 
-cdef extern from "_cache_blocks.h" nogil:
+cdef extern from "engine/word_cache_blocks.h" nogil:
     enum: BP_BLOCK
     enum: BP_SLACK
     enum: BP_INLINE_IDS

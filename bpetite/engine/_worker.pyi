@@ -1,8 +1,8 @@
 from collections.abc import Collection, Sequence
 
-from ._merge import MergeTable
-from ._scan import Scanner
-from ._tokens import TokenTable
+from .._merge import MergeTable
+from ..splitting._scan import Scanner
+from ..vocabulary._tokens import TokenTable
 
 class Core:
     tokens: TokenTable

@@ -5,7 +5,7 @@ taken from a pool for the time of a call, so two threads never touch a writable 
 held or waited for while text is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
-prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see _cache.h).
+prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see word_cache.h).
 
 The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for those of
 GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000 characters then takes 0.02 ms less, one
@@ -16,12 +16,12 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
-from ._merge cimport MergeTable, room_free, room_reserve
-from ._scan cimport scan_cursor
-from ._tokens cimport TokenTable
-from ._types cimport token_t
+from .._merge cimport MergeTable, room_free, room_reserve
+from ..splitting._scan cimport scan_cursor
+from ..vocabulary._tokens cimport TokenTable
+from ..headers.types cimport token_t
 
-cdef extern from "_memory.h" nogil:
+cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
 
 cdef enum:

@@ -1,23 +1,23 @@
 """The forms of encoding that are put together in Python: offsets, streams, Arrow, rectangles.
 
-What is done per token is compiled and inherited (:mod:`bpetite._batch`, :mod:`bpetite._encode`); here its results are
-laid out.
+What is done per token is compiled and inherited (:mod:`bpetite.engine._batch`,
+:mod:`bpetite.engine._encode`); here its results are laid out.
 """
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..errors import MissingExtraError
+from ..splitting.pretokenizer import pretokenizer
+from ..vocabulary.vocab import Vocab
 from . import special
 from ._batch import BatchEncoder
-from .errors import MissingExtraError
-from .pretokenize import pretokenizer
-from .vocab import Vocab
 
 if TYPE_CHECKING:  # what only one form needs is imported where that is made, as padding, which takes NumPy
+    from ..steps.template import Template
     from .padding import PaddedBatch, Padding, Side
     from .pipeline import Pipeline
-    from .template import Template
 
 __all__ = ["END_OF_TEXT", "Outputs"]
 
@@ -88,7 +88,8 @@ class Outputs(BatchEncoder):
         disallowed_special: Specials = (),
     ) -> Iterator[int]:
         """Token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined, wherever
-        they are cut, each as soon as it is certain. Only the open pre-token is held, see :mod:`bpetite.streaming`.
+        they are cut, each as soon as it is certain. Only the open pre-token is held, see
+        :mod:`bpetite.engine.streaming`.
 
         Args:
             chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.

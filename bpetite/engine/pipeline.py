@@ -14,13 +14,14 @@ from itertools import accumulate
 
 import regex
 
-from . import offsets, splits
+from ..bytelevel import encode_token
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer
+from ..steps import splits
+from ..steps.normalizers import Prepend, Replace, normalizer, rewritings
+from ..steps.splits import Piece, PrefixSpace, Printable
+from ..vocabulary.vocab import Vocab
+from . import offsets
 from ._special import Specials
-from .bytelevel import encode_token
-from .normalize import Prepend, Replace, normalizer, rewritings
-from .pretokenize import Pretokenizer, pretokenizer
-from .splits import Piece, PrefixSpace, Printable
-from .vocab import Vocab
 
 __all__ = ["Pipeline"]
 

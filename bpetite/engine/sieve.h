@@ -6,7 +6,7 @@
 #ifndef BPETITE_SIEVE_H
 #define BPETITE_SIEVE_H
 
-#include "_utf8.h"
+#include "../headers/utf8.h"
 
 #if defined(BP_SSE2) && (defined(__GNUC__) || defined(__clang__))
 #include <tmmintrin.h>
@@ -18,7 +18,7 @@ typedef struct {
     int few;                       /* different pairs, 5 for more than four */
     uint8_t first[4], second[4];
     uint8_t nibbles[4][16];        /* low and high half of the first byte, of the second byte -> groups */
-    int shuffles, wide;            /* the machine has them, and those of _wide.h */
+    int shuffles, wide;            /* the machine has them, and those of avx512.h */
 } bp_sieve;
 
 static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) {

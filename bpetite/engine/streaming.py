@@ -24,11 +24,11 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal, Protocol
 
-from ._scan import Scan
+from ..splitting._scan import Scan
+from ..splitting.pretokenizer import Pretokenizer
+from ..vocabulary.vocab import Vocab
 from ._special import Specials
-from .pretokenize import Pretokenizer
 from .special import choose
-from .vocab import Vocab
 
 __all__ = ["encode_iterable"]
 

@@ -9,10 +9,10 @@
 #ifndef BPETITE_CACHE_H
 #define BPETITE_CACHE_H
 
-#include "_memory.h"
+#include "../headers/memory.h"
 
-#include "_bytes.h"
-#include "_wide.h"
+#include "../headers/bytes.h"
+#include "../headers/avx512.h"
 
 
 enum {
@@ -46,7 +46,7 @@ typedef struct {
     size_t short_used, long_used, arena_used, arena_capacity;
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
     size_t forgotten;              /* how often it was full */
-    int wide;                      /* the machine has wide shuffles, see _wide.h */
+    int wide;                      /* the machine has wide shuffles, see avx512.h */
 } bp_cache;
 
 /* No entry has it: a long key need not be told from a short one before its look-up has failed. */

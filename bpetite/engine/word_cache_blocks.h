@@ -1,4 +1,4 @@
-/* Looking up a block of pre-tokens in the word cache (_cache.h).
+/* Looking up a block of pre-tokens in the word cache (word_cache.h).
 
    Look-up works in two steps over a block of pre-tokens: bp_prepare loads every key without a branch on its length,
    hashes it and prefetches its entry; bp_emit compares and copies. By then the line has come in from wherever it was.
@@ -7,8 +7,8 @@
 #ifndef BPETITE_CACHE_BLOCKS_H
 #define BPETITE_CACHE_BLOCKS_H
 
-#include "_cache.h"
-#include "_wide.h"
+#include "word_cache.h"
+#include "../headers/avx512.h"
 
 /* The keys of a block of pre-tokens. */
 typedef struct {

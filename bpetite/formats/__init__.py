@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import FormatError
-from ..vocab import Vocab
+from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file, write_files
 
 if TYPE_CHECKING:

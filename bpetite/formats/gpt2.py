@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import patterns
-from .._spelled import read_merges, read_tokens
-from .._tokens import TokenTable
 from ..bytelevel import decode_token, decode_tokens, encode_token
 from ..errors import FormatError
-from ..vocab import Vocab, place_specials
+from ..vocabulary._printable import read_merges, read_tokens
+from ..vocabulary._tokens import TokenTable
+from ..vocabulary.vocab import Vocab, place_specials
 from .files import Source, decode_utf8, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs
 

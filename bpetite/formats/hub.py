@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from ..errors import FormatError, MissingExtraError
-from ..vocab import Vocab
+from ..vocabulary.vocab import Vocab
 from . import load as load_local
 from . import packaged
 from .files import Source

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
 from ..errors import FormatError
-from ..vocab import MAX_ID, Vocab
+from ..vocabulary.vocab import MAX_ID, Vocab
 from . import gpt2
 from .files import Source, parse_json, read_file, show, without_collector
 from .huggingface_steps import (

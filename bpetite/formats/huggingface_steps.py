@@ -11,9 +11,9 @@ import regex
 
 from .. import patterns
 from ..errors import FormatError
-from ..normalize import FORMS, Normalization, Prepend, Replace, rewritings
-from ..splits import PrefixSpace, Printable, Split, SplitPattern, Step, steps
-from ..template import Part, Template
+from ..steps.normalizers import FORMS, Normalization, Prepend, Replace, rewritings
+from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step, steps
+from ..steps.template import Part, Template
 from .dialects import from_oniguruma, to_oniguruma
 from .files import show
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
-from .._spelled import members, read_merge_list, read_tokens
-from .._tokens import TokenTable
 from ..bytelevel import decode_tokens, encode_token, encode_tokens
 from ..errors import FormatError
-from ..vocab import Vocab
+from ..vocabulary._printable import members, read_merge_list, read_tokens
+from ..vocabulary._tokens import TokenTable
+from ..vocabulary.vocab import Vocab
 from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 if TYPE_CHECKING:
-    from ..normalize import Normalization
-    from ..splits import SplitPattern
-    from ..template import Template
+    from ..steps.normalizers import Normalization
+    from ..steps.splits import SplitPattern
+    from ..steps.template import Template
 
 __all__ = ["dump", "from_bytes", "from_json", "load", "recognizes"]
 
@@ -34,8 +34,8 @@ def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
     import regex  # here and below, not at the top: reading does without it
 
-    from .. import normalize, splits
-    from ..unidata import unicode_version
+    from ..splitting.unicode_version import unicode_version
+    from ..steps import normalizers, splits
 
     special_ids = set(vocab.special_tokens.values())
     by_id = sorted(vocab.tokens.items())
@@ -45,7 +45,7 @@ def dump(vocab: Vocab) -> bytes:
         "version": VERSION,
         "kind": vocab.kind,
         "pattern": splits.to_json(vocab.pattern),
-        "normalization": normalize.to_json(vocab.normalization),
+        "normalization": normalizers.to_json(vocab.normalization),
         "ignore_merges": vocab.ignore_merges,
         "errors": vocab.errors,
         "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
@@ -208,7 +208,7 @@ def _build(
 def _pattern(found: Any) -> SplitPattern:
     if patterns.is_plain(found):
         return found
-    from .. import splits
+    from ..steps import splits
 
     return splits.from_json(found)
 
@@ -216,13 +216,13 @@ def _pattern(found: Any) -> SplitPattern:
 def _normalization(found: Any) -> Normalization:
     if found is None:
         return None
-    from .. import normalize
+    from ..steps import normalizers
 
-    return normalize.from_json(found)
+    return normalizers.from_json(found)
 
 
 def _template(found: Any) -> Template:
-    from ..template import Template
+    from ..steps.template import Template
 
     return Template.from_json(found)
 

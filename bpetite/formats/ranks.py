@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from ..vocab import MAX_ID, Vocab
+from ..vocabulary.vocab import MAX_ID, Vocab
 
 __all__ = ["to_merges", "to_ranks"]
 

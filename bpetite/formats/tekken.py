@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from ..errors import FormatError
-from ..vocab import MAX_ID, Vocab
+from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
 from .files import Source, parse_json, read_file, show, without_collector
 from .tiktoken import canonical_base64

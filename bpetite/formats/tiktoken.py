@@ -16,8 +16,8 @@ from typing import Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME
-from ..splits import SplitPattern
-from ..vocab import MAX_ID, Vocab, place_specials
+from ..steps.splits import SplitPattern
+from ..vocabulary.vocab import MAX_ID, Vocab, place_specials
 from .dialects import from_rust
 from .encodings import PUBLISHED
 from .files import Source, read_file, without_collector

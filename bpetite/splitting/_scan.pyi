@@ -1,6 +1,6 @@
 from array import array
 
-from bpetite.tables import Tables
+from .scanner_tables import Tables
 
 class Scanner:
     kind: str

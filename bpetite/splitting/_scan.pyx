@@ -1,6 +1,6 @@
 """Runs a folded split pattern over UTF-8 text and gives out where pre-tokens end.
 
-The machine (bpetite/folding.py) reads every character once and says at each one which cuts are now certain: here, one
+The machine (transducer.py) reads every character once and says at each one which cuts are now certain: here, one
 character back, two back, at the mark. These things shape this module:
 
 * A branch per byte on "is there a cut" costs more than all the rest: cuts come every four or five bytes and at no
@@ -14,7 +14,7 @@ character back, two back, at the mark. These things shape this module:
   such as a letter and a space, it is in one state wherever it came from. A table made with the pattern says which; a
   span without such pairs in the right places is read in one row (which is all that kind "tables" does).
 * Where a machine looks up 64 bytes in a table of 128 by one instruction, 64 places are read side by side
-  (_scan_wide.h), 0.3 cycles a byte for any pattern whose table is small, as all in use are.
+  (scan_avx512.h), 0.3 cycles a byte for any pattern whose table is small, as all in use are.
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor, so a
   scan of twenty characters costs little, threads share a scanner, and a text may arrive in pieces.
 
@@ -30,7 +30,7 @@ from libc.string cimport memset
 
 from array import array as new_array
 
-cdef extern from "_scan_blocks.h" nogil:
+cdef extern from "splitting/scan_blocks.h" nogil:
     enum:
         SCAN_BLOCK
         SCAN_SPAN
@@ -50,10 +50,10 @@ cdef extern from "_scan_blocks.h" nogil:
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
-cdef extern from "_wide.h" nogil:
+cdef extern from "headers/avx512.h" nogil:
     bint bp_wide_supported()
 
-cdef extern from "_scan_wide.h" nogil:
+cdef extern from "splitting/scan_avx512.h" nogil:
     uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, int count,
                            bint ascii, uint32_t state, scan_masks masks)
     void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
@@ -69,9 +69,9 @@ cdef enum:
 
 
 cdef class Scanner:
-    """A compiled pattern, immutable and safe to share between threads; built by `bpetite.pretokenize.pretokenizer`.
+    """A compiled pattern, immutable and safe to share between threads; built by `pretokenizer.pretokenizer`.
 
-    `tables` is a `bpetite.tables.Tables`; `kind` is "vector" (64 places of the text side by side where the machine and
+    `tables` is a `scanner_tables.Tables`; `kind` is "vector" (64 places of the text side by side where the machine and
     the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
@@ -300,7 +300,7 @@ cdef class Scanner:
 
 
 cdef scan_paged paged(tables):
-    """Pointers into a `bpetite.wide.Paged`, which the caller keeps."""
+    """Pointers into a `bpetite.splitting.vector_tables.Paged`, which the caller keeps."""
     cdef bytes place, page, steps
     cdef scan_paged function
     place, page, steps, function.pages, function.ascii_pages = tables

@@ -2,9 +2,9 @@
 
 This is the second of three steps from a pattern to the tables that the scanner runs:
 
-    syntax.py      the pattern's text -> a tree
-    automaton.py   the tree -> an automaton that finds one match        (this module)
-    folding.py     the automaton -> a machine that cuts a whole text in one pass
+    regex_parser.py  the pattern's text -> a tree
+    automaton.py     the tree -> an automaton that finds one match        (this module)
+    transducer.py    the automaton -> a machine that cuts a whole text in one pass
 
 Priorities. Backtracking engines such as `regex` try the alternatives of a pattern in order and take the first that
 leads to a match: `a|ab` matches only the `a` of "ab", and a greedy repeat tries one more round before it tries to stop.
@@ -22,7 +22,7 @@ live on, and whether a match ended *before* this character. The end of the text 
 takes. One character of delay is all that the look-aheads of split patterns ask, and possessive repeats come out as a
 look-ahead too: `x++` is `x+(?!x)` for a single set x.
 
-Groups. Characters appear only as groups (codepoints.py), so GPT-2's pattern is an automaton of a dozen states over
+Groups. Characters appear only as groups (char_classes.py), so GPT-2's pattern is an automaton of a dozen states over
 eleven groups and the end of the text.
 """
 from __future__ import annotations
@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bpetite.codepoints import Groups
-from bpetite.syntax import Alternation, CharSet, End, Look, Node, Repeat, Sequence
+from .char_classes import Groups
+from .regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence
 
 __all__ = ["Automaton", "State", "sets_of"]
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import regex
 
-from bpetite.syntax import CharSet
+from .regex_parser import CharSet
 
 __all__ = ["Groups"]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bpetite import patterns
-from bpetite._scan import Scanner
-from bpetite.patterns import Pattern
+from .. import patterns
+from ..patterns import Pattern
+from ._scan import Scanner
 
 if TYPE_CHECKING:
     import regex
 
-    from bpetite.tables import Tables
+    from .scanner_tables import Tables
 
 __all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
 
@@ -118,7 +118,7 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
     stages = stages_of(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", None, None)
-    from bpetite.tables import Unfoldable, UnsupportedPattern, check  # not at the top: see `bpetite/__init__.py`
+    from .scanner_tables import Unfoldable, UnsupportedPattern, check  # not at the top: what is compiled needs none
 
     for stage in stages:
         if stage not in KNOWN:
@@ -137,7 +137,7 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
 
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...]) -> Tables:
-    from bpetite.tables import compile_pattern
+    from .scanner_tables import compile_pattern
 
     return compile_pattern(stages)
 

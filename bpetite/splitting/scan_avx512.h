@@ -1,10 +1,10 @@
-/* The scanner's machine over sixty-four places of the text side by side, by byte shuffles (see _wide.h for the machines that
+/* The scanner's machine over sixty-four places of the text side by side, by byte shuffles (see avx512.h for the machines that
    have them).
 
    A span is cut into 64 lanes of 16, 32 or 64 codes. All lanes step together: `codes`, their next codes, and `state`,
    their states, are 64 bytes each, and a function of the two is a look-up by byte shuffle, 128 results at a time. The
    tables are small: codes that do the same in every state are one row, and 128 / states rows are one page; a step costs
-   two or three instructions for each page, whatever the pattern is (bpetite/tables.py lays them out).
+   two or three instructions for each page, whatever the pattern is (vector_tables.py lays them out).
 
    The state in front of a lane is not known without the text before it. So a first pass runs over the last codes of
    every lane with a machine whose states are sets: it starts from the set of all states, and where only one is left,
@@ -16,10 +16,10 @@
 #ifndef BPETITE_SCAN_WIDE_H
 #define BPETITE_SCAN_WIDE_H
 
-#include "_scan_blocks.h"
-#include "_wide.h"
+#include "scan_blocks.h"
+#include "../headers/avx512.h"
 
-#include "_bytes.h"
+#include "../headers/bytes.h"
 
 enum {
     SCAN_WIDE_LANES = 64,

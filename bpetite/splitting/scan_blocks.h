@@ -2,7 +2,7 @@
 
    A code is an ASCII character itself, or from 128 on the group of another character, or STAY for the later bytes of a
    character, or END behind the text. An output is one byte too: bits 0..3 say that a pre-token begins that many
-   characters back, SCAN_MARK that the mark is to be set, SCAN_COMMIT that the mark is a cut (bpetite/folding.py). */
+   characters back, SCAN_MARK that the mark is to be set, SCAN_COMMIT that the mark is a cut (transducer.py). */
 #ifndef BPETITE_SCAN_BLOCKS_H
 #define BPETITE_SCAN_BLOCKS_H
 
@@ -40,7 +40,7 @@ typedef struct {
     uint8_t stay, end;
 } scan_tables;
 
-/* For scanning 64 places side by side (_scan_wide.h).
+/* For scanning 64 places side by side (scan_avx512.h).
 
    A function of a code and a state: steps[page[code]][place[code] + state]. The rows of ASCII codes come first, so that
    text of ASCII alone needs only the first `ascii_pages`. */

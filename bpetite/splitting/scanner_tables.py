@@ -1,4 +1,4 @@
-"""A split pattern, compiled to the tables that the scanner runs (bpetite/_scan.pyx).
+"""A split pattern, compiled to the tables that the scanner runs (_scan.pyx).
 
 The scanner does not read groups but *codes* of one byte: an ASCII character is its own code, the groups of other
 characters are numbered from 128, one code stands for the later bytes of a character and changes nothing, one for the
@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import regex
 
-from bpetite.automaton import Automaton, sets_of
-from bpetite.codepoints import Groups
-from bpetite.folding import COMMIT, CUTS, MARK, Machine, Unfoldable, chain, fold
-from bpetite.syntax import UnsupportedPattern, parse
-from bpetite.wide import Wide, widen
+from .automaton import Automaton, sets_of
+from .char_classes import Groups
+from .regex_parser import UnsupportedPattern, parse
+from .transducer import COMMIT, CUTS, MARK, Machine, Unfoldable, chain, fold
+from .vector_tables import Wide, widen
 
 __all__ = ["Tables", "Unfoldable", "UnsupportedPattern", "compile_pattern"]
 
 ASCII = 128
 MAX_CODES = 256
 MAX_STATES = 255
-CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; bpetite/_scan_blocks.h says the same
+CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; bpetite/splitting/scan_blocks.h says the same
 
 
 class Tables(NamedTuple):

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
-from bpetite.automaton import Automaton, State
+from .automaton import Automaton, State
 
 __all__ = ["COMMIT", "CUTS", "MARK", "Machine", "Unfoldable", "chain", "fold"]
 

@@ -1,4 +1,4 @@
-"""The scanner's tables for machines that look up 64 bytes at once (bpetite/_scan_wide.h).
+"""The scanner's tables for machines that look up 64 bytes at once (bpetite/splitting/scan_avx512.h).
 
 Such a machine has one instruction that looks up 64 indices in a table of 128 bytes, a *page*. A function of a code and
 a state takes as many pages as its different rows need: codes that do the same in every state share a row, and a page
@@ -41,7 +41,7 @@ def widen(following: bytes, outputs: bytes, states: int) -> Wide | None:
     """The same machine in pages, or None where it does not fit.
 
     Args:
-        following: By code and state, see `bpetite.tables.Tables.next`.
+        following: By code and state, see `bpetite.splitting.scanner_tables.Tables.next`.
         outputs: The same of the outputs.
         states: How many there are.
     """

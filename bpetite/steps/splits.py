@@ -2,7 +2,7 @@
 
 A split pattern is a regular expression or a tuple of steps. A step that is a str cuts (its matches become pieces, and
 so does what lies between them); the classes here are the other steps. A tokenizer with such a step takes its
-pre-tokens through :mod:`bpetite.pipeline`, one that has none through the compiled scanner.
+pre-tokens through :mod:`bpetite.engine.pipeline`, one that has none through the compiled scanner.
 """
 from __future__ import annotations
 

@@ -2,8 +2,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import final
 
+from ..splitting._scan import Scanner
 from ._counttable import CountTable
-from ._scan import Scanner
 
 @final
 class TextCounter:

@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
 from ._counttable cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
-from ._scan cimport Scanner, scan_cursor
+from ..splitting._scan cimport Scanner, scan_cursor
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GetLength(object text) except -1
@@ -25,7 +25,7 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     bint PyUnicode_IS_ASCII(object text)
 
-cdef extern from "_count.h" nogil:
+cdef extern from "training/count.h" nogil:
     enum:
         BP_READ
     ctypedef struct bp_specials:
@@ -38,7 +38,7 @@ cdef extern from "_count.h" nogil:
     size_t bp_find_special(const bp_specials* specials, const uint8_t* p, size_t start, size_t n,
                            size_t* length) noexcept
 
-cdef extern from "_utf8.h" nogil:
+cdef extern from "headers/utf8.h" nogil:
     enum:
         BP_UTF8_SLACK
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept

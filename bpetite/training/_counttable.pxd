@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-cdef extern from "_count.h" nogil:
+cdef extern from "training/count.h" nogil:
     ctypedef struct bp_key:
         uint64_t low
         uint64_t high

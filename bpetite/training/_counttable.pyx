@@ -12,12 +12,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
-cdef extern from "_train.h" nogil:
+cdef extern from "training/train.h" nogil:
     void* bp_new_table(size_t size, int fill) noexcept
     void bp_free_table(void* table, size_t size) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
 
-cdef extern from "_count.h" nogil:
+cdef extern from "training/count.h" nogil:
     enum:
         BP_SHORT
         BP_READ

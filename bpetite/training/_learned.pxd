@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-cdef extern from "_train.h" nogil:
+cdef extern from "training/train.h" nogil:
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
     uint64_t bp_train_mix(uint64_t x) noexcept
 

@@ -13,7 +13,7 @@ from libc.stdlib cimport free
 
 from ._learned cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, bp_grow, bp_train_mix, token_length
 
-cdef extern from "_train.h" nogil:
+cdef extern from "training/train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
     void* bp_new_table(size_t size, int fill) noexcept

@@ -28,7 +28,7 @@ from ._learned cimport (
 )
 from ._pairs cimport PairTable, append_item, drop_items, pair_entry
 
-cdef extern from "_train.h" nogil:
+cdef extern from "training/train.h" nogil:
     void BP_TRAIN_PREFETCH(const void* address) noexcept
     int bp_add_overflows(int64_t* total, int64_t x) noexcept
     enum:

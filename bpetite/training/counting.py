@@ -13,13 +13,13 @@ from itertools import accumulate, chain, islice
 from queue import SimpleQueue
 from typing import TypeVar
 
-from . import patterns
+from .. import patterns
+from ..patterns import Pattern
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
+from ..steps.normalizers import FORMS, normalizer
 from ._count import TextCounter, take_batch
 from ._counttable import CountTable
 from .counts import PretokenCounts
-from .normalize import FORMS, normalizer
-from .patterns import Pattern
-from .pretokenize import Pretokenizer, pretokenizer, split_one
 
 __all__ = ["Progress", "check_specials", "count_pretokens"]
 

@@ -19,10 +19,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
-from . import patterns
+from .. import patterns
+from ..errors import FormatError
+from ..patterns import Pattern
 from ._counttable import CountTable
-from .errors import FormatError
-from .patterns import Pattern
 
 __all__ = ["PretokenCounts", "merge_count_files", "read_counts"]
 

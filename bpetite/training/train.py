@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from . import patterns
+from .. import patterns
+from ..patterns import Pattern
+from ..steps.normalizers import FORMS
+from ..vocabulary.vocab import Vocab
 from ._train import Merger
 from .counting import Progress, check_specials, count_pretokens
 from .counts import PretokenCounts, check_count
-from .normalize import FORMS
-from .patterns import Pattern
-from .vocab import Vocab
 
 __all__ = ["PretokenCounts", "count_pretokens", "train", "train_from_counts"]
 
@@ -62,7 +62,7 @@ def train(
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
         num_threads: Threads to count on; None for one a processor. Merging runs on one.
         progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
-            then; see :data:`bpetite.counting.Progress`. What it raises ends the training.
+            then; see :data:`bpetite.training.counting.Progress`. What it raises ends the training.
         max_token_bytes: Pairs that would give a longer token are not learned.
         initial: Continue after the merges of this vocabulary: its tokens keep their ids, new ones get the ids after
             the highest. Its pattern, normalization and special tokens apply.

@@ -24,7 +24,7 @@ from ._tokens cimport TokenTable
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject* value) noexcept
 
-cdef extern from "_python.h":
+cdef extern from "headers/pyobject.h":
     void* PyUnicode_DATA(object text) noexcept
     int PyUnicode_KIND(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept

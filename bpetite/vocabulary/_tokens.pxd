@@ -1,9 +1,9 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ._types cimport token_t
+from ..headers.types cimport token_t
 
-cdef extern from "_bytes.h" nogil:
+cdef extern from "headers/bytes.h" nogil:
     uint64_t bp_mix(uint64_t x) noexcept
     uint64_t bp_load64(const void* p) noexcept
     uint64_t bp_hash_bytes(const uint8_t* p, size_t n) noexcept

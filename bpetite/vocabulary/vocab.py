@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from . import patterns
+from .. import patterns
+from .._merge import MergeTable
 from ._listing import list_pairs, list_tokens
-from ._merge import MergeTable
 from ._tokens import TokenTable
 
 if TYPE_CHECKING:  # what few vocabularies have is imported for those that have it
-    from .normalize import Normalization
-    from .splits import SplitPattern
-    from .template import Template
+    from ..steps.normalizers import Normalization
+    from ..steps.splits import SplitPattern
+    from ..steps.template import Template
 
 __all__ = ["FLAGS", "MAX_ID", "Vocab", "place_specials"]
 
@@ -41,8 +41,8 @@ class Vocab:
             id of the two joined.
         special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id.
         pattern: The split pattern; a tuple of patterns, each applied inside the pieces of the one before; or None.
-            Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.splits`.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.normalize`.
+            Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
         errors: How decoding treats bytes that are not UTF-8, a codec error name.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
@@ -79,13 +79,13 @@ class Vocab:
                 _merge_results(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
         if not patterns.is_plain(self.pattern):
-            from . import splits
+            from ..steps import splits
 
             splits.check(self.pattern)
         if self.normalization is not None:
-            from . import normalize
+            from ..steps import normalizers
 
-            normalize.check(self.normalization)
+            normalizers.check(self.normalization)
         _check_settings(self.ignore_merges, self.errors)
         _check_flags(self.token_flags, self.special_tokens)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
@@ -188,8 +188,8 @@ class Vocab:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it asks for what the compiled core does not do and :mod:`bpetite.pipeline` does: flags of special
-        tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
+        """Whether it asks for what the compiled core does not do and :mod:`bpetite.engine.pipeline` does: flags of
+        special tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
         flagged = any(set(flags) != {"plain"} for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
         return flagged or rewritten or not patterns.is_plain(self.pattern)
@@ -200,13 +200,13 @@ class Vocab:
         import hashlib  # not at the top, as json: loading does without them
         import json
 
-        from . import normalize, splits
+        from ..steps import normalizers, splits
 
         digest = hashlib.sha256(b"bpetite vocabulary 1\n")
         settings = {
             "kind": self.kind,
             "pattern": splits.to_json(self.pattern),
-            "normalization": normalize.to_json(self.normalization),
+            "normalization": normalizers.to_json(self.normalization),
             "ignore_merges": self.ignore_merges,
             "errors": self.errors,
             "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[1]),

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.adapters.tiktoken import Encoding
 from bpetite.formats.encodings import PUBLISHED
-from bpetite.views.tiktoken import Encoding
 
 tiktoken = pytest.importorskip("tiktoken")
 
-TABLE = Path(__file__).resolve().parents[1] / "docs" / "tiktoken.md"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "tiktoken.md"
 CORPUS = ["the cat sat on the mat; it's 1234 and don't naïve 中文字 🙂🙂\n\n  the end"] * 3
 SPECIAL = {"<|endoftext|>": 400, "<|fim|>": 401, "<|endofprompt|>": 410}
 TEXTS = ["", "the cat", " it's the 12345 end", "naïve 中文 🙂", "a\n\n  b \x00", "mat" * 30, "<|endo", "x <|fim| y"]

@@ -7,9 +7,9 @@ import pytest
 
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit
-from bpetite.analysis.auditpage import audit_page
 from bpetite.analysis.kinds import KINDS, kind_of, kinds_of
-from bpetite.analysis.words import audit_text
+from bpetite.analysis.pages.audit_page import audit_page
+from bpetite.analysis.pages.words import audit_text
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
 

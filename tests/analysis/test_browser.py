@@ -8,7 +8,7 @@ import pytest
 
 from bpetite import Tokenizer
 from bpetite.analysis import audit, view
-from bpetite.analysis.auditpage import audit_page
+from bpetite.analysis.pages.audit_page import audit_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default::ResourceWarning")]
 

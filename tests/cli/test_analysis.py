@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from paths import PACKAGES
 
-import bpetite
 from bpetite import Tokenizer
 
 TEXT = "the cat sat on the mat\n" * 5
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1]), "PYTHONIOENCODING": "utf-8"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES), "PYTHONIOENCODING": "utf-8"}
 
 
 def run(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:

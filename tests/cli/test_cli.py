@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from paths import PACKAGES
 
-import bpetite
 from bpetite import Tokenizer
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
@@ -18,7 +18,7 @@ def run(*arguments: object, cwd: Path | None = None, stdin: str | None = None) -
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
         capture_output=True, text=True, cwd=cwd, input=stdin, timeout=120, encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
     )  # fmt: skip
 
 

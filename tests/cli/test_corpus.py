@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import PACKAGES
 
-import bpetite
 from bpetite import Tokenizer
 from bpetite.cli import main
 from bpetite.cli.reading import unescape
@@ -72,7 +72,7 @@ def test_streams(ram_path: Path, tok: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "bpetite", "encode", "-", "--input-format", "text", "-t", tok, "-o", "o"],
         input=TEXT.encode(), capture_output=True, cwd=ram_path,
-        env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -96,7 +96,7 @@ def test_plain_installations_read_text_and_json(tmp_path_factory: pytest.TempPat
     def call(*arguments: object) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-W", "error", "-c", code, *map(str, arguments)], capture_output=True, cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(Path(bpetite.__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": str(PACKAGES)},
         )  # fmt: skip
 
     for format in FORMATS[:-1]:

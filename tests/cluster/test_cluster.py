@@ -22,8 +22,8 @@ from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.engine import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
-from bpetite.counts import PretokenCounts
 from bpetite.formats import native
+from bpetite.training.counts import PretokenCounts
 
 pytest.importorskip("pyarrow")
 

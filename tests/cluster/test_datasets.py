@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cluster_tools import text_of
+from paths import PYTHONPATH
 
 from bpetite import Tokenizer
 from bpetite.cluster.datasets import Encode
@@ -95,12 +96,11 @@ print(made._fingerprint, *(file["filename"] for file in made.cache_files))
 
 def test_a_second_run_hits_the_cache(stored: Any, tmp_path: Path) -> None:
     TOKENIZER.save(tmp_path / "tok.json")
-    root = Path(__file__).resolve().parent.parent
 
     def run(seed: str, eot: str) -> list[str]:
         done = subprocess.run(
             [sys.executable, "-c", RUN, str(tmp_path / "data"), str(tmp_path / "tok.json"), eot],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root), "HF_HOME": str(tmp_path / "hf")},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": PYTHONPATH, "HF_HOME": str(tmp_path / "hf")},
             check=True, capture_output=True, text=True,
         )
         return done.stdout.split()

@@ -25,6 +25,7 @@ from cluster_tools import (
     text_of,
     workers_seen,
 )
+from paths import PYTHONPATH
 
 from bpetite import Tokenizer
 from bpetite.cli import main
@@ -39,7 +40,6 @@ from bpetite.cluster import ray as on_ray  # noqa: E402  (below what skips where
 
 pytestmark = [pytest.mark.cluster]
 
-HERE = Path(__file__).resolve().parent
 TINY = 1500  # bytes of a task
 
 
@@ -53,7 +53,7 @@ def address() -> Iterator[str]:
         RAY_USAGE_STATS_ENABLED="0",
         RAY_AUTH_MODE="disabled",
         RAY_DISABLE_IMPORT_WARNING="1",
-        PYTHONPATH=os.pathsep.join([str(HERE), str(HERE.parent)]),
+        PYTHONPATH=PYTHONPATH,
     )
     node = {"num_cpus": 1, "object_store_memory": 100 << 20}
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})

@@ -26,6 +26,7 @@ from cluster_tools import (
     slow_codec,
     text_of,
 )
+from paths import PYTHONPATH
 
 import bpetite
 from bpetite import Tokenizer
@@ -50,7 +51,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
-HERE = Path(__file__).resolve().parent
 TINY = 2500  # bytes of a task
 
 
@@ -63,7 +63,7 @@ def spark() -> Iterator[Any]:
     os.environ.update(
         PYSPARK_PYTHON=sys.executable,
         SPARK_LOCAL_IP="127.0.0.1",
-        PYTHONPATH=os.pathsep.join([str(HERE), str(HERE.parent)]),
+        PYTHONPATH=PYTHONPATH,
     )
     session = (
         SparkSession.builder.master("local[2,4]")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import appending
-from bpetite.corpus.appending import Appender
-from bpetite.corpus.checksums import Crc32
+from bpetite.corpus.writing import appending
+from bpetite.corpus.writing.appending import Appender
+from bpetite.corpus.writing.checksums import Crc32
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bpetite.corpus.checksums import Crc32, crc32_of, sha256_of, take_in
+from bpetite.corpus.writing.checksums import Crc32, crc32_of, sha256_of, take_in
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2
 

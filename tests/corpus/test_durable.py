@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.durable import Journal, write_file
+from bpetite.corpus.writing.durable import Journal, write_file
 
 
 def test_records_come_back(ram_path: Path) -> None:

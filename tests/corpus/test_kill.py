@@ -5,17 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import bpetite
-
-HERE = Path(__file__).parent
+from paths import PYTHONPATH, SUPPORT
 
 
 def kill(folder: Path, seed: int, kills: int) -> tuple[int, int, int]:
     done = subprocess.run(
-        [sys.executable, str(HERE / "corpus_kills.py"), str(folder), str(seed), str(kills)],
+        [sys.executable, str(SUPPORT / "corpus_kills.py"), str(folder), str(seed), str(kills)],
         capture_output=True, text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": f"{HERE}:{Path(bpetite.__file__).parents[1]}"},
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": PYTHONPATH},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     count, runs, resumed = map(int, done.stdout.split())

@@ -57,7 +57,7 @@ def test_more_ranks_than_documents(ram_path: Path) -> None:
 
 
 def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import bpetite.corpus.merge as module
+    import bpetite.corpus.writing.merge as module
 
     inputs = write_inputs(ram_path / "in", some_documents(90))
     ranks(inputs, ram_path / "o", 2, shard_tokens=300)

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, outputs, run, some_documents, texts_in, write_inputs
+from paths import PYTHONPATH
 
-from bpetite.corpus import Options, encode_corpus, make_task
+from bpetite.corpus import Options, make_task
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -318,7 +319,7 @@ def test_options_that_cannot_be(ram_path: Path, options: dict[str, Any], message
 
 
 def test_two_runs_of_one_output_do_not_mix(ram_path: Path) -> None:
-    from bpetite.corpus.durable import Journal
+    from bpetite.corpus.writing.durable import Journal
 
     inputs = write_inputs(ram_path / "in", some_documents(3))
     journal = Journal(ram_path / "o.journal")
@@ -357,7 +358,7 @@ def test_no_room(ram_path: Path, format: str) -> None:
     source = ram_path / "in.jsonl"
     documents = ["x" * 5_000] * 20 + ["y" * 200_000]
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
-    path = [str(Path(__file__).parent), str(Path(encode_corpus.__code__.co_filename).parents[2])]
+    path = PYTHONPATH.split(os.pathsep)
 
     def attempt(out: Path, limit: int) -> subprocess.CompletedProcess[str]:
         code = LIMITED.format(path=path, limit=limit, source=str(source), out=str(out), format=format, shard=50_000)

@@ -2,6 +2,7 @@
 import gzip
 import io
 import json
+import os
 import random
 import subprocess
 import sys
@@ -13,11 +14,13 @@ import pytest
 from corpus_tools import byte_codec, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import PYTHONPATH
 
-from bpetite.corpus import Options, find_sources, make_task, readers
-from bpetite.corpus.cutting import TRIES
-from bpetite.corpus.readers import Position, Reading, read_blocks
-from bpetite.corpus.records import documents_of
+from bpetite.corpus import Options, find_sources, make_task
+from bpetite.corpus.reading import readers
+from bpetite.corpus.reading.cutting import TRIES
+from bpetite.corpus.reading.readers import Position, Reading, read_blocks
+from bpetite.corpus.reading.records import documents_of
 from bpetite.errors import MissingExtraError
 
 DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
@@ -252,9 +255,9 @@ LIMIT = """
 import resource, sys
 sys.path[:0] = {path!r}
 from corpus_tools import byte_codec
-from bpetite.corpus import readers
-from bpetite.corpus.readers import Reading, read_blocks
-from bpetite.corpus.sources import find_sources
+from bpetite.corpus.reading import readers
+from bpetite.corpus.reading.readers import Reading, read_blocks
+from bpetite.corpus.reading.sources import find_sources
 reading = Reading(block=1 << 16)
 pieces = find_sources([{file!r}]).pieces
 import numpy
@@ -274,7 +277,7 @@ def test_memory_does_not_grow_with_the_file(ram_path: Path, name: str) -> None:
     data = MAKERS[f".{suffix}"](documents)
     path = ram_path / name
     path.write_bytes(pack(data, f".{compression[0]}" if compression else ""))
-    code = LIMIT.format(path=[str(Path(__file__).parent), str(Path(readers.__file__).parents[2])], file=str(path))
+    code = LIMIT.format(path=PYTHONPATH.split(os.pathsep), file=str(path))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 200

@@ -64,7 +64,7 @@ def test_json_lines(ram_path: Path, name: str, suffix: str) -> None:
 
 
 def test_json_lines_without_orjson_are_the_same(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bpetite.corpus import records
+    from bpetite.corpus.reading import records
 
     lines = [line for line, _, _ in BAD_LINES.values()]
     lines += [b'\xef\xbb\xbf{"text": "mark"}', b'{"text": "nan", "x": NaN}', b'{"text": "a", "text": "b"}']

@@ -10,8 +10,8 @@ from corpus_tools import EOT, ids, outputs, read_llmc, run, some_documents, text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.layouts import layout_of
-from bpetite.corpus.shards import ShardWriter, settle
+from bpetite.corpus.writing.layouts import layout_of
+from bpetite.corpus.writing.shards import ShardWriter, settle
 
 
 def lines(path: Path, documents: list[str]) -> Path:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus import Options, Piece, find_sources, make_task, share
-from bpetite.corpus.sources import overlaps_itself
+from bpetite.corpus.reading.sources import overlaps_itself
 
 
 def make(folder: Path, *names: str) -> None:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, offsets, patterns, reference
+from bpetite import Tokenizer, patterns, reference
+from bpetite.engine import offsets
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
 TOKENS, MERGES = reference.train([CORPUS], 320, pattern=patterns.GPT2)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.padding import pad
+from bpetite.engine.padding import pad
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, Vocab, normalize, splits, template
-from bpetite.normalize import Prepend, Replace
-from bpetite.splits import Piece, PrefixSpace, Printable, Split
-from bpetite.template import Part, Template
+from bpetite import Tokenizer, Vocab
+from bpetite.steps import normalizers, splits, template
+from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.steps.splits import Piece, PrefixSpace, Printable, Split
+from bpetite.steps.template import Part, Template
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 WORDS = {256: b" a", 257: b"ab", 258: b" ab", 259: b"\xc3\xa9"}
@@ -164,7 +165,7 @@ def test_normalizations_that_make_no_sense() -> None:
     for wrong in ("NFX", ("NFC", "nfd"), 7, (Replace("(", ""),)):
         with pytest.raises(ValueError, match="normalization"):
             make(normalization=wrong)
-    assert normalize.normalizer(None) is None
+    assert normalizers.normalizer(None) is None
 
 
 def test_flags_and_templates_that_make_no_sense() -> None:

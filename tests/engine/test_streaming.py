@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from splits import texts
 
 from bpetite import Tokenizer, patterns
-from bpetite.normalize import Prepend
-from bpetite.splits import Split
-from bpetite.streaming import starts_afresh
+from bpetite.engine.streaming import starts_afresh
+from bpetite.steps.normalizers import Prepend
+from bpetite.steps.splits import Split
 
 END = "<|endoftext|>"
 SPECIALS = [END, END + END, "<|endo", "<", "the cat"]

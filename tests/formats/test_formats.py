@@ -9,7 +9,7 @@ import pytest
 
 from bpetite import formats
 from bpetite.errors import FormatError
-from bpetite.vocab import Vocab
+from bpetite.vocabulary.vocab import Vocab
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 MERGES = [(b"t", b"h"), (b" ", b"c"), (b"\xc3", b"\xa9"), (b"th", b"e")]

@@ -8,7 +8,7 @@ import pytest
 from bpetite import formats
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2
-from bpetite.vocab import Vocab
+from bpetite.vocabulary.vocab import Vocab
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 SMALL = Vocab.build(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paths import PACKAGES
 
-import bpetite
 from bpetite import FormatError, MissingExtraError, Tokenizer, formats
 
 TRAINED = Tokenizer.train(["the cat sat on the mat"] * 2, 275)
@@ -95,7 +95,7 @@ def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_DISABLE_XET": "1",
-        "PYTHONPATH": str(Path(bpetite.__file__).parents[1]),
+        "PYTHONPATH": str(PACKAGES),
         "PATH": "",
         "NO_PROXY": "*",
     }
@@ -194,6 +194,6 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[hub\]'"):
         Tokenizer.from_pretrained("someone/json")
-    monkeypatch.setitem(sys.modules, "bpetite.views.transformers", None)
+    monkeypatch.setitem(sys.modules, "bpetite.adapters.transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
         TRAINED.as_transformers()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bpetite.formats import native
 from bpetite.formats.files import parse_json
-from bpetite.vocab import Vocab
+from bpetite.vocabulary.vocab import Vocab
 
 
 def loads(data: bytes) -> Vocab:
@@ -63,7 +63,7 @@ def test_it_is_the_same_in_every_process_and_for_every_order() -> None:
     assert one == other
     assert native.dump(one) == native.dump(other)
     code = (
-        "from bpetite.formats import native; from bpetite.vocab import Vocab; import sys;"
+        "from bpetite.formats import native; from bpetite.vocabulary.vocab import Vocab; import sys;"
         "tokens = {0: b'a', 1: b'b', 2: b'<s>', 3: b'<t>'};"
         "sys.stdout.buffer.write(native.dump(Vocab(tokens, (), {'<s>': 2, '<t>': 3})))"
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bpetite import reference
 from bpetite.formats import gpt2, ranks, tiktoken
 from bpetite.formats.ranks import to_merges, to_ranks
-from bpetite.vocab import Vocab
+from bpetite.vocabulary.vocab import Vocab
 
 LETTERS = {0: b"a", 1: b"b", 2: b"c", 3: b"d"}
 

@@ -10,7 +10,7 @@ from bpetite import Tokenizer
 from bpetite.errors import FormatError
 from bpetite.formats import tiktoken
 from bpetite.formats.encodings import PUBLISHED
-from bpetite.vocab import Vocab
+from bpetite.vocabulary.vocab import Vocab
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n/+8= 7\n"
 

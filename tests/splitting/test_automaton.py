@@ -3,9 +3,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite.automaton import Automaton, sets_of
-from bpetite.codepoints import Groups
-from bpetite.syntax import parse
+from bpetite.splitting.automaton import Automaton, sets_of
+from bpetite.splitting.char_classes import Groups
+from bpetite.splitting.regex_parser import parse
 
 
 def automaton(pattern: str) -> Automaton:

@@ -2,8 +2,8 @@
 import pytest
 import regex
 
-from bpetite.codepoints import LIMIT, Groups, characters, ranges_of
-from bpetite.syntax import CharSet, parse
+from bpetite.splitting.char_classes import LIMIT, Groups, characters, ranges_of
+from bpetite.splitting.regex_parser import CharSet, parse
 
 SURROGATES = range(0xD800, 0xE000)
 

@@ -13,8 +13,8 @@ from splits import COMPILED, texts
 
 import bpetite
 from bpetite import patterns
-from bpetite.pretokenize import Pretokenizer, pretokenizer
 from bpetite.reference import split
+from bpetite.splitting.pretokenizer import Pretokenizer, pretokenizer
 
 PATHS = ("vector", "tables", "regex")
 
@@ -51,7 +51,7 @@ def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: pat
 @pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))  # which is cl100k
 def test_code_points_of_every_kind_in_every_context(name: str) -> None:
     """Where the general category changes, on both sides. That code points between are alike, for each class that the
-    named patterns mention, is tested for all of them in test_codepoints.py."""
+    named patterns mention, is tested for all of them in test_char_classes.py."""
     every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     changes = [
         char

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from bpetite.syntax import CharSet, Item, Look, Repeat, Sequence, UnsupportedPattern, parse
+from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence, UnsupportedPattern, parse
 
 
 @pytest.mark.parametrize(

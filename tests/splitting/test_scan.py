@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from splits import CHARACTERS, COMPILED, STRETCHES, texts
 
 from bpetite import patterns
-from bpetite._scan import Scan, Scanner
-from bpetite.pretokenize import pretokenizer
 from bpetite.reference import split
-from bpetite.tables import compile_pattern
+from bpetite.splitting._scan import Scan, Scanner
+from bpetite.splitting.pretokenizer import pretokenizer
+from bpetite.splitting.scanner_tables import compile_pattern
 
 KINDS = ("vector", "four lanes", "tables")
 

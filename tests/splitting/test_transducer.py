@@ -1,11 +1,11 @@
-"""The one-pass machine: its size, and what cannot be folded. That it cuts right is tested in test_pretokenize.py."""
+"""The one-pass machine: its size, and what cannot be folded. That it cuts right is tested in test_pretokenizer.py."""
 import pytest
 
 from bpetite import patterns
-from bpetite.automaton import Automaton, sets_of
-from bpetite.codepoints import Groups
-from bpetite.folding import COMMIT, MARK, Machine, Unfoldable, chain, fold
-from bpetite.syntax import parse
+from bpetite.splitting.automaton import Automaton, sets_of
+from bpetite.splitting.char_classes import Groups
+from bpetite.splitting.regex_parser import parse
+from bpetite.splitting.transducer import COMMIT, MARK, Machine, Unfoldable, chain, fold
 
 
 def folded(*stages: str) -> Machine:

@@ -4,9 +4,9 @@ import random
 import pytest
 from splits import COMPILED
 
-from bpetite.pretokenize import stages_of
-from bpetite.tables import compile_pattern
-from bpetite.wide import Paged, widen
+from bpetite.splitting.pretokenizer import stages_of
+from bpetite.splitting.scanner_tables import compile_pattern
+from bpetite.splitting.vector_tables import Paged, widen
 
 
 def look(function: Paged, code: int, state: int) -> int:

@@ -1,6 +1,6 @@
 """Kill corpus runs at random moments until each is done, and compare what they leave with an uninterrupted run.
 
-Run by test_corpus_kill.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
+Run by test_kill.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
 number of kills, of runs, and of kills that found a journal to go on from.
 """
 import os

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import counting, patterns, reference
-from bpetite.counts import CountReader, PretokenCounts, merge_count_files, read_counts
+from bpetite import patterns, reference
 from bpetite.errors import FormatError
-from bpetite.train import count_pretokens
+from bpetite.training import counting
+from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files, read_counts
+from bpetite.training.train import count_pretokens
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import counting, normalize, patterns, reference, splits
-from bpetite.counts import PretokenCounts
-from bpetite.train import count_pretokens, train, train_from_counts
-from bpetite.vocab import Vocab
+from bpetite import patterns, reference
+from bpetite.steps import normalizers, splits
+from bpetite.training import counting
+from bpetite.training.counts import PretokenCounts
+from bpetite.training.train import count_pretokens, train, train_from_counts
+from bpetite.vocabulary.vocab import Vocab
 
 WORDS = r" ?\w+"
 
@@ -247,7 +249,7 @@ def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
 
 def test_hash_seeds_change_nothing():
     code = (
-        "from bpetite.train import train\n"
+        "from bpetite.training.train import train\n"
         "vocab = train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
         "print(vocab.fingerprint)"
     )
@@ -332,7 +334,7 @@ def test_bad_initial():
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
     for settings_ in (
         {"pattern": (splits.PrefixSpace(), patterns.GPT2)},
-        {"normalization": (normalize.Prepend("_"), "NFC")},
+        {"normalization": (normalizers.Prepend("_"), "NFC")},
         {"token_flags": {"ab": ("lstrip",)}},
     ):
         with pytest.raises(ValueError, match="in ways that training does not"):
@@ -405,7 +407,7 @@ def test_a_signal_ends_the_merging():
 
 MEMORY = """
 import sys
-from bpetite.train import count_pretokens, train
+from bpetite.training.train import count_pretokens, train
 def kilobytes(field):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(field))

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite._listing import list_pairs, list_tokens
-from bpetite._tokens import TokenTable
+from bpetite.vocabulary._listing import list_pairs, list_tokens
+from bpetite.vocabulary._tokens import TokenTable
 
 IDS = st.one_of(st.integers(0, 300), st.integers(0, 2**32 - 1))
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
 from bpetite._merge import MergeTable
-from bpetite._spelled import decode_tokens, members, read_merge_list, read_merges, read_tokens
-from bpetite._tokens import TokenTable
 from bpetite.bytelevel import decode_token, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
+from bpetite.vocabulary._printable import decode_tokens, members, read_merge_list, read_merges, read_tokens
+from bpetite.vocabulary._tokens import TokenTable
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
 TRAINED = Tokenizer.train(TEXTS, 290, special_tokens=["<|endoftext|>", "<é>"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from ..auditing import AuditReport
+from ..characters import COMMON, show
+from ..characters import escape as visible
+from ..kinds import KINDS
+from ..usage import Usage
 from . import plots
-from .auditing import AuditReport
-from .characters import COMMON, show
-from .characters import escape as visible
-from .kinds import KINDS
 from .markup import document
-from .usage import Usage
 from .words import described
 
 __all__ = ["audit_page"]

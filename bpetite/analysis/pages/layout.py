@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..tokenizer import Tokenizer
+from ...tokenizer import Tokenizer
 
 __all__ = ["Cell", "Laid", "lay_out", "rows_of"]
 

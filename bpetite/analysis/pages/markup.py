@@ -11,7 +11,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from .characters import invisible_name
+from ..characters import invisible_name
 from .layout import Cell
 
 __all__ = ["asset", "document", "group_html", "tokens_html"]

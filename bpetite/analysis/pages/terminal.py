@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .. import bytelevel
-from .characters import escape, show
+from ... import bytelevel
+from ..characters import escape, show
 from .layout import Cell
 
 __all__ = ["coloured", "listed", "printable"]

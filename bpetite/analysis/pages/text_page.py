@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..tokenizer import Tokenizer
-from .characters import escape as visible
+from ...tokenizer import Tokenizer
+from ..characters import escape as visible
 from .layout import Cell, Laid, lay_out, rows_of
 from .markup import asset, document, tokens_html
 

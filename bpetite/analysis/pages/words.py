@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .auditing import AuditReport
-from .characters import escape, show
-from .comparing import DiffReport, Place
-from .kinds import KINDS
-from .usage import Usage
+from ..auditing import AuditReport
+from ..characters import escape, show
+from ..comparing import DiffReport, Place
+from ..kinds import KINDS
+from ..usage import Usage
 
 __all__ = ["audit_text", "described", "diff_text"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .codec import Codec, Ids, Offsets
+from ..codec import Codec, Ids, Offsets
+from ..tally import Tally
+from ..work import Encoding, encode_blocks
 from .readers import Reading, read_blocks
 from .sources import Piece
-from .tally import Tally
-from .work import Encoding, encode_blocks
 
 __all__ = ["read_documents"]
 

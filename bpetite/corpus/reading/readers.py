@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import MissingExtraError
+from ...errors import MissingExtraError
 from .cutting import Damage, runs
 from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream

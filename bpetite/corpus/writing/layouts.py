@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MissingExtraError
+from ...errors import MissingExtraError
 
 __all__ = ["LAYOUTS", "Layout", "OpenShard", "layout_of"]
 

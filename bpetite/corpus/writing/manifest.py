@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import regex
 
-from .. import __version__
-from ..errors import FormatError
-from ..unidata import unicode_version
+from ... import __version__
+from ...errors import FormatError
+from ...splitting.unicode_version import unicode_version
+from ..reading.sources import Piece
 from .durable import write_file
-from .sources import Piece
 
 __all__ = ["VERSION", "digest", "libraries", "list_inputs", "read_manifest", "write_manifest"]
 

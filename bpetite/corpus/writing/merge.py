@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FormatError
+from ...errors import FormatError
+from ..plan import file_entry
+from ..tokenfiles import find_manifest, open_token_file
 from .durable import Journal
 from .layouts import layout_of
 from .manifest import write_manifest
 from .naming import names_of
-from .plan import file_entry
 from .shards import ShardWriter, settle
-from .tokenfiles import find_manifest, open_token_file
 
 __all__ = ["join_manifests", "merge_outputs"]
 

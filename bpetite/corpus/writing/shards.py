@@ -20,11 +20,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from ..parallel import Later
 from .appending import Appender
 from .checksums import Crc32, crc32_of, sha256_of
 from .durable import explained, sync_folder, write_all
 from .layouts import Layout, OpenShard
-from .parallel import Later
 
 __all__ = ["PARTIAL", "ShardWriter", "settle"]
 

@@ -2,8 +2,8 @@
 #ifndef BPETITE_UTF8_H
 #define BPETITE_UTF8_H
 
-#include "_bytes.h"
-#include "_wide.h"
+#include "bytes.h"
+#include "avx512.h"
 
 enum { BP_UTF8_SLACK = 64 /* bytes behind a result that may be written to */ };
 

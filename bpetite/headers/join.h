@@ -2,7 +2,7 @@
 #ifndef BPETITE_JOIN_H
 #define BPETITE_JOIN_H
 
-#include "_bytes.h"
+#include "bytes.h"
 
 enum { BP_LONG_TOKEN = 0x7FFF, BP_NOT_ASCII = 0x8000, BP_INLINE_JOIN = 16 };
 
