@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .vocabulary._tokens cimport TokenTable
 from .headers.types cimport token_t
+from .vocabulary._tokens cimport TokenTable
 
 cdef enum:
     SCAN_LIMIT = 96    # so many tokens or fewer are merged by scanning for the lowest rank

@@ -23,14 +23,12 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from .vocabulary._tokens cimport TokenTable, bp_mix
+from .headers.bytes cimport bp_mix
+from .headers.heap cimport bp_push, bp_sift_down
 from .headers.types cimport token_t
+from .vocabulary._tokens cimport TokenTable
 
 from array import array as new_array
-
-cdef extern from "headers/heap.h" nogil:
-    void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
-    Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t place) noexcept
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1

@@ -8,12 +8,12 @@ all threads have ended: that of the first text that has one, whatever the number
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from ..headers.types cimport token_t
 from ._encode cimport guess_ids, run_view, text_view
 from ._gather cimport Buffer, Gather, Share
 from ._ids cimport own_ids
 from ._long cimport LongEncoder
 from ._special cimport Specials
-from ..headers.types cimport token_t
 from ._worker cimport DONE, Worker
 
 from functools import partial

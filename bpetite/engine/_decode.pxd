@@ -1,8 +1,8 @@
 """Token ids to bytes and text."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from ..vocabulary._tokens cimport TokenTable
 from ..headers.types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
 
 cdef extern from "headers/join.h" nogil:
     enum: BP_LONG_TOKEN

@@ -15,14 +15,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
 from ..vocabulary._tokens cimport TokenTable
 
 import codecs
-
-cdef extern from "headers/pyobject.h":
-    int64_t bp_token_value(object value) noexcept
-    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
-    void* PyUnicode_DATA(object text) noexcept
 
 cdef enum:
     KEEP_LOCK = 512        # ids; giving the interpreter lock back and forth costs more than so many of them

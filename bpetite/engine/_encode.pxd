@@ -1,10 +1,10 @@
 """Text to token ids: what the batch and streaming modules use of it."""
 from libc.stdint cimport uint8_t, uint32_t
 
+from ..headers.types cimport token_t
 from ._decode cimport Decoder
 from ._ids cimport IdLists
 from ._special cimport Specials
-from ..headers.types cimport token_t
 from ._worker cimport Core, Worker
 
 

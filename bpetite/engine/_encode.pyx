@@ -10,29 +10,18 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
 
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, bp_known_utf8
+from ..headers.types cimport token_t
+from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_from_units, bp_utf8_valid
+from ..vocabulary._tokens cimport TokenTable
 from ._decode cimport Decoder
 from ._ids cimport IdLists, own_ids
 from ._special cimport Specials
-from ..vocabulary._tokens cimport TokenTable
-from ..headers.types cimport token_t
 from ._worker cimport DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, Core, Worker
 
 import os
 
 from .special import choose
-
-cdef extern from "headers/pyobject.h":
-    const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
-    void* PyUnicode_DATA(object text) noexcept
-    int PyUnicode_KIND(object text) noexcept
-    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
-
-cdef extern from "headers/utf8.h" nogil:
-    enum:
-        BP_UTF8_SLACK
-    Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
-    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
-                                  Py_ssize_t* bad) noexcept
 
 cdef enum:
     PIECE = 1 << 15            # characters rewritten to UTF-8 at a time

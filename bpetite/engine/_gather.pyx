@@ -10,12 +10,9 @@ All methods are called with the interpreter lock held; only the copying itself l
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ._worker cimport Worker
-
-cdef extern from "headers/memory.h" nogil:
-    void* bp_allocate(size_t bytes) noexcept
-
 
 cdef class Share:
     """The memory of one thread."""

@@ -1,8 +1,8 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
 from cpython.ref cimport PyObject
 
-from ..vocabulary._tokens cimport TokenTable
 from ..headers.types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
 
 
 cdef class IdLists:

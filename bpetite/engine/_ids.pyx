@@ -4,8 +4,8 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
-from ..vocabulary._tokens cimport TokenTable
 from ..headers.types cimport token_t
+from ..vocabulary._tokens cimport TokenTable
 
 cdef extern from "engine/id_lists.h":
     enum:

@@ -13,22 +13,16 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
+from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units
+from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, guess_ids, text_view
 from ._gather cimport Buffer, Gather, Share
-from ..splitting._scan cimport scan_cursor
 from ._special cimport Specials
 from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
 
 from functools import partial
 
 from .threads import together
-
-cdef extern from "headers/utf8.h" nogil:
-    enum:
-        BP_UTF8_SLACK
-    Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
-    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
-                                  Py_ssize_t* bad) noexcept
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this

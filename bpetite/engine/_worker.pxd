@@ -2,9 +2,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_room
+from ..headers.types cimport token_t
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
-from ..headers.types cimport token_t
 
 cdef extern from "engine/word_cache_blocks.h" nogil:
     enum: BP_BLOCK

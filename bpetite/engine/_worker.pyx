@@ -17,12 +17,10 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, room_free, room_reserve
+from ..headers.memory cimport bp_allocate
+from ..headers.types cimport token_t
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
-from ..headers.types cimport token_t
-
-cdef extern from "headers/memory.h" nogil:
-    void* bp_allocate(size_t bytes) noexcept
 
 cdef enum:
     LARGE = 1 << 23            # ids; malloc gets memory for more from the system each time, page by page

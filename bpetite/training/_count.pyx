@@ -16,14 +16,10 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
-from ._counttable cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND
+from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid
 from ..splitting._scan cimport Scanner, scan_cursor
-
-cdef extern from "Python.h":
-    Py_ssize_t PyUnicode_GetLength(object text) except -1
-    int PyUnicode_KIND(object text)
-    void* PyUnicode_DATA(object text)
-    bint PyUnicode_IS_ASCII(object text)
+from ._counttable cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 
 cdef extern from "training/count.h" nogil:
     enum:
@@ -37,14 +33,6 @@ cdef extern from "training/count.h" nogil:
         uint8_t is_first[256]
     size_t bp_find_special(const bp_specials* specials, const uint8_t* p, size_t start, size_t n,
                            size_t* length) noexcept
-
-cdef extern from "headers/utf8.h" nogil:
-    enum:
-        BP_UTF8_SLACK
-    Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
-    Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
-    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
-                                  Py_ssize_t* bad) noexcept
 
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
@@ -75,7 +63,7 @@ def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
     cdef Py_ssize_t length
     for text in texts:
         if isinstance(text, str):
-            length = PyUnicode_GetLength(text)
+            length = PyUnicode_GET_LENGTH(text)
         elif isinstance(text, bytes):
             length = PyBytes_GET_SIZE(text)
         else:
@@ -91,7 +79,7 @@ def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
 
 cdef int open_source(object text, source* opened) except -1:
     if isinstance(text, str):
-        opened.length = PyUnicode_GetLength(text)
+        opened.length = PyUnicode_GET_LENGTH(text)
         opened.ascii = PyUnicode_IS_ASCII(text)
         opened.width = 0 if opened.ascii else PyUnicode_KIND(text)
         opened.data = <const uint8_t*> PyUnicode_DATA(text)

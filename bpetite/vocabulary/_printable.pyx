@@ -19,15 +19,11 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from ._tokens cimport TokenTable
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject* value) noexcept
-
-cdef extern from "headers/pyobject.h":
-    void* PyUnicode_DATA(object text) noexcept
-    int PyUnicode_KIND(object text) noexcept
-    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
 
 cdef enum:
     CHARACTERS = 0x144         # the characters of the printable form are below

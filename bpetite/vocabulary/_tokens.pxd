@@ -3,11 +3,6 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..headers.types cimport token_t
 
-cdef extern from "headers/bytes.h" nogil:
-    uint64_t bp_mix(uint64_t x) noexcept
-    uint64_t bp_load64(const void* p) noexcept
-    uint64_t bp_hash_bytes(const uint8_t* p, size_t n) noexcept
-
 
 cdef class TokenTable:
     # A token's slot is its place in the order of ids; slots are 0..size-1. Nothing changes after construction.

@@ -10,6 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
+from ..headers.bytes cimport bp_hash_bytes
 from ..headers.types cimport token_t
 
 

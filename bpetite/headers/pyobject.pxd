@@ -1,0 +1,11 @@
+"""What the compiled modules need of CPython's objects and Cython does not declare (pyobject.h)."""
+from libc.stdint cimport int64_t
+
+cdef extern from "headers/pyobject.h":
+    const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
+    int64_t bp_token_value(object value) noexcept
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
+    void* PyUnicode_DATA(object text) noexcept
+    int PyUnicode_KIND(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+    bint PyUnicode_IS_ASCII(object text) noexcept
