@@ -1,32 +1,38 @@
-"""The merge table of a vocabulary, and merging of token ids by it.
+"""Merging of token ids by a merge table, and the join of their bytes that decoding asks for.
 
-The rule: of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
-until none has a rank. Three ways do it. Few tokens: keep the rank of each neighbouring pair in an array and scan it for
-the lowest; quadratic, but without any bookkeeping, and pre-tokens are short. Many: passes over the array, each joining
-all pairs of the lowest rank from left to right; a pass is worth it only while it makes the array shorter by a fixed
-share, which long runs of few letters do, so all passes together are linear. It stops where a joined pair has a lower
-rank than the pass, as merge lists not made by training allow. What is left then goes to a linked list and a heap of
-(rank, place), whose entries are checked when they surface: n log n whatever the text is.
+Merging. Of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
+until none has a rank. Three ways do it:
+
+- Few tokens: keep the rank of each pair of neighbours in an array and scan it for the lowest. It is quadratic, but
+  needs no bookkeeping, and pre-tokens are short.
+- Many: passes over the array, each joining all pairs of the lowest rank from left to right. A pass is worth it only
+  while it makes the array shorter by a fixed share, as it does in long runs of few letters, so all passes together are
+  linear. They end where a joined pair has a lower rank than the pass, which merge lists not made by training allow.
+- What is left then goes to a linked list and a heap of (rank, position), whose entries are checked when they are
+  popped: n log n for any text.
 
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
 
-The table is one open-addressing hash table, pair -> rank, and an array rank -> resulting id; a dict of tuples
-would need the interpreter lock and three allocations per pair. It is too large to stay in the processor's cache beside
-all else, so most questions are kept from it: pairs of ids below 256, which are the single bytes in most vocabularies
-and the first to be asked for in any word, have a small table of their own, and for each pair in the large one a bit is
-set in a sieve, which most pairs without a rank do not pass. So the new words of a text take a quarter less time.
+The table is one open-addressing hash table, pair -> rank, and an array rank -> resulting id; a dict of tuples would
+need the interpreter lock and three allocations per pair. It does not fit into the processor's caches beside everything
+else, so most look-ups never reach it: pairs of ids below 256, the single bytes in most vocabularies, have a small table
+of their own, and a Bloom filter with one hash function answers for most pairs that have no rank. Together they save a
+quarter of the time that the new words of a text take.
+
+The module knows ids and bytes, not vocabularies: bpetite.vocabulary fills the merge table and the byte table.
 """
 cimport cython
 from cpython.array cimport array, clone
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from .headers.bytes cimport bp_mix
 from .headers.heap cimport bp_push, bp_sift_down
+from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
 from .headers.types cimport token_t
-from .vocabulary._tokens cimport TokenTable
 
 from array import array as new_array
 
@@ -34,147 +40,136 @@ cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
 
 
-cdef bint room_reserve(merge_room* room, Py_ssize_t n) noexcept nogil:
+cdef bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t capacity
     cdef void* grown
-    if n <= room.capacity:
+    if n <= space.capacity:
         return True
     capacity = n + n // 2 + 256
-    grown = realloc(room.ids, capacity * sizeof(token_t))
+    grown = realloc(space.ids, capacity * sizeof(token_t))
     if grown == NULL:
         return False
-    room.ids = <token_t*> grown
-    grown = realloc(room.ranks, capacity * sizeof(uint32_t))
+    space.ids = <token_t*> grown
+    grown = realloc(space.ranks, capacity * sizeof(uint32_t))
     if grown == NULL:
         return False
-    room.ranks = <uint32_t*> grown
-    room.capacity = capacity
+    space.ranks = <uint32_t*> grown
+    space.capacity = capacity
     return True
 
 
-cdef void room_free(merge_room* room) noexcept nogil:
-    free(room.ids)
-    free(room.ranks)
-    free(room.nodes)
-    free(room.heap)
-    room.ids = NULL
-    room.ranks = NULL
-    room.heap = NULL
-    room.nodes = NULL
-    room.capacity = room.linked = room.heap_capacity = 0
+cdef void space_free(merge_space* space) noexcept nogil:
+    free(space.ids)
+    free(space.ranks)
+    free(space.nodes)
+    free(space.heap)
+    memset(space, 0, sizeof(merge_space))
 
 
-cdef bint _reserve_nodes(merge_room* room, Py_ssize_t n) noexcept nogil:
+cdef bint _reserve_nodes(merge_space* space, Py_ssize_t n) noexcept nogil:
     cdef void* grown
-    if n <= room.linked:
+    if n <= space.node_capacity:
         return True
-    grown = realloc(room.nodes, n * sizeof(merge_node))
+    grown = realloc(space.nodes, n * sizeof(merge_node))
     if grown == NULL:
         return False
-    room.nodes = <merge_node*> grown
-    room.linked = n
+    space.nodes = <merge_node*> grown
+    space.node_capacity = n
     return True
 
 
-cdef bint _reserve_heap(merge_room* room, Py_ssize_t n) noexcept nogil:
+cdef bint _reserve_heap(merge_space* space, Py_ssize_t n) noexcept nogil:
     cdef void* grown
-    if n <= room.heap_capacity:
+    if n <= space.heap_capacity:
         return True
     n += n // 2 + 256
-    grown = realloc(room.heap, n * sizeof(uint64_t))
+    grown = realloc(space.heap, n * sizeof(uint64_t))
     if grown == NULL:
         return False
-    room.heap = <uint64_t*> grown
-    room.heap_capacity = n
+    space.heap = <uint64_t*> grown
+    space.heap_capacity = n
     return True
 
 
 @cython.final
 cdef class MergeTable:
-    """Pair of token ids -> (rank, id of the token the pair becomes).
+    """Pair of token ids -> (rank, id of the token that the pair becomes); immutable once it is filled.
 
-    Args:
-        tokens: The vocabulary.
-        merges: Pairs of ids in rank order; the resulting token is the one whose bytes are the two joined. None for
-            the ranks kind: every split of a token into two tokens is a pair, and ids in ascending order are ranks. Or
-            a table made of the same arguments: tables never change, and this one reads the memory of that one.
-        excluded: Ids that no merge of the ranks kind may give (special tokens).
+    ``MergeTable()`` has no merges; :mod:`bpetite.vocabulary._merge_builder` fills one from a merge list or from ranks.
 
-    Raises:
-        ValueError: A merge names an unknown id or gives bytes that are no token.
-        MemoryError: No memory for the table.
+    >>> from bpetite import Tokenizer
+    >>> table = Tokenizer.train("ab ab ab", 258).to_vocab().merge_table
+    >>> table.get(97, 98)
+    (0, 256)
     """
 
-    def __cinit__(self, TokenTable tokens not None, merges, excluded=frozenset()):
-        cdef MergeTable made
-        if merges is None:
-            self._from_ranks(tokens, excluded)
-        elif isinstance(merges, MergeTable):
-            made = merges
-            self.owner = made
-            self.borrowed = True
-            self.entries, self.joined, self.mask = made.entries, made.joined, made.mask
-            self.low_pairs, self.sieve, self.sieve_mask = made.low_pairs, made.sieve, made.sieve_mask
-            self.size, self.ranks = made.size, made.ranks
-        else:
-            self._from_list(tokens, merges)
-
     def __dealloc__(self):
-        if not self.borrowed:
-            free(self.entries)
-            free(self.low_pairs)
-            free(self.sieve)
-            free(self.joined)
+        free(self.entries)
+        free(self.low_pairs)
+        free(self.filter)
+        free(self.joined)
 
     def __len__(self):
         return self.size
 
     def get(self, token_t left, token_t right):
         """(rank, resulting id) of a pair, or None."""
-        cdef uint32_t rank = self.find(left, right)
+        cdef uint32_t rank = self.find(left, right) if self.size else NO_MERGE
         return None if rank == NO_MERGE else (rank, self.joined[rank])
 
     def results(self):
-        """What each merge gives, in rank order, as an ``array('I')``; for a table made of a list."""
+        """uint32 ids as an ``array('I')``: what each merge gives, in rank order; for a table made of a list."""
         cdef array made = clone(new_array("I"), self.ranks, False)
         if self.ranks:
             memcpy(made.data.as_voidptr, self.joined, self.ranks * sizeof(token_t))
         return made
 
-    def apply(self, ids):
-        """Merge a sequence of token ids: the lowest rank first, the leftmost first, until no pair has a rank.
+    def apply(self, const uint32_t[::1] ids not None):
+        """Merge token ids: the lowest rank first, the leftmost first, until no pair has a rank.
 
         Args:
-            ids: Token ids, each 0..2^32-1, fewer than 2^32 - 1 of them.
+            ids: uint32[n], an ``array('I')`` or a NumPy array; n is less than 2^32 - 1.
 
         Returns:
-            The ids that are left.
-        """
-        cdef merge_room room = merge_room(NULL, NULL, NULL, NULL, 0, 0, 0)
-        cdef Py_ssize_t n = len(ids), i
-        try:
-            if not room_reserve(&room, n):
-                raise MemoryError()
-            for i in range(n):
-                room.ids[i] = ids[i]
-            with nogil:
-                n = self.merge(&room, n)
-            if n < 0:
-                raise MemoryError()
-            return [room.ids[i] for i in range(n)]
-        finally:
-            room_free(&room)
+            The ids that are left, as an ``array('I')``.
 
-    cdef int _reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1:
+        >>> from array import array
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).to_vocab().merge_table.apply(array("I", list(b"ab ab")))
+        array('I', [256, 257])
+        """
+        cdef merge_space space
+        cdef Py_ssize_t n = ids.shape[0]
+        cdef array merged
+        memset(&space, 0, sizeof(merge_space))
+        try:
+            with nogil:
+                if not space_reserve(&space, n):
+                    n = -1
+                elif n:
+                    memcpy(space.ids, &ids[0], n * sizeof(token_t))
+                    n = self.merge(&space, n)
+            if n < 0:
+                raise MemoryError("no memory for merging")
+            merged = clone(new_array("I"), n, False)
+            if n:
+                memcpy(merged.data.as_voidptr, space.ids, n * sizeof(token_t))
+            return merged
+        finally:
+            space_free(&space)
+
+    cdef int reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1:
         cdef uint64_t capacity = 16, i
+        if self.entries != NULL:
+            raise TypeError("a merge table is filled once")
         while capacity < 2 * <uint64_t> pairs:
             capacity *= 2
         self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
         self.joined = <token_t*> malloc((ranks + 1) * sizeof(token_t))
         self.low_pairs = <uint32_t*> malloc(LOW_IDS * LOW_IDS * sizeof(uint32_t))
-        self.sieve = <uint64_t*> calloc(capacity // 16, sizeof(uint64_t))
-        self.sieve_mask = 4 * capacity - 1
-        if self.entries == NULL or self.joined == NULL or self.low_pairs == NULL or self.sieve == NULL:
+        self.filter = <uint64_t*> calloc(capacity // 16, sizeof(uint64_t))
+        self.filter_mask = 4 * capacity - 1
+        if self.entries == NULL or self.joined == NULL or self.low_pairs == NULL or self.filter == NULL:
             raise MemoryError()
         memset(self.low_pairs, 0xFF, LOW_IDS * LOW_IDS * sizeof(uint32_t))
         self.mask = capacity - 1
@@ -184,8 +179,7 @@ cdef class MergeTable:
             self.entries[i].rank = NO_MERGE
         return 0
 
-    cdef bint _add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil:
-        # False where the pair is there already: the first rank stays.
+    cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil:
         cdef uint64_t pair = <uint64_t> left << 32 | right
         cdef uint64_t at = bp_mix(pair) >> 24
         self.joined[rank] = joined
@@ -195,122 +189,12 @@ cdef class MergeTable:
             at += 1
         self.entries[at & self.mask].pair = pair
         self.entries[at & self.mask].rank = rank
-        at = bp_mix(pair) & self.sieve_mask
-        self.sieve[at >> 6] |= <uint64_t> 1 << (at & 63)
+        at = bp_mix(pair) & self.filter_mask
+        self.filter[at >> 6] |= <uint64_t> 1 << (at & 63)
         if left < LOW_IDS and right < LOW_IDS:
             self.low_pairs[left * LOW_IDS + right] = rank
         self.size += 1
         return True
-
-    cdef int _from_list(self, TokenTable tokens, object merges) except -1:
-        cdef Py_ssize_t rank = 0, left, right, joined = -1
-        cdef uint64_t left_length, right_length
-        cdef uint8_t* buffer = NULL
-        cdef uint64_t capacity = 0
-        cdef void* grown
-        cdef token_t left_id, right_id
-        self._reserve(len(merges), len(merges))
-        try:
-            for pair in merges:
-                if not isinstance(pair, tuple):
-                    raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
-                left_id, right_id = pair
-                left = tokens.slot(left_id)
-                right = tokens.slot(right_id)
-                if left < 0 or right < 0:
-                    raise ValueError(f"merge {rank} {tuple(pair)!r}: no token has the id {pair[0 if left < 0 else 1]}")
-                left_length = tokens.starts[left + 1] - tokens.starts[left]
-                right_length = tokens.starts[right + 1] - tokens.starts[right]
-                if left_length + right_length > capacity:
-                    capacity = 2 * (left_length + right_length)
-                    grown = realloc(buffer, capacity)
-                    if grown == NULL:
-                        raise MemoryError()
-                    buffer = <uint8_t*> grown
-                memcpy(buffer, tokens.blob + tokens.starts[left], left_length)
-                memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
-                # Trained merges give one token after the other, so this is often the one behind the last.
-                joined += 1
-                if tokens.repeated or joined >= tokens.size or not tokens.holds(joined, buffer,
-                                                                                left_length + right_length):
-                    joined = tokens.find(buffer, left_length + right_length)
-                if joined < 0:
-                    raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
-                                     f"which is no token")
-                self._add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
-                rank += 1
-        finally:
-            free(buffer)
-        return 0
-
-    cdef int _from_ranks(self, TokenTable tokens, object excluded) except -1:
-        # Every split of every token, in time linear in its length: hashes of all prefixes and suffixes come from
-        # prefix sums of one polynomial, and only a split whose two halves are found by hash is compared byte by byte.
-        cdef Py_ssize_t pairs = 0, longest = 0, slot, cut, left, right, length, turn
-        cdef uint64_t capacity = 16, multiplier = 0x9E3779B97F4A7C15u, suffix
-        cdef uint64_t* prefixes = NULL
-        cdef uint64_t* powers = NULL
-        cdef uint64_t* hashes = NULL
-        cdef uint32_t* table = NULL
-        cdef uint8_t* barred = NULL
-        cdef const uint8_t* token
-        for slot in range(tokens.size):
-            longest = max(longest, <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]))
-        while capacity < 2 * <uint64_t> tokens.size:
-            capacity *= 2
-        prefixes = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
-        powers = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
-        hashes = <uint64_t*> malloc((tokens.size + 1) * sizeof(uint64_t))
-        table = <uint32_t*> calloc(capacity, sizeof(uint32_t))
-        barred = <uint8_t*> calloc(tokens.size + 1, 1)
-        try:
-            if prefixes == NULL or powers == NULL or hashes == NULL or table == NULL or barred == NULL:
-                raise MemoryError()
-            for token_id in excluded:
-                slot = tokens.slot(token_id)
-                if slot >= 0:
-                    barred[slot] = 1
-            with nogil:
-                powers[0] = 1
-                for cut in range(longest):
-                    powers[cut + 1] = powers[cut] * multiplier
-                prefixes[0] = 0
-                for slot in range(tokens.size):
-                    token = tokens.blob + tokens.starts[slot]
-                    length = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
-                    hashes[slot] = _polynomial(token, length, multiplier)
-                    _place(table, capacity - 1, hashes[slot], slot)
-            # First counts, then fills a table of the right size.
-            for turn in range(2):
-                if turn == 1:
-                    self._reserve(pairs, tokens.size)
-                with nogil:
-                    for slot in range(tokens.size):
-                        token = tokens.blob + tokens.starts[slot]
-                        length = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
-                        if barred[slot] or length < 2:
-                            continue
-                        for cut in range(length):
-                            prefixes[cut + 1] = prefixes[cut] * multiplier + token[cut] + 1
-                        for cut in range(1, length):
-                            left = _look(table, capacity - 1, hashes, prefixes[cut], tokens, token, cut)
-                            if left < 0 or (barred[left] and cut > 1):
-                                continue
-                            suffix = prefixes[length] - prefixes[cut] * powers[length - cut]
-                            right = _look(table, capacity - 1, hashes, suffix, tokens, token + cut, length - cut)
-                            if right < 0 or (barred[right] and length - cut > 1):
-                                continue
-                            if turn == 0:
-                                pairs += 1
-                            else:
-                                self._add(tokens.ids[left], tokens.ids[right], <uint32_t> slot, tokens.ids[slot])
-        finally:
-            free(prefixes)
-            free(powers)
-            free(hashes)
-            free(table)
-            free(barred)
-        return 0
 
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil:
         cdef uint64_t pair = <uint64_t> left << 32 | right
@@ -319,7 +203,7 @@ cdef class MergeTable:
         if left < LOW_IDS and right < LOW_IDS:
             return self.low_pairs[left * LOW_IDS + right]
         at = bp_mix(pair)
-        if not self.sieve[(at & self.sieve_mask) >> 6] >> (at & 63) & 1:
+        if not self.filter[(at & self.filter_mask) >> 6] >> (at & 63) & 1:
             return NO_MERGE
         at >>= 24
         while True:
@@ -328,75 +212,81 @@ cdef class MergeTable:
                 return entry.rank
             at += 1
 
-    cdef Py_ssize_t merge(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
-        cdef token_t* ids = room.ids
+        cdef token_t* ids = space.ids
         cdef uint32_t lowest = NO_MERGE, rank = NO_MERGE
+        if self.size == 0:
+            return n
         for i in range(n - 1):
             if i == 0 or ids[i] != ids[i - 1] or ids[i] != ids[i + 1]:   # not inside a run of one token
                 rank = self.find(ids[i], ids[i + 1])
-            room.ranks[i] = rank
+            space.ranks[i] = rank
             lowest = min(lowest, rank)
         if n > SCAN_LIMIT:
-            n = self._merge_by_passes(ids, room.ranks, n, &lowest)
+            n = self._merge_by_passes(ids, space.ranks, n, &lowest)
         if lowest == NO_MERGE:
             return n
         if n <= SCAN_LIMIT:
-            return self._merge_by_scan(ids, room.ranks, n)
-        return self._merge_by_heap(room, n)
+            return self._merge_by_scan(ids, space.ranks, n)
+        return self._merge_by_heap(space, n)
 
-    # All three take ids and the ranks of their n - 1 pairs.
+    # All three take ids and the ranks of their n - 1 pairs, and return how many ids are left.
 
     cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint32_t* ranks, Py_ssize_t n,
                                      uint32_t* lowest) noexcept nogil:
         # INOUT: *lowest, the lowest rank there is.
-        cdef Py_ssize_t i, kept, found = 0
-        cdef uint64_t left_pair, right_pair, pair
-        cdef uint32_t left_rank, right_rank, this, following
-        cdef token_t joined
-        cdef bint ordered = True
-        this = lowest[0]
+        cdef merge_pass step = merge_pass(lowest[0], 0, True)
+        cdef Py_ssize_t i
         for i in range(n - 1):
-            found += ranks[i] == this
-        # Of pairs that overlap (x x x) only half are joined.
-        while ordered and n > SCAN_LIMIT and this != NO_MERGE and found * PASS_SHARE >= n:
-            joined = self.joined[this]
-            left_pair = right_pair = 0
-            left_rank = right_rank = NO_MERGE
-            following = NO_MERGE
-            found = i = kept = 0
-            ranks[n - 1] = NO_MERGE
-            while i < n:
-                if ranks[i] == this and ordered:
-                    ids[kept] = joined
-                    if kept > 0:
-                        pair = <uint64_t> ids[kept - 1] << 32 | joined
-                        if pair != left_pair or left_pair == 0:
-                            left_pair = pair
-                            left_rank = self.find(ids[kept - 1], joined)
-                        ranks[kept - 1] = left_rank
-                        ordered = left_rank > this
-                    ranks[kept] = NO_MERGE
-                    if i + 2 < n:
-                        pair = <uint64_t> joined << 32 | ids[i + 2]
-                        if pair != right_pair or right_pair == 0:
-                            right_pair = pair
-                            right_rank = self.find(joined, ids[i + 2])
-                        ranks[kept] = right_rank
-                        ordered = ordered and right_rank > this
-                    i += 2
-                else:
-                    ids[kept] = ids[i]
-                    ranks[kept] = ranks[i]
-                    i += 1
-                if kept > 0 and ranks[kept - 1] <= following:   # nothing changes it any more in this pass
-                    found = found + 1 if ranks[kept - 1] == following else 1
-                    following = ranks[kept - 1]
-                kept += 1
-            n = kept
-            this = following
-        lowest[0] = this
+            step.pairs += ranks[i] == step.rank
+        # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
+        while step.ordered and n > SCAN_LIMIT and step.rank != NO_MERGE and step.pairs * PASS_SHARE >= n:
+            n = self._join_pass(ids, ranks, n, &step)
+        lowest[0] = step.rank
         return n
+
+    cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil:
+        """Join all pairs of one rank from left to right, in place.
+
+        Invariant: ids[0:kept] and ranks[0:kept] are final but for the last rank; ids[i:n] and ranks[i:n] are unread.
+        INOUT: *step, the pass to do, then the one to do next.
+        """
+        cdef Py_ssize_t i = 0, kept = 0
+        cdef uint32_t rank = step.rank
+        cdef token_t joined = self.joined[rank]
+        cdef known_pair left = known_pair(0, NO_MERGE), right = known_pair(0, NO_MERGE)
+        step.rank = NO_MERGE
+        step.pairs = 0
+        ranks[n - 1] = NO_MERGE
+        while i < n:
+            if ranks[i] == rank and step.ordered:
+                ids[kept] = joined
+                if kept > 0:
+                    ranks[kept - 1] = self._find_again(ids[kept - 1], joined, &left)
+                    step.ordered = ranks[kept - 1] > rank
+                ranks[kept] = NO_MERGE
+                if i + 2 < n:
+                    ranks[kept] = self._find_again(joined, ids[i + 2], &right)
+                    step.ordered = step.ordered and ranks[kept] > rank
+                i += 2
+            else:
+                ids[kept] = ids[i]
+                ranks[kept] = ranks[i]
+                i += 1
+            if kept > 0 and ranks[kept - 1] <= step.rank:   # nothing in this pass changes it any more
+                step.pairs = step.pairs + 1 if ranks[kept - 1] == step.rank else 1
+                step.rank = ranks[kept - 1]
+            kept += 1
+        return kept
+
+    cdef inline uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil:
+        """`find`, with the pair asked for last remembered: in a run of few letters it is nearly always the same."""
+        cdef uint64_t pair = <uint64_t> left << 32 | right
+        if pair != known.pair or pair == 0:
+            known.pair = pair
+            known.rank = self.find(left, right)
+        return known.rank
 
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
@@ -422,7 +312,7 @@ cdef class MergeTable:
                 ranks[best - 1] = self.find(ids[best - 1], ids[best])
         return n
 
-    cdef Py_ssize_t _merge_by_heap(self, merge_room* room, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t _merge_by_heap(self, merge_space* space, Py_ssize_t n) noexcept nogil:
         cdef merge_node* nodes
         cdef merge_node* node
         cdef merge_node* other
@@ -430,15 +320,15 @@ cdef class MergeTable:
         cdef Py_ssize_t size = 0, i, kept = 0
         cdef uint64_t top
         cdef uint32_t at
-        if n >= <Py_ssize_t> NOWHERE or not _reserve_nodes(room, n) or not _reserve_heap(room, n + 2):
+        if n >= <Py_ssize_t> NOWHERE or not _reserve_nodes(space, n) or not _reserve_heap(space, n + 2):
             return -1
-        nodes = room.nodes
-        heap = room.heap
+        nodes = space.nodes
+        heap = space.heap
         for i in range(n):
-            nodes[i].id = room.ids[i]
-            nodes[i].rank = room.ranks[i] if i + 1 < n else NO_MERGE
-            nodes[i].before = <uint32_t> (i - 1) if i else NOWHERE
-            nodes[i].behind = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
+            nodes[i].id = space.ids[i]
+            nodes[i].rank = space.ranks[i] if i + 1 < n else NO_MERGE
+            nodes[i].previous = <uint32_t> (i - 1) if i else NOWHERE
+            nodes[i].next = <uint32_t> (i + 1) if i + 1 < n else NOWHERE
             if nodes[i].rank != NO_MERGE:
                 heap[size] = <uint64_t> nodes[i].rank << 32 | <uint64_t> i
                 size += 1
@@ -454,55 +344,91 @@ cdef class MergeTable:
             node = nodes + at
             if node.rank == NO_MERGE or node.rank != top >> 32:
                 continue                       # the pair that stood here is gone
-            other = nodes + node.behind
+            other = nodes + node.next
             node.id = self.joined[node.rank]
             other.rank = NO_MERGE            # joined to its left: no pair starts there any more
-            node.behind = other.behind
+            node.next = other.next
             node.rank = NO_MERGE
-            if not _reserve_heap(room, size + 2):
+            if not _reserve_heap(space, size + 2):
                 return -1
-            heap = room.heap
-            if node.behind != NOWHERE:
-                other = nodes + node.behind
-                other.before = at
+            heap = space.heap
+            if node.next != NOWHERE:
+                other = nodes + node.next
+                other.previous = at
                 node.rank = self.find(node.id, other.id)
                 size = bp_push(heap, size, node.rank, at)
-            if node.before != NOWHERE:
-                other = nodes + node.before
+            if node.previous != NOWHERE:
+                other = nodes + node.previous
                 other.rank = self.find(other.id, node.id)
-                size = bp_push(heap, size, other.rank, node.before)
+                size = bp_push(heap, size, other.rank, node.previous)
         at = 0
         while at != NOWHERE:
-            room.ids[kept] = nodes[at].id
+            space.ids[kept] = nodes[at].id
             kept += 1
-            at = nodes[at].behind
+            at = nodes[at].next
         return kept
 
 
-cdef uint64_t _polynomial(const uint8_t* data, Py_ssize_t length, uint64_t multiplier) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef Py_ssize_t i
-    for i in range(length):
-        value = value * multiplier + data[i] + 1
-    return value
+@cython.final
+cdef class ByteTable:
+    """The bytes of tokens laid out for joining, by the position of each token in the table.
 
+    The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
+    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size.
+    """
 
-cdef void _place(uint32_t* table, uint64_t mask, uint64_t hashed, Py_ssize_t slot) noexcept nogil:
-    cdef uint64_t at = bp_mix(hashed) >> 24
-    while table[at & mask]:
-        at += 1
-    table[at & mask] = <uint32_t> (slot + 1)
+    def __dealloc__(self):
+        free(self.heads)
+        free(self.sizes)
 
+    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
+                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1:
+        cdef Py_ssize_t slot, position
+        cdef uint64_t length, i
+        cdef const uint8_t* token
+        cdef uint16_t not_ascii
+        if self.heads != NULL:
+            raise TypeError("a byte table is filled once")
+        self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
+        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
+        if self.heads == NULL or self.sizes == NULL:
+            raise MemoryError()
+        self.owner = owner
+        self.joiner.heads = self.heads
+        self.joiner.sizes = self.sizes
+        self.joiner.starts = starts
+        self.joiner.blob = blob
+        self.joiner.slot_of = slot_of
+        self.joiner.size = size
+        for slot in range(tokens):
+            position = slot if positions == NULL else positions[slot]
+            token = blob + starts[slot]
+            length = starts[slot + 1] - starts[slot]
+            memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
+            not_ascii = 0
+            for i in range(length):
+                if token[i] >= 0x80:
+                    not_ascii = BP_NOT_ASCII
+                    break
+            self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
+        return 0
 
-cdef Py_ssize_t _look(uint32_t* table, uint64_t mask, uint64_t* hashes, uint64_t hashed, TokenTable tokens,
-                      const uint8_t* data, Py_ssize_t length) noexcept nogil:
-    cdef uint64_t at = bp_mix(hashed) >> 24
-    cdef Py_ssize_t slot
-    while True:
-        slot = <Py_ssize_t> table[at & mask] - 1
-        if slot < 0:
-            return -1
-        if (hashes[slot] == hashed and <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]) == length
-                and memcmp(tokens.blob + tokens.starts[slot], data, length) == 0):
-            return slot
-        at += 1
+    def join(self, const uint32_t[::1] positions not None):
+        """The bytes of tokens, joined.
+
+        Args:
+            positions: uint32[n], of tokens in the table.
+
+        Raises:
+            KeyError: No token has such a position.
+        """
+        cdef Py_ssize_t n = positions.shape[0]
+        cdef const uint32_t* first = &positions[0] if n else NULL
+        cdef unsigned not_ascii = 0
+        cdef int64_t total = bp_join_size(&self.joiner, first, n, &not_ascii)
+        cdef bytes joined
+        if total < 0:
+            raise KeyError(positions[-1 - total])
+        joined = PyBytes_FromStringAndSize(NULL, total)
+        bp_join(&self.joiner, first, n, <uint8_t*> PyBytes_AS_STRING(joined), total)
+        return joined

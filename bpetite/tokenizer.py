@@ -83,15 +83,15 @@ class Tokenizer(Outputs):
             from .steps.normalizers import normalizer
 
             normalize = normalizer(vocab.normalization)
-        super().__init__(
+        self._set_up(
             vocab.token_table,
-            None if vocab.merges is None else vocab.merge_table,
+            vocab.merge_table,
             vocab.special_tokens,
             pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
-            ignore_merges=vocab.ignore_merges,
+            whole=vocab.merges is None or vocab.ignore_merges,
             normalize=normalize,
             pipeline=self._around,
-            template=vocab.template,
+            around=vocab.template.around() if vocab.template is not None else ((), ()),
             errors=vocab.errors,
             cache_bytes=cache_bytes,
         )

@@ -3,6 +3,7 @@ from cpython.ref cimport PyObject
 
 from ..headers.types cimport token_t
 from ..vocabulary._tokens cimport TokenTable
+from ._worker cimport Worker
 
 
 cdef class IdLists:
@@ -17,3 +18,6 @@ cdef class IdLists:
 
 # An array of uint32 that frees `ids` when it goes.
 cdef object own_ids(token_t* ids, Py_ssize_t n)
+
+# What a worker has put out as an array of uint32.
+cdef object take_ids(Worker worker)

@@ -2,10 +2,12 @@
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from ..headers.types cimport token_t
 from ..vocabulary._tokens cimport TokenTable
+from ._worker cimport Worker
 
 cdef extern from "engine/id_lists.h":
     enum:
@@ -17,6 +19,7 @@ cdef extern from "engine/id_lists.h":
 
 cdef enum:
     TABLE_LIMIT = 1 << 22      # ids below this have their int objects made once per tokenizer
+    STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
 
 cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
 
@@ -86,3 +89,16 @@ cdef object own_ids(token_t* ids, Py_ssize_t n):
     owner.ids = ids
     owner.n = n
     return _frombuffer(owner, _uint32)
+
+
+cdef object take_ids(Worker worker):
+    cdef token_t* ids
+    if worker.used >= STEAL:
+        ids = worker.give_out()
+    else:
+        ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
+        if ids != NULL and worker.used:            # a worker that has put out nothing has no memory for it
+            memcpy(ids, worker.out, worker.used * sizeof(token_t))
+    if ids == NULL:
+        raise MemoryError()
+    return own_ids(ids, worker.used)

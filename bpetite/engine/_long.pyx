@@ -1,24 +1,25 @@
 """One long text over several threads.
 
-The text is cut at any characters into parts. Threads take one part after the other and encode it, reading on past its
-end to the end of a pre-token. A part that starts inside a pre-token is cut wrongly at first, but a scan that stands at
-an end of one depends on nothing before it: as soon as the part before ends where this part has an end too, both go on
-alike. So each part keeps its first few ends; behind them the ids are certain, what is before them is encoded again from
-where the part before stopped. A part that never meets (one pre-token over several parts) is encoded again as a whole.
-The ids are those of one thread, for any pattern that looks ahead only, which all compiled ones do.
+The text is cut at arbitrary characters into sections. Threads take one section after the other and encode it, reading
+on past its stop to the end of a pre-token. A section that starts inside a pre-token is cut wrongly at first, but a scan
+that is at the end of a pre-token depends on nothing before it: as soon as the section before ends where this section
+has an end too, both go on alike. So each section keeps its first few ends; after a common end the ids are certain, and
+what is before it is encoded again from where the section before stopped. A section that never meets the one before (one
+pre-token over several sections) is encoded again as a whole. The ids are those of one thread, for any pattern that
+looks ahead only, as all compiled ones do.
 
-Each thread rewrites its parts to UTF-8 itself, piece by piece, where the text is not in UTF-8 already.
+Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
-from libc.string cimport memmove
 
-from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units
+from ..headers.utf8 cimport bp_utf8_count
 from ..splitting._scan cimport scan_cursor
-from ._encode cimport Encoder, guess_ids, text_view
+from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share
 from ._special cimport Specials
-from ._worker cimport BP_BLOCK, DONE, NO_MEMORY, NO_UTF8, Worker
+from ._text cimport DONE, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
+from ._worker cimport BP_BLOCK, Worker
 
 from functools import partial
 
@@ -26,97 +27,91 @@ from .threads import together
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
-    SMALLEST_PART = 1 << 17
-    LARGEST_PART = 1 << 19     # its ids stay in the second-level cache until they are copied
-    WINDOW = 1 << 16           # text that is looked at behind a part
-    MEETINGS = 64              # ends that a part keeps
-    READ_ON = 1 << 20          # how far behind its stop a part looks for the end of a pre-token
-    PIECE = 1 << 15            # characters rewritten to UTF-8 at a time
+    SMALLEST_SECTION = 1 << 17
+    LARGEST_SECTION = 1 << 19  # its ids stay in the second-level cache until they are copied
+    LOOK_AHEAD = 1 << 16       # text that is looked at after a section
+    MEETINGS = 64              # ends that a section keeps
+    READ_ON = 1 << 20          # how far after its stop a section looks for the end of a pre-token
 
 
-cdef class _Part:
-    """What one thread does: from start on to the first end of a pre-token at or behind stop.
+cdef class _Section:
+    """What one thread encodes: from start on to the first end of a pre-token at or after stop.
 
-    Places are bytes of a text in UTF-8, else characters.
+    Positions are bytes of a text in UTF-8, else characters.
     """
     cdef Worker worker
     cdef Specials specials
     cdef const text_view* view
     cdef Py_ssize_t start, stop
-    cdef Py_ssize_t end                # where it has come to
+    cdef Py_ssize_t end                    # up to where it has been encoded
     cdef int status
-    cdef Py_ssize_t places[MEETINGS]   # ends of pre-tokens, from start itself on
-    cdef Py_ssize_t counts[MEETINGS]   # ids before each
+    cdef Py_ssize_t bad                    # on NO_TOKEN, the byte in `text` that has none
+    cdef Py_ssize_t positions[MEETINGS]    # ends of pre-tokens, from start itself on
+    cdef Py_ssize_t counts[MEETINGS]       # ids before each
     cdef Py_ssize_t kept
-    cdef Buffer made                   # its ids, or None as long as it is not done
-    # The text in UTF-8 that is read at the moment, all or a piece.
+    cdef Buffer made                       # its ids, or None as long as it is not done
+    # The text in UTF-8 that is read at the moment, all or a window.
     cdef const uint8_t* text
     cdef Py_ssize_t length
-    cdef bint final                    # nothing follows behind length
+    cdef bint final                        # nothing follows after length
 
-    cdef void keep(self, Py_ssize_t place) noexcept nogil:
+    cdef void keep(self, Py_ssize_t position) noexcept nogil:
         if self.kept < MEETINGS:
-            self.places[self.kept] = place
+            self.positions[self.kept] = position
             self.counts[self.kept] = self.worker.used
             self.kept += 1
 
-    cdef void run(self, Py_ssize_t meetings) noexcept nogil:
-        """Encode the part; keep the first `meetings` ends."""
+    cdef void encode(self, Py_ssize_t meetings) noexcept nogil:
+        """Encode the section; keep the first `meetings` ends."""
         self.status = DONE
         self.kept = 0
         self.keep(self.start)
         if self.view.utf8 == NULL:
-            self.run_units(meetings)
+            self.encode_units(meetings)
             return
         self.text = self.view.utf8
         self.length = self.view.length
         self.final = True
-        self.end = self.run_bytes(self.start, self.stop, meetings)
+        self.end = self.encode_bytes(self.start, self.stop, meetings)
 
-    cdef void run_units(self, Py_ssize_t meetings) noexcept nogil:
-        cdef Py_ssize_t base = self.start, read = base, filled = 0, stop = 0, bad = -1, done, to, first
-        cdef Py_ssize_t widest = 2 if self.view.kind == 1 else 3 if self.view.kind == 2 else 4
-        while base < self.stop and self.status == DONE:
-            # A piece that closed no pre-token is followed by one of twice the size. One ends where the part stops, so
-            # that it is known which byte of a piece that is.
-            to = min(read + max(<Py_ssize_t> PIECE, filled // widest), self.view.length)
-            if read < self.stop:
-                to = min(to, self.stop)
-            if not self.worker.reserve_piece(filled + (to - read) * widest + BP_UTF8_SLACK):
-                self.status = NO_MEMORY
-                break
-            filled += bp_utf8_from_units(self.view.kind, self.view.units, read, to, self.worker.piece + filled, &bad)
-            if bad >= 0:
-                self.status = NO_UTF8
-                break
-            if read < self.stop:
-                stop = filled
-            read = to
-            self.text = self.worker.piece
-            self.length = filled
-            self.final = read == self.view.length
-            first = self.kept
-            done = self.run_bytes(0, stop, meetings)
+    cdef void encode_units(self, Py_ssize_t meetings) noexcept nogil:
+        # Invariant: the window holds the units from self.end to window.read; stop is self.stop in its bytes, or, as
+        # long as it has not been read, how many bytes there are.
+        cdef utf8_window* window = &self.worker.window
+        cdef Py_ssize_t stop = 0, done, first
+        window.filled = 0
+        window.read = self.end = self.start
+        while self.end < self.stop:
+            # A window ends at self.stop, so that it is known which of its bytes that is.
+            first = window.read
+            self.status = window_extend(window, self.view, self.stop if first < self.stop else self.view.length)
             if self.status != DONE:
-                break
+                return
+            if first < self.stop:
+                stop = window.filled
+            self.text = window.bytes
+            self.length = window.filled
+            self.final = window.read == self.view.length
+            first = self.kept
+            done = self.encode_bytes(0, stop, meetings)
+            if self.status != DONE:
+                return
             while first < self.kept:
-                self.places[first] = base + bp_utf8_count(self.worker.piece, self.places[first])
+                self.positions[first] = self.end + bp_utf8_count(window.bytes, self.positions[first])
                 first += 1
-            filled -= done
-            base = read - bp_utf8_count(self.worker.piece + done, filled)
             stop -= done
-            memmove(self.worker.piece, self.worker.piece + done, filled)
-            if meetings and read - self.stop > READ_ON:
-                break
-        self.end = base
+            window_drop(window, done)
+            self.end = window.read - bp_utf8_count(window.bytes, window.filled)
+            if meetings and window.read - self.stop > READ_ON:
+                return
 
-    cdef Py_ssize_t run_bytes(self, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t meetings) noexcept nogil:
-        """Encode text[at:] up to the first end at or behind stop, or as far as it is certain; returns how far."""
-        cdef Py_ssize_t window = stop + WINDOW, reached, limit, found, which = 0
+    cdef Py_ssize_t encode_bytes(self, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t meetings) noexcept nogil:
+        """Encode text[at:] up to the first end at or after stop, or as far as it is certain; returns how far."""
+        cdef Py_ssize_t ahead = stop + LOOK_AHEAD, reached, limit, found, which = 0
         cdef bint last
         while at < stop and self.status == DONE:
-            last = window >= self.length
-            limit = self.length if last else window
+            last = ahead >= self.length
+            limit = self.length if last else ahead
             last = last and self.final
             found = -1
             if self.specials is not None and self.specials.size:
@@ -129,7 +124,7 @@ cdef class _Part:
                 while limit > at and self.text[limit] & 0xC0 == 0x80:
                     limit -= 1
             if found >= 0:
-                at = self.stretch(at, found, True, stop, meetings)
+                at = self.encode_ordinary(at, found, True, stop, meetings)
                 if at == found and at < stop and self.status == DONE:
                     self.status = self.worker.put(self.specials.ids[which])
                     at += <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
@@ -137,19 +132,19 @@ cdef class _Part:
                 continue
             reached = at
             if limit > at:
-                reached = self.stretch(at, limit, last, stop, meetings)
-            if reached < stop and (window >= self.length or (meetings and self.text == self.view.utf8
-                                                             and window - stop > READ_ON)):
+                reached = self.encode_ordinary(at, limit, last, stop, meetings)
+            if reached < stop and (ahead >= self.length or (meetings and self.text == self.view.utf8
+                                                            and ahead - stop > READ_ON)):
                 at = reached
-                break                              # the rest is open, or for the parts that follow to see
-            # A stretch that closed no pre-token is looked at again, twice as far.
-            window += (WINDOW if reached > at else window - at)
+                break                              # the rest is open, or left to the sections that follow
+            # Text that closed no pre-token is looked at again, twice as far.
+            ahead += (LOOK_AHEAD if reached > at else ahead - at)
             at = reached
         return at
 
-    cdef Py_ssize_t stretch(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t stop,
-                            Py_ssize_t meetings) noexcept nogil:
-        """Encode text[at:end], ordinary text, until the part is done; returns how far it came."""
+    cdef Py_ssize_t encode_ordinary(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t stop,
+                                    Py_ssize_t meetings) noexcept nogil:
+        """Encode text[at:end], ordinary text, until the section is done; returns how far it came."""
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n, i
@@ -167,168 +162,167 @@ cdef class _Part:
             if self.kept < meetings:
                 for i in range(n):
                     self.status = self.worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
-                                                           self.length - at)
+                                                           self.length - at, &self.bad)
                     if self.status != DONE:
                         break
                     self.keep(at + ends[i])
             else:
-                self.status = self.worker.encode_block(text, start, ends, n, self.length - at)
+                self.status = self.worker.encode_block(text, start, ends, n, self.length - at, &self.bad)
+            if self.status != DONE:
+                self.bad += at
             start = ends[n - 1]
-        self.worker.bad += at
         return at + start
 
-    cdef Py_ssize_t meeting(self, Py_ssize_t place) noexcept nogil:
-        """The number of a kept end, or -1."""
+    cdef Py_ssize_t meeting(self, Py_ssize_t position) noexcept nogil:
+        """The index of a kept end, or -1."""
         cdef Py_ssize_t low = 0, high = self.kept, middle
         while low < high:
             middle = (low + high) >> 1
-            if self.places[middle] < place:
+            if self.positions[middle] < position:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self.kept and self.places[low] == place else -1
+        return low if low < self.kept and self.positions[low] == position else -1
 
 
 cdef class _Job:
-    """The parts of one text, and how far they have been put together."""
+    """The sections of one text, and how far their ids have been joined."""
     cdef text_view view
     cdef object text
-    cdef list parts
-    cdef Py_ssize_t next_part
-    cdef Py_ssize_t next_put
-    cdef bint putting              # some thread is at it
-    cdef Py_ssize_t place          # up to where the ids have been put
-    cdef _Part own                 # encodes again what parts have cut wrongly
-    cdef Share share               # of the thread that does
+    cdef list sections
+    cdef Py_ssize_t next_section           # to be encoded
+    cdef Py_ssize_t next_join
+    cdef bint joining                      # by some thread
+    cdef Py_ssize_t position               # up to where the ids have been joined
+    cdef _Section own                      # encodes again what other sections have cut wrongly
+    cdef Share share                       # of the thread that does
     cdef Gather gather
     cdef object error
 
     def fail(self, error):
-        """Let the threads end: somebody has seen an error."""
+        """Let the threads end: one of them has met an error."""
         if self.error is None:
             self.error = error
 
-
-cdef class LongEncoder(Encoder):
-    """An Encoder that can give one text to several threads; the arguments are those of Encoder."""
-
-    cdef int _encode_long(self, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
-        cdef _Job job = _Job()
-        cdef _Part part
-        cdef Buffer made
-        cdef Py_ssize_t size, cut = 0, length
-        self._view(text, &job.view)
-        length = job.view.length
-        if not self._compiled or length < ALONE:
-            return self._encode(worker, text, specials)
-        size = min(<Py_ssize_t> LARGEST_PART, max(<Py_ssize_t> SMALLEST_PART, length // (4 * threads)))
-        job.text = text
-        job.parts = []
+    cdef int cut(self, Specials specials, Py_ssize_t size) except -1:
+        cdef _Section section
+        cdef Py_ssize_t cut = 0, length = self.view.length
+        self.sections = []
         while cut < length:
-            part = _Part()
-            part.specials = specials
-            part.view = &job.view
-            part.start = cut
+            section = _Section()
+            section.specials = specials
+            section.view = &self.view
+            section.start = cut
             cut = length if length - cut < 2 * size else cut + size
-            while job.view.utf8 != NULL and cut < length and job.view.utf8[cut] & 0xC0 == 0x80:
+            while self.view.utf8 != NULL and cut < length and self.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1
-            part.stop = cut
-            job.parts.append(part)
-        job.own = _Part()
-        job.own.specials = specials
-        job.own.view = &job.view
-        job.gather = Gather(guess_ids(&job.view))
-        together(partial(self._work_long, job, worker), partial(self._work_long, job, None),
-                 min(threads, <Py_ssize_t> len(job.parts)) - 1, job.fail)
-        if job.error is not None:
-            raise job.error
-        made = job.gather.finish()
-        free(worker.out)
-        worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
-        made.ids = NULL
+            section.stop = cut
+            self.sections.append(section)
+        self.own = _Section()
+        self.own.specials = specials
+        self.own.view = &self.view
         return 0
 
-    def _work_long(self, _Job job, Worker worker):
-        """Encode parts until none is left: what one thread does. Without a worker it takes one."""
-        cdef bint own = worker is not None
-        try:
-            if not own:
-                worker = self._take()
-            work(self, job, worker)
-        except BaseException as error:             # raised by the thread that called
-            job.fail(error)
-            return
-        if not own and job.error is None:
-            self._give(worker)
+    cdef int encode(self, Worker worker) except -1:
+        """Encode sections until none is left: what one thread does."""
+        cdef _Section section
+        cdef Share share = self.gather.share()
+        while self.next_section < len(self.sections) and self.error is None:
+            section = self.sections[self.next_section]
+            self.next_section += 1
+            section.worker = worker
+            with nogil:
+                section.encode(MEETINGS)
+            section.worker = None
+            section.made = self.gather.take(worker, share)
+            self.join_done(worker, share)
+            self.gather.copy(share)
+        return 0
 
+    cdef int join_done(self, Worker worker, Share share) except -1:
+        cdef _Section section
+        if self.joining:
+            return 0                               # the thread that joins looks for this section too
+        self.joining = True
+        self.own.worker, self.share = worker, share    # the worker has given away its output
+        while self.next_join < len(self.sections):
+            section = self.sections[self.next_join]
+            if section.made is None:
+                break
+            self.join(section)
+            self.sections[self.next_join] = None
+            self.next_join += 1
+        self.own.worker = self.share = None
+        self.joining = False
+        return 0
 
-cdef int work(LongEncoder encoder, _Job job, Worker worker) except -1:
-    cdef _Part part
-    cdef Share share = job.gather.share()
-    while job.next_part < len(job.parts) and job.error is None:
-        part = job.parts[job.next_part]
-        job.next_part += 1
-        part.worker = worker
+    cdef int join(self, _Section section) except -1:
+        """Go on until the section's ends are met, then take over its ids."""
+        cdef Py_ssize_t met = -1
+        if section.status == DONE:
+            met = section.meeting(self.position)
+            while met < 0 and self.position < section.positions[section.kept - 1]:
+                self.encode_again(self.position + 1)   # one pre-token or special token further
+                met = section.meeting(self.position)
+        if met >= 0:
+            self.join_own()
+            self.gather.put(section.made, section.counts[met])
+            self.position = section.end
+        else:
+            self.gather.drop(section.made)
+        if self.position < section.stop:           # not met, or the section did not come so far
+            self.encode_again(section.stop)
+        self.join_own()
+        return 0
+
+    cdef int join_own(self) except -1:
+        if self.own.worker.used:
+            self.gather.put(self.gather.take(self.own.worker, self.share), 0)
+        return 0
+
+    cdef int encode_again(self, Py_ssize_t stop) except -1:
+        cdef _Section own = self.own
+        own.start, own.stop = self.position, stop
         with nogil:
-            part.run(MEETINGS)
-        part.worker = None
-        part.made = job.gather.take(worker, share)
-        put_done(encoder, job, worker, share)
-        job.gather.copy(share)
-    return 0
+            own.encode(0)
+        if own.status != DONE:
+            if self.view.utf8 == NULL:
+                own.bad += len((<str> self.text)[:own.end].encode("utf-8", "surrogatepass"))
+            check(own.status, self.text, own.bad)
+        self.position = own.end
+        return 0
 
 
-cdef int put_done(LongEncoder encoder, _Job job, Worker worker, Share share) except -1:
-    cdef _Part part
-    if job.putting:
-        return 0                               # the thread that does looks for this part too
-    job.putting = True
-    job.own.worker, job.share = worker, share      # the worker has given away what it made
-    while job.next_put < len(job.parts):
-        part = job.parts[job.next_put]
-        if part.made is None:
-            break
-        put(encoder, job, part)
-        job.parts[job.next_put] = None
-        job.next_put += 1
-    job.own.worker = job.share = None
-    job.putting = False
-    return 0
+def _encode_sections(Encoder encoder, _Job job, Worker worker):
+    """What one thread does; without a worker it takes one."""
+    cdef Worker own = None
+    try:
+        if worker is None:
+            worker = own = encoder.take()
+        job.encode(worker)
+    except BaseException as error:                 # raised by the thread that called
+        job.fail(error)
+    finally:
+        if own is not None:
+            encoder.give(own)
 
 
-cdef int put(LongEncoder encoder, _Job job, _Part part) except -1:
-    """Go on until the part's ends are met, then take over its ids."""
-    cdef Py_ssize_t met = -1
-    if part.status == DONE:
-        met = part.meeting(job.place)
-        while met < 0 and job.place < part.places[part.kept - 1]:
-            again(encoder, job, job.place + 1)    # one pre-token or special token further
-            met = part.meeting(job.place)
-    if met >= 0:
-        put_own(job)
-        job.gather.put(part.made, part.counts[met])
-        job.place = part.end
-    else:
-        job.gather.drop(part.made)
-    if job.place < part.stop:                  # not met, or the part did not come so far
-        again(encoder, job, part.stop)
-    put_own(job)
-    return 0
-
-
-cdef int put_own(_Job job) except -1:
-    if job.own.worker.used:
-        job.gather.put(job.gather.take(job.own.worker, job.share), 0)
-    return 0
-
-
-cdef int again(LongEncoder encoder, _Job job, Py_ssize_t stop) except -1:
-    cdef _Part own = job.own
-    own.start, own.stop = job.place, stop
-    with nogil:
-        own.run(0)
-    if own.status != DONE and job.view.utf8 == NULL:
-        own.worker.bad += len((<str> job.text)[:own.end].encode("utf-8", "surrogatepass"))
-    encoder._check(own.status, own.worker, job.text)
-    job.place = own.end
+cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
+    cdef _Job job = _Job()
+    cdef Buffer made
+    view_text(text, &job.view)
+    if not encoder.compiled or job.view.length < ALONE:
+        return encoder.encode(worker, text, specials)
+    job.text = text
+    job.cut(specials, min(<Py_ssize_t> LARGEST_SECTION,
+                          max(<Py_ssize_t> SMALLEST_SECTION, job.view.length // (4 * threads))))
+    job.gather = Gather(guess_ids(&job.view))
+    together(partial(_encode_sections, encoder, job, worker), partial(_encode_sections, encoder, job, None),
+             min(threads, <Py_ssize_t> len(job.sections)) - 1, job.fail)
+    if job.error is not None:
+        raise job.error
+    made = job.gather.finish()
+    free(worker.out)
+    worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
+    made.ids = NULL
     return 0

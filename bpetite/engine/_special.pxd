@@ -1,4 +1,4 @@
-"""Finding special tokens in UTF-8."""
+"""Special tokens: which of them a call recognises or refuses, and where they are in UTF-8."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..headers.types cimport token_t
@@ -26,3 +26,20 @@ cdef class Specials:
     # to its number, or returns -1.
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
     cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil
+
+
+cdef class SpecialSets:
+    cdef readonly dict ids                 # literal -> id
+    cdef readonly Specials every
+    cdef dict subsets
+
+    cdef Specials subset(self, object chosen)
+    # (special tokens to recognise, those to refuse or None); see choose.
+    cdef tuple resolve(self, object allowed, object disallowed)
+
+
+# Raise ValueError, with the offset, where one of these special tokens is in a str or bytes.
+cdef int refuse(Specials refused, object text) except -1
+
+# (start, end) in characters of the special tokens in a text.
+cdef list special_spans(Specials specials, str text)

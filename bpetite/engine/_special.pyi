@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 class Specials:
     size: int
@@ -7,3 +7,7 @@ class Specials:
     def __init__(self, special_tokens: Mapping[str, int]) -> None: ...
     def __len__(self) -> int: ...
     def cut(self, text: bytes | bytearray | memoryview) -> list[tuple[int, int, int]]: ...
+
+def choose(
+    special_tokens: Mapping[str, int], allowed: str | Collection[str], disallowed: str | Collection[str]
+) -> tuple[frozenset[str], frozenset[str]]: ...

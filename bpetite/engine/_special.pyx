@@ -1,9 +1,10 @@
-"""Finding special tokens in UTF-8: the leftmost, and of those that start at one place the longest.
+"""Special tokens: which of them a call recognises or refuses, and where they are in UTF-8.
 
-A sieve on two bytes (see sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are
-narrowed byte by byte to those that the text goes on with. Loading sorts, nothing more, so 100,000 literals take a
-fraction of a second. Rejected: one regular expression of all literals (seconds to compile, and slower by the number of
-them); a trie of hash tables (fast too, but a hundred bytes for each byte of the literals).
+Of all occurrences the leftmost counts, and of those that start at one offset the longest. A sieve on two bytes (see
+sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are narrowed byte by byte to
+those that the text goes on with. Loading sorts, nothing more, so 100,000 literals take a fraction of a second.
+Rejected: one regular expression of all literals (seconds to compile, and slower by their number); a trie of hash tables
+(fast too, but a hundred bytes for each byte of the literals).
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -11,6 +12,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
 from ..headers.types cimport token_t
+
+cdef enum:
+    SUBSETS = 16           # sets of special tokens that are kept ready
 
 
 cdef class Specials:
@@ -131,3 +135,90 @@ cdef class Specials:
             high = left
             depth += 1
         return found
+
+
+cdef class SpecialSets:
+    """All special tokens of a tokenizer, and the sets of them that calls have asked for.
+
+    Args:
+        special_tokens: literal -> id.
+    """
+
+    def __cinit__(self, dict special_tokens not None):
+        self.ids = special_tokens
+        self.every = Specials(special_tokens)
+        self.subsets = {}
+
+    cdef Specials subset(self, object chosen):
+        if len(chosen) == self.every.size:
+            return self.every
+        specials = self.subsets.get(chosen)
+        if specials is None:
+            specials = Specials({literal: self.ids[literal] for literal in chosen})
+            if len(self.subsets) >= SUBSETS:
+                self.subsets.clear()
+            self.subsets[chosen] = specials
+        return specials
+
+    cdef tuple resolve(self, object allowed, object disallowed):
+        recognised, refused = choose(self.ids, allowed, disallowed)
+        return self.subset(recognised), self.subset(refused) if refused else None
+
+
+cdef int refuse(Specials refused, object text) except -1:
+    cdef bytes data
+    cdef Py_ssize_t found, which = 0
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+    data = text if isinstance(text, bytes) else text.encode("utf-8")
+    found = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
+    if found < 0:
+        return 0
+    literal = (<bytes> refused.blob[refused.starts[which]:refused.starts[which + 1]]).decode("utf-8")
+    raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
+                     f"{len(data[:found].decode('utf-8')) if isinstance(text, str) else found}; allow it "
+                     f"(allowed_special) or take the text as it is (disallowed_special=())")
+
+
+cdef list special_spans(Specials specials, str text):
+    cdef bytes data = text.encode("utf-8")
+    cdef list spans = []
+    cdef Py_ssize_t at = 0, chars = 0, length
+    for start, end, _ in specials.cut(data):
+        chars += len(data[at:start].decode("utf-8"))
+        length = len(data[start:end].decode("utf-8"))
+        spans.append((chars, chars + length))
+        chars += length
+        at = end
+    return spans
+
+
+def choose(special_tokens, allowed, disallowed):
+    """The literals to recognise and the literals to refuse.
+
+    Args:
+        special_tokens: literal -> id of a tokenizer.
+        allowed: "all" or a collection of its literals.
+        disallowed: "all", which means all that are not allowed, or a collection of its literals.
+
+    Raises:
+        ValueError: A name is no special token of the tokenizer.
+        TypeError: A str other than "all".
+
+    >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
+    (frozenset({'<s>'}), frozenset({'</s>'}))
+    """
+    every = frozenset(special_tokens)
+    recognised = every if allowed == "all" else _names(allowed, every, "allowed_special")
+    refused = every - recognised if disallowed == "all" else _names(disallowed, every, "disallowed_special")
+    return recognised, refused
+
+
+cdef object _names(object names, object every, str keyword):
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {names!r}')
+    chosen = frozenset(names)
+    unknown = chosen - every
+    if unknown:
+        raise ValueError(f"{keyword}: {min(map(repr, unknown))} is no special token of this tokenizer")
+    return chosen

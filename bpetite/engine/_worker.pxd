@@ -1,10 +1,11 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .._merge cimport MergeTable, merge_room
+from .._merge cimport MergeTable, merge_space
 from ..headers.types cimport token_t
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
+from ._text cimport utf8_window
 
 cdef extern from "engine/word_cache_blocks.h" nogil:
     enum: BP_BLOCK
@@ -30,20 +31,13 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
-cdef enum:
-    DONE = 0
-    NO_MEMORY = -1
-    NO_TOKEN = -2          # a byte of the text has no token; see Worker.bad
-    NO_UTF8 = -3           # a lone surrogate in a str
-
-
 cdef class Core:
     # What encoding reads; nothing changes after construction, so threads share it.
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
-    cdef readonly Scanner scanner          # None where only the slow pre-tokenizer can cut
+    cdef readonly Scanner scanner          # None where only `regex` can split
     cdef readonly bint whole               # a pre-token that is a token is taken whole
-    cdef uint8_t* barred                   # slot -> it is a special token, never found in ordinary text
+    cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 
@@ -52,27 +46,27 @@ cdef class Worker:
     # Used by one thread at a time.
     cdef Core core
     cdef bp_cache cache
-    cdef merge_room room
+    cdef merge_space space
+    cdef utf8_window window                # a part of the text, rewritten to UTF-8
     cdef token_t* out
     cdef Py_ssize_t used, capacity
-    cdef Py_ssize_t bad                    # offset in the text of the byte that has no token
-    cdef uint8_t bad_value
-    cdef uint8_t* piece                    # a piece of the text, rewritten to UTF-8
-    cdef Py_ssize_t piece_capacity
 
-    # Room for `more` ids in out; false where there is no memory.
+    # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
-    cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil
-    # Hand over the output, cut to size, to who frees it; NULL where there is no memory.
+    # Hand over the output, cut to size, to be freed by the caller; NULL where there is no memory.
     cdef token_t* give_out(self) noexcept nogil
+    # Free what a single large text has taken.
+    cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
-    # `final` more text follows. OUT: *done, up to where it has been encoded. Returns DONE or an error.
+    # `final` more text follows. OUT: *done, up to where it has been encoded; on NO_TOKEN, the byte that has no token.
+    # Returns DONE or an error.
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
                     Py_ssize_t* done) noexcept nogil
-    # The same for pre-tokens that are known already.
+    # The same for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
+    # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable) noexcept nogil
+                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
     # Merge one pre-token; *moved is set where keys prepared before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
-                             bint* moved) noexcept nogil
+                             bint* moved, Py_ssize_t* done) noexcept nogil

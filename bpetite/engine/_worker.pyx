@@ -1,29 +1,31 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes.
 
-Core is read only and shared. A Worker holds everything that encoding writes: word cache, merging room, output. It is
-taken from a pool for the time of a call, so two threads never touch a writable line of the same worker, and no lock is
-held or waited for while text is read.
+Core is read only and shared. A Worker holds everything that encoding writes: word cache, memory for merging, output. A
+call takes one from a pool, so two threads never write to the same worker, and no lock is held or waited for while text
+is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
-prefetches, bp_emit puts out the ids of those the cache knows, the rest are merged and remembered (see word_cache.h).
+prefetches, bp_emit puts out the ids of those that the cache knows, the rest are merged and remembered (word_cache.h).
 
 The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for those of
 GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000 characters then takes 0.02 ms less, one
-of 100,000 0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB about as much less as the filling took. A text
-brings the words that it needs itself.
+of 100,000 0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB gains about what the filling took.
 """
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
-from .._merge cimport MergeTable, room_free, room_reserve
+from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
+from ._text cimport DONE, NO_MEMORY, NO_TOKEN
 
 cdef enum:
-    LARGE = 1 << 23            # ids; malloc gets memory for more from the system each time, page by page
+    LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
+    KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
+    KEEP_WINDOW = 1 << 20      # bytes, the same of its window
 
 
 cdef class Core:
@@ -31,35 +33,35 @@ cdef class Core:
 
     Args:
         tokens: All tokens, special ones included.
-        merges: Pairs of ids in rank order, or None for the ranks kind.
+        merges: The merge table.
         special_ids: Ids that ordinary text never gives by looking up bytes; one-byte tokens are exempt.
         scanner: A compiled split pattern, or None.
-        ignore_merges: With a merge list, a pre-token that is a token is taken whole.
+        whole: A pre-token that is a token is taken whole.
     """
 
-    def __cinit__(self, TokenTable tokens not None, merges, special_ids, scanner, bint ignore_merges):
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_ids, scanner, bint whole):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
         self.tokens = tokens
-        self.merges = MergeTable(self.tokens, merges, special_ids)
+        self.merges = merges
         self.scanner = scanner
-        self.whole = merges is None or ignore_merges
-        self.barred = <uint8_t*> calloc(self.tokens.size + 1, 1)
-        if self.barred == NULL:
+        self.whole = whole
+        self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
+        if self.excluded == NULL:
             raise MemoryError()
         for token_id in special_ids:
-            slot = self.tokens.slot(token_id)
+            slot = tokens.slot(token_id)
             if slot >= 0:
-                self.barred[slot] = self.tokens.starts[slot + 1] - self.tokens.starts[slot] > 1
+                self.excluded[slot] = tokens.starts[slot + 1] - tokens.starts[slot] > 1
         for value in range(256):
             byte = <uint8_t> value
-            slot = self.tokens.find(&byte, 1)
+            slot = tokens.find(&byte, 1)
             self.byte_known[value] = slot >= 0
-            self.byte_ids[value] = self.tokens.ids[slot] if slot >= 0 else 0
+            self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
 
     def __dealloc__(self):
-        free(self.barred)
+        free(self.excluded)
 
 
 cdef class Worker:
@@ -77,9 +79,9 @@ cdef class Worker:
 
     def __dealloc__(self):
         bp_cache_free(&self.cache)
-        room_free(&self.room)
+        space_free(&self.space)
         free(self.out)
-        free(self.piece)
+        free(self.window.bytes)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef void* grown
@@ -100,23 +102,22 @@ cdef class Worker:
         self.capacity = capacity
         return True
 
-    cdef bint reserve_piece(self, Py_ssize_t bytes) noexcept nogil:
-        cdef void* grown
-        if bytes <= self.piece_capacity:
-            return True
-        grown = realloc(self.piece, bytes)
-        if grown == NULL:
-            return False
-        self.piece = <uint8_t*> grown
-        self.piece_capacity = bytes
-        return True
-
     cdef token_t* give_out(self) noexcept nogil:
         cdef token_t* ids = <token_t*> realloc(self.out, (self.used + 1) * sizeof(token_t))
         if ids != NULL:
             self.out = NULL
             self.capacity = 0
         return ids
+
+    cdef void shrink(self) noexcept nogil:
+        if self.capacity > KEEP_OUTPUT:
+            free(self.out)
+            self.out = NULL
+            self.capacity = 0
+        if self.window.capacity > KEEP_WINDOW:
+            free(self.window.bytes)
+            self.window.bytes = NULL
+            self.window.capacity = 0
 
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):
@@ -130,19 +131,20 @@ cdef class Worker:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
-        cdef int status = DONE
+        cdef int status
         self.core.scanner.begin(&cursor, text, length, final)
-        while status == DONE:
+        while True:
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
-                break
-            status = self.encode_block(text, start, ends, n, readable)
+                done[0] = start
+                return DONE
+            status = self.encode_block(text, start, ends, n, readable, done)
+            if status != DONE:
+                return status
             start = ends[n - 1]
-        done[0] = start
-        return status
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable) noexcept nogil:
+                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         cdef bp_keys keys
         cdef Py_ssize_t i = 0
         cdef int status
@@ -155,7 +157,7 @@ cdef class Worker:
             if i == n:
                 return DONE
             if not starved:
-                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved)
+                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
                 if status != DONE:
                     return status
                 if moved:
@@ -164,30 +166,27 @@ cdef class Worker:
                 if i == n:
                     return DONE
 
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                             const uint64_t* key, bint* moved) noexcept nogil:
+    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
+                             bint* moved, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t n = end - start, i, slot
         cdef token_t* ids
-        if not room_reserve(&self.room, n):
+        if not space_reserve(&self.space, n):
             return NO_MEMORY
-        ids = self.room.ids
+        ids = self.space.ids
         slot = self.core.tokens.find(text + start, n) if self.core.whole else -1
-        if slot >= 0 and not self.core.barred[slot]:
+        if slot >= 0 and not self.core.excluded[slot]:
             ids[0] = self.core.tokens.ids[slot]
-            i = 1
+            n = 1
         else:
             for i in range(n):
                 if not self.core.byte_known[text[start + i]]:
-                    self.bad = start + i
-                    self.bad_value = text[start + i]
+                    done[0] = start + i
                     return NO_TOKEN
                 ids[i] = self.core.byte_ids[text[start + i]]
-            i = self.core.merges.merge(&self.room, n)
-            if i < 0 or not self.reserve(i):
-                return NO_MEMORY
-        if not self.reserve(i):
+            n = self.core.merges.merge(&self.space, n)
+        if n < 0 or not self.reserve(n):
             return NO_MEMORY
-        memcpy(self.out + self.used, ids, i * sizeof(token_t))
-        self.used += i
-        moved[0] = bp_remember(&self.cache, key, text + start, n, ids, i)
+        memcpy(self.out + self.used, ids, n * sizeof(token_t))
+        self.used += n
+        moved[0] = bp_remember(&self.cache, key, text + start, end - start, ids, n)
         return DONE

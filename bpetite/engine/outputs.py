@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import MissingExtraError
 from ..splitting.pretokenizer import pretokenizer
 from ..vocabulary.vocab import Vocab
-from . import special
-from ._batch import BatchEncoder
+from ._special import choose
+from ._surface import Surface
 
 if TYPE_CHECKING:  # what only one form needs is imported where that is made, as padding, which takes NumPy
     from ..steps.template import Template
@@ -28,7 +28,7 @@ Specials = Literal["all"] | Collection[str]
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
 
 
-class Outputs(BatchEncoder):
+class Outputs(Surface):
     """What :class:`bpetite.Tokenizer` inherits: encoding into other forms than lists and arrays of ids."""
 
     __slots__ = ("_around", "_vocab")
@@ -70,7 +70,7 @@ class Outputs(BatchEncoder):
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         given = text if isinstance(text, str) else text.decode("utf-8")
         if self._around is not None:
-            allowed, _ = special.choose(self._vocab.special_tokens, allowed_special, disallowed_special)
+            allowed, _ = choose(self._vocab.special_tokens, allowed_special, disallowed_special)
             origin = self._around.trace(given, tuple(sorted(allowed)))
         elif isinstance(self._vocab.normalization, str):
             specials = self._special_spans(given, allowed_special, disallowed_special)

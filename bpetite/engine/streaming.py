@@ -27,8 +27,7 @@ from typing import Literal, Protocol
 from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
 from ..vocabulary.vocab import Vocab
-from ._special import Specials
-from .special import choose
+from ._special import Specials, choose
 
 __all__ = ["encode_iterable"]
 
@@ -40,7 +39,7 @@ class Encoder(Protocol):
         self, text: str, *, allowed_special: Literal["all"] | Collection[str], disallowed_special: Collection[str]
     ) -> list[int]: ...
 
-    def encode_pieces(self, data: bytes, ends: array[int]) -> list[int]: ...
+    def encode_pretokens(self, data: bytes, ends: array[int]) -> list[int]: ...
 
 
 def encode_iterable(
@@ -142,7 +141,7 @@ class Stream:
         closed, ends = self.text.feed(data, final=final)
         if final:
             self.text = None
-        return self.encoder.encode_pieces(closed, ends) if closed else []
+        return self.encoder.encode_pretokens(closed, ends) if closed else []
 
 
 class Characters:

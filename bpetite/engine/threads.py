@@ -1,11 +1,12 @@
 """Threads that live for one call, and never longer."""
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 
-__all__ = ["together"]
+__all__ = ["thread_count", "together"]
 
 STARTING = 1000  # milliseconds
 
@@ -44,3 +45,20 @@ def together(work: Callable[[], object], helper: Callable[[], object], helpers: 
                 fail(error)
     if raised is not None:
         raise raised
+
+
+def thread_count(num_threads: int | None) -> int:
+    """How many threads to use: as asked for, or as many as the process may run on.
+
+    >>> thread_count(3)
+    3
+    """
+    if num_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not isinstance(num_threads, int) or isinstance(num_threads, bool):
+        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
+    return num_threads

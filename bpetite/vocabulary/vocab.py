@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from .._merge import MergeTable
 from ._listing import list_pairs, list_tokens
+from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
 
 if TYPE_CHECKING:  # what few vocabularies have is imported for those that have it
@@ -168,7 +169,7 @@ class Vocab:
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
-        return MergeTable(self.token_table, self.merges, frozenset(self.special_tokens.values()))
+        return build_merge_table(self.token_table, self.merges, frozenset(self.special_tokens.values()))
 
     def _builds(self) -> bool:
         """Whether tokens and merges are beyond doubt, since the tables of the core can be built of them, which is

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, reference
-from bpetite.engine._special import Specials
-from bpetite.engine.special import choose
+from bpetite.engine._special import Specials, choose
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 

@@ -1,0 +1,14 @@
+"""Many texts at once: lists, one flat array with offsets, over several threads."""
+from ._encode cimport Encoder
+from ._ids cimport IdLists
+from ._special cimport Specials
+
+# In both: special tokens of `specials` are recognised, those of `refused` (or None) raise.
+
+# A list of ids for each text.
+cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
+                       Py_ssize_t threads)
+
+# uint32 ids of all texts and int64 offsets; ids that go before and after those of each text.
+cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
+                       object before, object after)

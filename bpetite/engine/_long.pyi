@@ -1,3 +1,0 @@
-from ._encode import Encoder
-
-class LongEncoder(Encoder): ...

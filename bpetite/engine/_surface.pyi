@@ -1,0 +1,251 @@
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Literal, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+from .._merge import MergeTable
+from ..vocabulary._tokens import TokenTable
+
+Text: TypeAlias = str | bytes
+AllowedSpecial: TypeAlias = Literal["all"] | Collection[str]
+DisallowedSpecial: TypeAlias = Literal["all"] | Collection[str]
+Ids: TypeAlias = Iterable[SupportsIndex] | NDArray[Any]
+ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
+
+class Surface:
+    """Text to token ids and back."""
+
+    def _set_up(
+        self,
+        tokens: TokenTable,
+        merges: MergeTable,
+        special_tokens: dict[str, int],
+        pretokenizer: Any,
+        *,
+        whole: bool = False,
+        normalize: Callable[[str], str] | None = None,
+        pipeline: Any = None,
+        around: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        errors: str = "strict",
+        cache_bytes: int = 67108864,
+    ) -> None:
+        """Set a new instance up, once.
+
+        Args:
+            tokens: All tokens, special ones included.
+            merges: The merge table.
+            special_tokens: literal -> id.
+            pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
+            whole: A pre-token that is a token is taken whole.
+            normalize: Applied to the text between special tokens; must leave ASCII as it is.
+            pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
+                not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
+                cut, and pairs of bytes and the ends of the pre-tokens in them.
+            around: Ids that ``add_special_tokens`` puts before and after a text.
+            errors: What decoding makes of bytes that are not UTF-8.
+            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
+        """
+    def encode(
+        self,
+        text: Text,
+        *,
+        allowed_special: AllowedSpecial = "all",
+        disallowed_special: DisallowedSpecial = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+    ) -> list[int]:
+        """Token ids of a text, with special tokens recognised.
+
+        Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
+        special token.
+
+        Args:
+            text: str, or bytes in UTF-8.
+            allowed_special: Special tokens to recognise: "all" or a collection of literals. What is not recognised
+                is ordinary text.
+            disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
+                those that are not allowed.
+            num_threads: Threads that share a long text; as many as the process may run on when None. The ids never
+                depend on it.
+            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
+
+        Raises:
+            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
+            UnicodeEncodeError: The str holds a lone surrogate, with its position.
+            UnicodeDecodeError: The bytes are not UTF-8, with the offset.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
+        [256, 258, 256]
+        """
+    def encode_ordinary(self, text: Text, *, num_threads: int | None = 1) -> list[int]:
+        """Token ids of a text in which no special token is recognised, and none is added; see :meth:`encode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
+        [60, 124, 101, 110, 100]
+        """
+    def encode_to_numpy(
+        self,
+        text: Text,
+        *,
+        allowed_special: AllowedSpecial = "all",
+        disallowed_special: DisallowedSpecial = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+    ) -> NDArray[np.uint32]:
+        """Token ids of a text as an array of uint32; see :meth:`encode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
+        array([256, 257], dtype=uint32)
+        """
+    def encode_pretokens(self, data: bytes, ends: Buffer) -> list[int]:
+        """Token ids of ordinary text that is cut into pre-tokens already.
+
+        Args:
+            data: Valid UTF-8.
+            ends: int64[n], such as an ``array("q")``: where its pre-tokens end, in bytes, ascending; the last is its
+                length.
+
+        Raises:
+            ValueError: A byte has no token; the ends do not ascend, or go past the data.
+
+        >>> from array import array
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_pretokens(b"ab ab", array("q", [2, 5]))
+        [256, 257]
+        """
+    def count(
+        self,
+        text: Text,
+        *,
+        allowed_special: AllowedSpecial = "all",
+        disallowed_special: DisallowedSpecial = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+    ) -> int:
+        """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
+        2
+        """
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: AllowedSpecial = "all",
+        disallowed_special: DisallowedSpecial = (),
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """A list of token ids for each text; see :meth:`encode`.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+
+        Raises:
+            ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
+                says which it is.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
+        [[256], [256, 257]]
+        """
+    def encode_ordinary_batch(self, texts: Iterable[Text], *, num_threads: int | None = None) -> list[list[int]]:
+        """A list of token ids for each text, with no special token recognised or added; see :meth:`encode_batch`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary_batch(["ab", "<s>"])
+        [[256], [60, 115, 62]]
+        """
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: AllowedSpecial = "all",
+        disallowed_special: DisallowedSpecial = (),
+        add_special_tokens: bool = False,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """All token ids in one array, and where each text's begin.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: As for :meth:`encode_batch`.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+
+        Returns:
+            ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
+
+        >>> from bpetite import Tokenizer
+        >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab", "ab ab"])
+        >>> ids.tolist(), offsets.tolist()
+        ([256, 256, 257], [0, 1, 3])
+        """
+    def decode_bytes(self, ids: Ids) -> bytes:
+        """The bytes of token ids, joined; special tokens give their literals.
+
+        Args:
+            ids: A list or other sequence of ints, or a one-dimensional integer array.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            TypeError: Something in ids is no int.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
+        b'ab ab'
+        """
+    def decode(self, ids: Ids, *, errors: ErrorHandler | None = None) -> str:
+        """The text of token ids; special tokens give their literals.
+
+        Args:
+            ids: A list or other sequence of ints, or a one-dimensional integer array.
+            errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
+                (by default "strict") when None.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode([256, 257])
+        'ab ab'
+        """
+    def decode_batch(self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None) -> list[str]:
+        """The texts of several sequences of token ids, in order; see :meth:`decode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
+        ['ab', 'ab ab']
+        """
+    def decode_iterable(self, ids: Iterable[SupportsIndex], *, errors: ErrorHandler | None = None) -> Iterator[str]:
+        """Yield the text of token ids in parts: whole characters, as soon as they are complete.
+
+        The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
+        says, so "strict" raises UnicodeDecodeError at the end.
+
+        Args:
+            ids: An iterable of ints; it may be endless.
+            errors: As for :meth:`decode`.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
+        ['你', 'ab']
+        """
+    def _special_spans(
+        self, text: str, allowed_special: AllowedSpecial, disallowed_special: DisallowedSpecial
+    ) -> list[tuple[int, int]]:
+        """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
+    def _char_spans(self, ids: list[int], text: bytes) -> list[tuple[int, int]]:
+        """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""

@@ -1,0 +1,341 @@
+"""What a tokenizer does per token: the compiled base of bpetite.Tokenizer.
+
+A method in Python around each of these would cost more than a short text takes, so they are compiled, and the only base
+class there is. Each is a few lines over the encoder and the decoder that it holds.
+"""
+from cpython.bytes cimport PyBytes_GET_SIZE
+
+from .._merge cimport MergeTable
+from ..vocabulary._tokens cimport TokenTable
+from ._batch cimport encode_flat, encode_lists
+from ._decode cimport Decoder
+from ._encode cimport Encoder
+from ._ids cimport IdLists, take_ids
+from ._long cimport encode_long
+from ._special cimport Specials, SpecialSets, refuse, special_spans
+from ._worker cimport Core, Worker
+
+import codecs
+
+from .threads import thread_count
+
+
+cdef class Surface:
+    """Text to token ids and back."""
+    cdef Encoder _encoder
+    cdef Decoder _decoder
+    cdef IdLists _lists            # made for the first list
+    cdef list _before, _after      # ids that add_special_tokens puts around a text
+
+    def __cinit__(self):
+        self._encoder = Encoder()
+        self._decoder = Decoder()
+
+    def _set_up(self, TokenTable tokens not None, MergeTable merges not None, dict special_tokens not None,
+                pretokenizer, *, bint whole=False, normalize=None, pipeline=None, around=((), ()),
+                str errors not None="strict", Py_ssize_t cache_bytes=64 << 20):
+        """Set a new instance up, once.
+
+        Args:
+            tokens: All tokens, special ones included.
+            merges: The merge table.
+            special_tokens: literal -> id.
+            pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
+            whole: A pre-token that is a token is taken whole.
+            normalize: Applied to the text between special tokens; must leave ASCII as it is.
+            pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
+                not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
+                cut, and pairs of bytes and the ends of the pre-tokens in them.
+            around: Ids that ``add_special_tokens`` puts before and after a text.
+            errors: What decoding makes of bytes that are not UTF-8.
+            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
+        """
+        core = Core(tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, whole)
+        self._encoder.set_up(core, SpecialSets(special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
+        self._decoder.set_up(tokens, errors)
+        self._before, self._after = list(around[0]), list(around[1])
+
+    # ---- text to ids
+
+    def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+               bint add_special_tokens=False):
+        """Token ids of a text, with special tokens recognised.
+
+        Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
+        special token.
+
+        Args:
+            text: str, or bytes in UTF-8.
+            allowed_special: Special tokens to recognise: "all" or a collection of literals. What is not recognised
+                is ordinary text.
+            disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
+                those that are not allowed.
+            num_threads: Threads that share a long text; as many as the process may run on when None. The ids never
+                depend on it.
+            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
+
+        Raises:
+            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
+            UnicodeEncodeError: The str holds a lone surrogate, with its position.
+            UnicodeDecodeError: The bytes are not UTF-8, with the offset.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
+        [256, 258, 256]
+        """
+        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        ids = self._list(worker)
+        return [*self._before, *ids, *self._after] if add_special_tokens else ids
+
+    def encode_ordinary(self, text, *, num_threads=1):
+        """Token ids of a text in which no special token is recognised, and none is added; see :meth:`encode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
+        [60, 124, 101, 110, 100]
+        """
+        return self._list(self._encoded_with(text, None, num_threads))
+
+    def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+                        bint add_special_tokens=False):
+        """Token ids of a text as an array of uint32; see :meth:`encode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
+        array([256, 257], dtype=uint32)
+        """
+        cdef Worker worker
+        if add_special_tokens and (self._before or self._after):
+            return self.encode_batch_to_numpy([text], num_threads=num_threads, allowed_special=allowed_special,
+                                              disallowed_special=disallowed_special, add_special_tokens=True)[0]
+        worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        ids = take_ids(worker)
+        self._encoder.give(worker)
+        return ids
+
+    def encode_pretokens(self, bytes data not None, const long long[::1] ends not None):
+        """Token ids of ordinary text that is cut into pre-tokens already.
+
+        Args:
+            data: Valid UTF-8.
+            ends: int64[n], such as an ``array("q")``: where its pre-tokens end, in bytes, ascending; the last is its
+                length.
+
+        Raises:
+            ValueError: A byte has no token; the ends do not ascend, or go past the data.
+
+        >>> from array import array
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_pretokens(b"ab ab", array("q", [2, 5]))
+        [256, 257]
+        """
+        cdef Worker worker
+        cdef Py_ssize_t i, start = 0
+        for i in range(ends.shape[0]):
+            if not start < ends[i] <= PyBytes_GET_SIZE(data):
+                raise ValueError(f"ends must ascend up to {len(data)}, but {ends[i]} follows {start}")
+            start = ends[i]
+        worker = self._encoder.take()
+        try:
+            self._encoder.encode_pretokens(worker, data, ends, 0)
+            return self._id_lists().make(worker.out, worker.used)
+        finally:
+            self._encoder.give(worker)
+
+    def count(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+              bint add_special_tokens=False):
+        """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
+        2
+        """
+        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        cdef Py_ssize_t n = worker.used
+        self._encoder.give(worker)
+        return n + len(self._before) + len(self._after) if add_special_tokens else n
+
+    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
+                     bint add_special_tokens=False):
+        """A list of token ids for each text; see :meth:`encode`.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+
+        Raises:
+            ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
+                says which it is.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
+        [[256], [256, 257]]
+        """
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads))
+        if add_special_tokens and (self._before or self._after):
+            return [[*self._before, *ids, *self._after] for ids in lists]
+        return lists
+
+    def encode_ordinary_batch(self, texts, *, num_threads=None):
+        """A list of token ids for each text, with no special token recognised or added; see :meth:`encode_batch`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary_batch(["ab", "<s>"])
+        [[256], [60, 115, 62]]
+        """
+        return encode_lists(self._encoder, self._id_lists(), texts, None, None, thread_count(num_threads))
+
+    def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
+                              bint add_special_tokens=False):
+        """All token ids in one array, and where each text's begin.
+
+        Args:
+            texts: An iterable of str or UTF-8 bytes.
+            num_threads: As for :meth:`encode_batch`.
+            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+
+        Returns:
+            ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
+
+        >>> from bpetite import Tokenizer
+        >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab", "ab ab"])
+        >>> ids.tolist(), offsets.tolist()
+        ([256, 256, 257], [0, 1, 3])
+        """
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        before, after = (self._before, self._after) if add_special_tokens else ((), ())
+        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after)
+
+    # ---- ids to text
+
+    def decode_bytes(self, ids):
+        """The bytes of token ids, joined; special tokens give their literals.
+
+        Args:
+            ids: A list or other sequence of ints, or a one-dimensional integer array.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            TypeError: Something in ids is no int.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
+        b'ab ab'
+        """
+        return self._decoder.decode_bytes(ids)
+
+    def decode(self, ids, *, str errors=None):
+        """The text of token ids; special tokens give their literals.
+
+        Args:
+            ids: A list or other sequence of ints, or a one-dimensional integer array.
+            errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
+                (by default "strict") when None.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode([256, 257])
+        'ab ab'
+        """
+        return self._decoder.decode(ids, errors)
+
+    def decode_batch(self, batch, *, str errors=None):
+        """The texts of several sequences of token ids, in order; see :meth:`decode`.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
+        ['ab', 'ab ab']
+        """
+        return [self._decoder.decode(ids, errors) for ids in batch]
+
+    def decode_iterable(self, ids, *, str errors=None):
+        """Yield the text of token ids in parts: whole characters, as soon as they are complete.
+
+        The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
+        says, so "strict" raises UnicodeDecodeError at the end.
+
+        Args:
+            ids: An iterable of ints; it may be endless.
+            errors: As for :meth:`decode`.
+
+        Raises:
+            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
+        ['你', 'ab']
+        """
+        decoder = codecs.getincrementaldecoder("utf-8")(self._decoder.errors if errors is None else errors)
+        for token_id in ids:
+            text = decoder.decode(self._decoder.decode_bytes((token_id,)))
+            if text:
+                yield text
+        text = decoder.decode(b"", True)
+        if text:
+            yield text
+
+    # ---- for the forms of the result that are made in Python
+
+    def _special_spans(self, str text not None, allowed_special, disallowed_special):
+        """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
+        recognised, _ = self._resolve(allowed_special, disallowed_special)
+        return special_spans(recognised, text)
+
+    def _char_spans(self, list ids not None, bytes text not None):
+        """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
+        return self._decoder.char_spans(ids, text)
+
+    # ---- workers
+
+    cdef tuple _resolve(self, object allowed, object disallowed):
+        # (special tokens to recognise, those to refuse or None)
+        if allowed == "all" and disallowed == ():
+            return self._encoder.specials.every, None
+        return self._encoder.specials.resolve(allowed, disallowed)
+
+    cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads):
+        # A worker that has encoded a text, to be given back.
+        cdef Specials recognised = self._encoder.specials.every, refused
+        if allowed != "all" or disallowed != ():
+            recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
+            if refused is not None:
+                refuse(refused, text)
+        return self._encoded_with(text, recognised, num_threads)
+
+    cdef Worker _encoded_with(self, object text, Specials specials, object num_threads):
+        cdef Py_ssize_t threads = 1
+        cdef Worker worker
+        cdef bint failed = True
+        if num_threads is None or num_threads != 1:
+            threads = thread_count(num_threads)
+        worker = self._encoder.take()
+        try:
+            if threads > 1:
+                encode_long(self._encoder, worker, text, specials, threads)
+            else:
+                self._encoder.encode(worker, text, specials)
+            failed = False
+        finally:
+            if failed:
+                self._encoder.give(worker)
+        return worker
+
+    cdef list _list(self, Worker worker):
+        # The output of a worker, which is given back.
+        try:
+            return self._id_lists().make(worker.out, worker.used)
+        finally:
+            self._encoder.give(worker)
+
+    cdef IdLists _id_lists(self):
+        if self._lists is None:
+            if self._decoder.tokens is None:
+                raise TypeError("this tokenizer has not been set up")
+            self._lists = IdLists(self._decoder.tokens)
+        return self._lists

@@ -1,0 +1,189 @@
+"""The merge table of a vocabulary: of a merge list, or of ranks.
+
+Ranks name no pairs: every split of a token into two tokens is one. All of them are found in time linear in the bytes of
+the vocabulary. Hashes of all prefixes and suffixes of a token come from prefix sums of one polynomial, and only a split
+whose two halves are found by hash is compared byte by byte.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+from .._merge cimport MergeTable
+from ..headers.bytes cimport bp_mix
+from ..headers.types cimport token_t
+from ._tokens cimport TokenTable
+
+cdef uint64_t BASE = 0x9E3779B97F4A7C15u      # of the polynomial
+
+
+def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset()):
+    """The merge table of a vocabulary.
+
+    Args:
+        tokens: The vocabulary.
+        merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
+            None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
+            place of the joined token in the order of the ids.
+        special_ids: Ids that take no part in merges of the ranks kind, but for single bytes.
+
+    Raises:
+        TypeError: A merge is no tuple.
+        ValueError: A merge names an unknown id, or gives bytes that are no token.
+        MemoryError: No memory for the table.
+
+    >>> table = build_merge_table(TokenTable({0: b"a", 1: b"b", 2: b"ab"}), [(0, 1)])
+    >>> table.get(0, 1)
+    (0, 2)
+    """
+    cdef MergeTable table = MergeTable()
+    if merges is None:
+        _add_ranks(table, tokens, special_ids)
+    else:
+        _add_list(table, tokens, merges)
+    return table
+
+
+cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1:
+    cdef Py_ssize_t rank = 0, left, right, joined = -1
+    cdef uint64_t left_length, right_length, capacity = 0
+    cdef uint8_t* buffer = NULL
+    cdef void* grown
+    cdef token_t left_id, right_id
+    table.reserve(len(merges), len(merges))
+    try:
+        for pair in merges:
+            if not isinstance(pair, tuple):
+                raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
+            left_id, right_id = pair
+            left = tokens.slot(left_id)
+            right = tokens.slot(right_id)
+            if left < 0 or right < 0:
+                raise ValueError(f"merge {rank} {tuple(pair)!r}: no token has the id {pair[0 if left < 0 else 1]}")
+            left_length = tokens.starts[left + 1] - tokens.starts[left]
+            right_length = tokens.starts[right + 1] - tokens.starts[right]
+            if left_length + right_length > capacity:
+                capacity = 2 * (left_length + right_length)
+                grown = realloc(buffer, capacity)
+                if grown == NULL:
+                    raise MemoryError()
+                buffer = <uint8_t*> grown
+            memcpy(buffer, tokens.blob + tokens.starts[left], left_length)
+            memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
+            # Trained merges give one token after the other, so this is often the one after the last.
+            joined += 1
+            if tokens.repeated or joined >= tokens.size or not tokens.holds(joined, buffer,
+                                                                            left_length + right_length):
+                joined = tokens.find(buffer, left_length + right_length)
+            if joined < 0:
+                raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
+                                 f"which is no token")
+            table.add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
+            rank += 1
+    finally:
+        free(buffer)
+    return 0
+
+
+cdef class _Splits:
+    """Finds all splits of the tokens of a vocabulary into two tokens."""
+    cdef TokenTable tokens
+    cdef uint64_t* hashes          # slot -> polynomial of the token's bytes
+    cdef uint32_t* by_hash         # hash table of slot + 1, 0 for empty
+    cdef uint64_t mask             # of by_hash
+    cdef uint8_t* excluded         # slot -> it takes no part, unless it is a single byte
+    cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
+    cdef uint64_t* powers          # BASE ** i
+
+    def __cinit__(self, TokenTable tokens not None, excluded):
+        cdef Py_ssize_t longest = 0, slot, i
+        cdef uint64_t capacity = 16
+        self.tokens = tokens
+        for slot in range(tokens.size):
+            longest = max(longest, <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]))
+        while capacity < 2 * <uint64_t> tokens.size:
+            capacity *= 2
+        self.mask = capacity - 1
+        self.prefixes = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
+        self.powers = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
+        self.hashes = <uint64_t*> malloc((tokens.size + 1) * sizeof(uint64_t))
+        self.by_hash = <uint32_t*> calloc(capacity, sizeof(uint32_t))
+        self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
+        if (self.prefixes == NULL or self.powers == NULL or self.hashes == NULL or self.by_hash == NULL
+                or self.excluded == NULL):
+            raise MemoryError()
+        for token_id in excluded:
+            slot = tokens.slot(token_id)
+            if slot >= 0:
+                self.excluded[slot] = 1
+        self.powers[0] = 1
+        for i in range(longest):
+            self.powers[i + 1] = self.powers[i] * BASE
+        with nogil:
+            for slot in range(tokens.size):
+                self._enter(slot)
+
+    def __dealloc__(self):
+        free(self.prefixes)
+        free(self.powers)
+        free(self.hashes)
+        free(self.by_hash)
+        free(self.excluded)
+
+    cdef void _enter(self, Py_ssize_t slot) noexcept nogil:
+        cdef uint64_t value = 0, i, at
+        for i in range(self.tokens.starts[slot], self.tokens.starts[slot + 1]):
+            value = value * BASE + self.tokens.blob[i] + 1
+        self.hashes[slot] = value
+        at = bp_mix(value) >> 24
+        while self.by_hash[at & self.mask]:
+            at += 1
+        self.by_hash[at & self.mask] = <uint32_t> (slot + 1)
+
+    cdef Py_ssize_t _find(self, uint64_t value, const uint8_t* data, Py_ssize_t length) noexcept nogil:
+        # The slot of the token with these bytes, whose polynomial is `value`, or -1 if there is none that takes part.
+        cdef uint64_t at = bp_mix(value) >> 24
+        cdef Py_ssize_t slot
+        while True:
+            slot = <Py_ssize_t> self.by_hash[at & self.mask] - 1
+            if slot < 0:
+                return -1
+            if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
+                return slot if length == 1 or not self.excluded[slot] else -1
+            at += 1
+
+    cdef Py_ssize_t add(self, MergeTable table, Py_ssize_t slot) noexcept nogil:
+        """Add all splits of a token to a table, or only count them where that is None; returns how many there are."""
+        cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
+        cdef Py_ssize_t length = <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
+        cdef Py_ssize_t cut, left, right, found = 0
+        cdef uint64_t suffix
+        if self.excluded[slot] or length < 2:
+            return 0
+        self.prefixes[0] = 0
+        for cut in range(length):
+            self.prefixes[cut + 1] = self.prefixes[cut] * BASE + token[cut] + 1
+        for cut in range(1, length):
+            left = self._find(self.prefixes[cut], token, cut)
+            if left < 0:
+                continue
+            suffix = self.prefixes[length] - self.prefixes[cut] * self.powers[length - cut]
+            right = self._find(suffix, token + cut, length - cut)
+            if right < 0:
+                continue
+            found += 1
+            if table is not None:
+                table.add(self.tokens.ids[left], self.tokens.ids[right], <uint32_t> slot, self.tokens.ids[slot])
+        return found
+
+
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_ids) except -1:
+    cdef _Splits splits = _Splits(tokens, special_ids)
+    cdef Py_ssize_t slot, pairs = 0
+    with nogil:
+        for slot in range(tokens.size):
+            pairs += splits.add(None, slot)
+    table.reserve(pairs, tokens.size)
+    with nogil:
+        for slot in range(tokens.size):
+            splits.add(table, slot)
+    return 0
