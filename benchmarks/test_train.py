@@ -9,11 +9,21 @@ from pathlib import Path
 import pytest
 
 from bpetite import patterns, reference
-from bpetite.training.train import count_pretokens, train, train_from_counts
+from bpetite.training import train as training
+from bpetite.training.counting import count_pretokens
+from bpetite.training.options import TrainingOptions
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "text"
 TEXTS = {"english": 32, "code": 16, "multilingual": 16}
 SIZES = [1_000, 8_000, 32_000, 100_000]
+
+
+def train(corpus, vocab_size, *, num_threads=None, **options):
+    return training.train(corpus, TrainingOptions(vocab_size, **options), num_threads=num_threads)
+
+
+def train_from_counts(counts, vocab_size):
+    return training.train_from_counts(counts, TrainingOptions(vocab_size))
 
 
 def read(name, megabytes):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import patterns
 from .engine.outputs import Outputs
 from .errors import MissingExtraError
+from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, Pattern
 from .splitting.pretokenizer import pretokenizer
 from .vocabulary.vocab import Vocab
@@ -137,10 +138,10 @@ class Tokenizer(Outputs):
         *,
         special_tokens: Sequence[str] = ("<|endoftext|>",),
         special_ids: Literal["after", "before"] = "after",
-        pattern: Pattern = patterns.GPT2,
+        pattern: Pattern | NotGiven = NOT_GIVEN,
         min_frequency: int = 1,
         tie_break: Literal["ids", "bytes"] = "ids",
-        normalization: str | None = None,
+        normalization: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
         initial: Tokenizer | None = None,
         num_threads: int | None = None,
@@ -153,18 +154,19 @@ class Tokenizer(Outputs):
             vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
             special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own.
             special_ids: "after" the learned tokens, or "before" the bytes.
-            pattern: The split pattern, see :class:`Tokenizer`.
+            pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
             min_frequency: Pairs that occur less often are not learned.
             tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
                 lexicographically greatest (left bytes, right bytes).
-            normalization: Applied to the corpus, and by the tokenizer when it encodes.
+            normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
+                ``initial``, else None.
             max_token_bytes: Learn no token longer than this many bytes.
             initial: Keep this tokenizer's merges and learn further ones after them.
             num_threads: Threads that count; all cores when None. The result never depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
         Raises:
-            ValueError: ``vocab_size`` below 256, or an option out of range.
+            ValueError: ``vocab_size`` below 256, an option out of range, or one that contradicts ``initial``.
             UnicodeError: Text with a lone surrogate, bytes that are not UTF-8; with the offset.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -173,47 +175,71 @@ class Tokenizer(Outputs):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
+        from .training.options import TrainingOptions
         from .training.train import train
 
-        return cls.from_vocab(
-            train(
-                corpus,
-                vocab_size,
-                special_tokens=special_tokens,
-                special_ids=special_ids,
-                pattern=pattern,
-                min_frequency=min_frequency,
-                tie_break=tie_break,
-                normalization=normalization,
-                max_token_bytes=max_token_bytes,
-                initial=None if initial is None else initial._vocab,
-                num_threads=num_threads,
-                progress=progress,
-            )
+        options = TrainingOptions(
+            vocab_size,
+            special_tokens=special_tokens,
+            special_ids=special_ids,
+            pattern=pattern,
+            min_frequency=min_frequency,
+            tie_break=tie_break,
+            normalization=normalization,
+            max_token_bytes=max_token_bytes,
+            initial=None if initial is None else initial.to_vocab(),
         )
+        return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
-    def train_from_counts(cls, counts: Mapping[bytes, int], vocab_size: int, **options: Any) -> Tokenizer:
+    def train_from_counts(
+        cls,
+        counts: Mapping[bytes, int],
+        vocab_size: int,
+        *,
+        special_tokens: Sequence[str] = ("<|endoftext|>",),
+        special_ids: Literal["after", "before"] = "after",
+        pattern: Pattern | NotGiven = NOT_GIVEN,
+        min_frequency: int = 1,
+        tie_break: Literal["ids", "bytes"] = "ids",
+        normalization: str | NotGiven | None = NOT_GIVEN,
+        max_token_bytes: int | None = None,
+        initial: Tokenizer | None = None,
+        progress: Callable[..., None] | None = None,
+    ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
         machines add up, and the merges are those of training on all the text at once.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> how often it occurs.
-            vocab_size: As for :meth:`train`, and so are the options ``special_tokens``, ``special_ids``,
-                ``pattern``, ``min_frequency``, ``tie_break``, ``normalization``, ``max_token_bytes``, ``initial``
-                and ``progress``; pattern and normalization must be those that the counts were made with.
+            pattern, normalization: As for :meth:`train`; when not given, those that the counts were made with, which
+                others must not contradict.
+            vocab_size, special_tokens, special_ids, min_frequency, tie_break, max_token_bytes, initial, progress: As
+                for :meth:`train`.
 
         Raises:
-            ValueError: A negative count, ``vocab_size`` below 256.
+            ValueError: A negative count, ``vocab_size`` below 256, an option that contradicts the counts or
+                ``initial``.
             OverflowError: A pair occurs 2^63 times or more.
 
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
+        from .training.options import TrainingOptions
         from .training.train import train_from_counts
 
-        initial = options.pop("initial", None)
-        return cls.from_vocab(train_from_counts(counts, vocab_size, initial=initial and initial._vocab, **options))
+        options = TrainingOptions(
+            vocab_size,
+            special_tokens=special_tokens,
+            special_ids=special_ids,
+            pattern=pattern,
+            min_frequency=min_frequency,
+            tie_break=tie_break,
+            normalization=normalization,
+            max_token_bytes=max_token_bytes,
+            initial=None if initial is None else initial.to_vocab(),
+        )
+        return cls.from_vocab(train_from_counts(counts, options, progress=progress))
 
     @classmethod
     def from_files(

@@ -33,7 +33,7 @@ ROWS = [
     ["splitting"],
     ["_merge"],
     ["charlevel", "gage", "reference", "patterns"],
-    ["errors"],
+    ["errors", "not_given"],
     ["headers"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

@@ -31,7 +31,10 @@ def pattern_of(value: str) -> patterns.Pattern:
     "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, help="A special token."
 )
 @click.option("--special-ids", type=click.Choice(["after", "before"]), default="after", show_default=True)
-@click.option("--pattern", default="gpt2", show_default=True, help="A named pattern, a regular expression, or none.")
+@click.option(
+    "--pattern",
+    help="A named pattern, a regular expression, or none; that of --initial, else gpt2, by default.",
+)
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
 @click.option("--min-frequency", type=int, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
@@ -50,7 +53,8 @@ def command(
     text_key: str,
     on_error: str,
     specials: tuple[str, ...],
-    pattern: str,
+    pattern: str | None,
+    normalization: str | None,
     initial: str | None,
     threads: int | None,
     engine: str,
@@ -71,7 +75,11 @@ def command(
     between = "<|endoftext|>" if separator is None else unescape(separator)
     if not between:
         raise click.UsageError("--separator must not be empty")
-    options |= {"special_tokens": specials, "pattern": pattern_of(pattern)}
+    options["special_tokens"] = specials
+    if pattern is not None:
+        options["pattern"] = pattern_of(pattern)
+    if normalization is not None:
+        options["normalization"] = normalization
     sources = find_sources(files, kind=input_kind, whole_files=whole_files)
     report_left_out(sources)
     if initial is not None:

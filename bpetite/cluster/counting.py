@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
 from ..corpus.writing.manifest import digest
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
-from ..training.counting import check_specials, count_pretokens
+from ..training.counting import count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
+from ..training.options import TrainingOptions
+from ..training.train import train_from_counts
 from .engine import Engine, Report, run_all
 from .parcel import Parcel
 
@@ -96,9 +98,11 @@ def count_corpus(
     if not isinstance(sources, Sources):
         sources = find_sources(sources, kind=input_kind, whole_files=whole_files)
     reading = Reading(separator.encode("utf-8"), text_key)
-    specials = check_specials(special_tokens)
+    # A mistake in the options is found here.
+    specials = count_pretokens(
+        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization
+    ).special_tokens
     shared = _Shared(reading, on_error, pattern, specials, normalization, threads)
-    count_pretokens([], pattern=pattern, normalization=normalization)  # a mistake in the options is found here
     count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
     cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
     folder = Path(work)
@@ -142,51 +146,26 @@ def train(
     vocab_size: int,
     *,
     work: str | os.PathLike[str],
-    pattern: Pattern = patterns.GPT2,
-    special_tokens: Sequence[str] = ("<|endoftext|>",),
-    special_ids: str = "after",
-    normalization: str | None = None,
-    min_frequency: int = 1,
-    tie_break: str = "ids",
-    max_token_bytes: int | None = None,
     initial: Tokenizer | None = None,
     **options: Any,
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
 
     Args:
-        engine, sources, work, options: As for :func:`count_corpus`.
-        vocab_size, pattern, special_tokens, special_ids, normalization, min_frequency, tie_break, max_token_bytes,
-            initial: As for `bpetite.Tokenizer.train`.
+        engine, sources, work: As for :func:`count_corpus`.
+        vocab_size, initial: As for `bpetite.Tokenizer.train`.
+        options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
 
     Raises:
         RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
     """
-    learning: dict[str, Any] = {
-        "special_tokens": special_tokens,
-        "special_ids": special_ids,
-        "pattern": pattern,
-        "normalization": normalization,
-        "min_frequency": min_frequency,
-        "tie_break": tie_break,
-        "max_token_bytes": max_token_bytes,
-        "initial": initial,
-    }
-    Tokenizer.train_from_counts({}, vocab_size, **learning)  # finds a mistake before hours of counting
-    if initial is not None:
-        pattern, normalization = initial._vocab.pattern, initial._vocab.normalization  # type: ignore[assignment]
-        special_tokens = [*initial.special_tokens, *special_tokens]
-        learning |= {"pattern": pattern, "normalization": normalization}
-    counts = count_corpus(
-        engine,
-        sources,
-        work=work,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        normalization=normalization,
-        **options,
-    )
-    return Tokenizer.train_from_counts(counts, vocab_size, **learning)
+    known = {field.name for field in fields(TrainingOptions)}
+    learning = {name: value for name, value in options.items() if name in known}
+    reading = {name: value for name, value in options.items() if name not in known}
+    chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **learning)
+    train_from_counts({}, chosen)  # finds a mistake before hours of counting
+    counts = count_corpus(engine, sources, work=work, **chosen.counting(), **reading)
+    return Tokenizer.from_vocab(train_from_counts(counts, chosen))
 
 
 def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:

@@ -15,8 +15,10 @@ from ..corpus.api import SourcesLike
 from ..errors import MissingExtraError
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
-from ..training.counting import check_specials, count_pretokens
+from ..training.counting import Progress, count_pretokens
 from ..training.counts import PretokenCounts
+from ..training.options import TrainingOptions
+from ..training.train import train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .engine import Call, Outcome
@@ -92,9 +94,9 @@ def count_column(
     _pyspark()
     if column not in frame.columns:
         raise ValueError(f"no column {column!r} (columns: {', '.join(frame.columns)})")
-    check_specials(special_tokens)
-    count_pretokens([], pattern=pattern, normalization=normalization)  # a mistake in the options is found here
-    count = _CountBatches(pattern, tuple(special_tokens), normalization)
+    # A mistake in the options is found here.
+    none = count_pretokens([], pattern=pattern, special_tokens=special_tokens, normalization=normalization)
+    count = _CountBatches(pattern, none.special_tokens, normalization)
     parts = frame.select(column).mapInArrow(count, "pretoken binary, count bigint")
     return parts.groupBy("pretoken").sum("count").withColumnRenamed("sum(count)", "count")
 
@@ -156,21 +158,21 @@ def train_column(
     vocab_size: int,
     *,
     column: str = "text",
-    pattern: Pattern = patterns.GPT2,
-    special_tokens: Sequence[str] = ("<|endoftext|>",),
-    normalization: str | None = None,
+    initial: Tokenizer | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Tokenizer:
     """Learn a tokenizer from a column of texts, counted by Spark: that of `bpetite.Tokenizer.train`, merge by merge.
 
     Args:
         frame, column: As for `count_column`.
-        vocab_size, pattern, special_tokens, normalization, options: As for `bpetite.Tokenizer.train`.
+        vocab_size, initial, progress, options: As for `bpetite.Tokenizer.train_from_counts`.
     """
-    settings: dict[str, Any] = {"pattern": pattern, "special_tokens": special_tokens, "normalization": normalization}
-    Tokenizer.train_from_counts({}, vocab_size, **settings, **options)  # finds a mistake before hours of counting
+    chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **options)
+    train_from_counts({}, chosen)  # finds a mistake before hours of counting
+    settings = chosen.counting()
     counts = to_counts(count_column(frame, column=column, **settings), **settings)
-    return Tokenizer.train_from_counts(counts, vocab_size, **settings, **options)
+    return Tokenizer.from_vocab(train_from_counts(counts, chosen, progress=progress))
 
 
 class SparkEngine:

@@ -18,14 +18,13 @@
 enum {
     BP_BLOCK = 192,        /* pre-tokens in flight between the two steps */
     BP_INLINE_IDS = 3,
-    BP_INLINE_BYTES = 15,
     BP_LONGEST = 256,      /* longer pre-tokens are not remembered */
     BP_SLACK = 4,          /* words that a hit may write behind its ids */
     BP_PROBES = 32         /* an entry lies at most so far from its place, whatever the keys are */
 };
 
 typedef struct {
-    uint64_t low, high;            /* the bytes, zeros behind them; the length in the last byte, 0 in an empty entry */
+    uint64_t low, high;            /* its bp_key; high is 0 in an empty entry */
     uint32_t ids[BP_INLINE_IDS];   /* or ids[0] = place in the arena where count is larger */
     uint32_t count;
 } bp_short;
@@ -97,27 +96,6 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes) {
 BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
 BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
-#define BP_FACTOR_LOW UINT64_C(0x9E3779B97F4A7C15)
-#define BP_FACTOR_HIGH UINT64_C(0x9FB21C651E98DF25)
-
-BP_INLINE uint64_t bp_hash_short(uint64_t low, uint64_t high) {
-    return low * BP_FACTOR_LOW ^ high * BP_FACTOR_HIGH;
-}
-
-/* 16 to BP_LONGEST bytes; the last step overlaps the one before it. */
-BP_INLINE uint64_t bp_hash_long(const uint8_t *p, size_t n) {
-    uint64_t a = bp_load64(p) ^ n, b = bp_load64(p + 8);
-    for (size_t at = 16; at < n; at += 16) {
-        size_t from = at + 16 <= n ? at : n - 16;
-        a = (a ^ (a >> 32)) * 0x9E3779B97F4A7C15u + bp_load64(p + from);
-        b = (b ^ (b >> 32)) * 0xD6E8FEB86659FD93u + bp_load64(p + from + 8);
-    }
-    a = (a ^ (a >> 29)) * 0x9FB21C651E98DF25u;
-    b = (b ^ (b >> 31)) * 0x9E3779B97F4A7C15u;
-    a = (a ^ (b >> 17) ^ b) * 0xD6E8FEB86659FD93u;
-    return a;
-}
-
 /* Sixteen or more bytes, equal? */
 BP_INLINE int bp_equal_long(const uint8_t *p, const uint8_t *q, size_t n) {
     uint64_t differ = 0;
@@ -137,7 +115,7 @@ static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key
         bp_short *entry = &cache->shorts[(first + probe) & mask];
         if (entry->low == key[0] && entry->high == key[1]) {
             bp_short *const best = &cache->shorts[first], other = *best;
-            const size_t belongs = bp_hash_short(other.low, other.high) >> cache->short_shift;
+            const size_t belongs = bp_hash_key(other.low, other.high) >> cache->short_shift;
             if (((first + probe - belongs) & mask) >= BP_PROBES) return entry;
             *best = *entry;
             *entry = other;
@@ -207,7 +185,7 @@ static inline int bp_shorts_room(bp_cache *cache) {
     for (size_t i = 0; i < size; i++) {
         const bp_short *entry = &cache->shorts[i];
         if (entry->high == 0) continue;
-        *bp_place_short(grown, larger - 1, bp_hash_short(entry->low, entry->high) >> shift) = *entry;
+        *bp_place_short(grown, larger - 1, bp_hash_key(entry->low, entry->high) >> shift) = *entry;
     }
     free(cache->shorts);
     cache->shorts = grown;
@@ -236,19 +214,19 @@ static inline int bp_longs_room(bp_cache *cache) {
    entries was replaced, so that keys have to be prepared again. */
 static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_t *p, size_t length, const uint32_t *ids,
                         size_t count) {
-    size_t words = (length > BP_INLINE_BYTES ? (length + 3) / 4 : 0)
-                   + (count > BP_INLINE_IDS || length > BP_INLINE_BYTES ? count : 0);
+    size_t words = (length > BP_KEY_BYTES ? (length + 3) / 4 : 0)
+                   + (count > BP_INLINE_IDS || length > BP_KEY_BYTES ? count : 0);
     const bp_short *table = cache->shorts;
     if (length > BP_LONGEST) return 0;
     if (cache->arena_bound < 64 || cache->short_bound < 4 || cache->long_bound < 4) return 0;  /* none wanted */
-    if (!bp_arena_room(cache, words) || !(length > BP_INLINE_BYTES ? bp_longs_room(cache) : bp_shorts_room(cache))) {
+    if (!bp_arena_room(cache, words) || !(length > BP_KEY_BYTES ? bp_longs_room(cache) : bp_shorts_room(cache))) {
         bp_cache_forget(cache);
         if (!bp_arena_room(cache, words)) return 0;
     }
     uint32_t place = (uint32_t)cache->arena_used;
     uint32_t *to = cache->arena + place;
     cache->arena_used += words;
-    if (length > BP_INLINE_BYTES) {
+    if (length > BP_KEY_BYTES) {
         bp_long *entry = bp_place_long(cache->longs, bp_longs(cache) - 1, key[0] >> cache->long_shift);
         entry->hash = key[0];
         entry->length = (uint32_t)length;
@@ -260,7 +238,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         return 0;
     }
     bp_short *entry = bp_place_short(
-        cache->shorts, bp_shorts(cache) - 1, bp_hash_short(key[0], key[1]) >> cache->short_shift);
+        cache->shorts, bp_shorts(cache) - 1, bp_hash_key(key[0], key[1]) >> cache->short_shift);
     entry->low = key[0];
     entry->high = key[1];
     entry->count = (uint32_t)count;

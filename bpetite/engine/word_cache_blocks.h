@@ -12,45 +12,9 @@
 
 /* The keys of a block of pre-tokens. */
 typedef struct {
-    uint64_t bytes[BP_BLOCK][2];   /* low and high as in bp_short; the hash and BP_IS_LONG for more than 15 bytes */
+    uint64_t bytes[BP_BLOCK][2];   /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
     uint64_t at[BP_BLOCK];         /* where its entry should be, in bytes from the table's begin; 0 for a long one */
 } bp_keys;
-
-static const uint8_t bp_masks[16][16] = {
-    {0},
-    {255},
-    {255, 255},
-    {255, 255, 255},
-    {255, 255, 255, 255},
-    {255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-    {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-};
-
-/* Puts a length into the last of sixteen bytes. */
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define BP_LENGTH_SHIFT 0
-#else
-#define BP_LENGTH_SHIFT 56
-#endif
-
-#ifdef BP_WIDE
-/* The same masks, and what sets the length. */
-#define BP_FORM(n) {{n < 8 ? (UINT64_C(1) << 8 * (n % 8)) - 1 : UINT64_MAX, \
-                     n > 8 ? (UINT64_C(1) << 8 * (n % 8)) - 1 : 0}, {0, (uint64_t)n << 56}}
-static const uint64_t bp_forms[16][2][2] = {
-    BP_FORM(0), BP_FORM(1), BP_FORM(2), BP_FORM(3), BP_FORM(4), BP_FORM(5), BP_FORM(6), BP_FORM(7),
-    BP_FORM(8), BP_FORM(9), BP_FORM(10), BP_FORM(11), BP_FORM(12), BP_FORM(13), BP_FORM(14), BP_FORM(15),
-};
-#endif
 
 BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
     const uint64_t hash = length <= BP_LONGEST ? bp_hash_long(p, length) : 0;
@@ -73,13 +37,13 @@ BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t 
         const size_t length = (size_t)(ends[i] - start);
         const __m128i bytes = _mm_loadu_si128((const __m128i *)(text + start));
         start = ends[i];
-        if (BP_UNLIKELY(length > BP_INLINE_BYTES)) {
+        if (BP_UNLIKELY(length > BP_KEY_BYTES)) {
             longs[long_count++] = (uint8_t)i;
             continue;
         }
         _mm_storeu_si128((__m128i *)keys->bytes[i],
-                         _mm_or_si128(_mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)bp_forms[length][0])),
-                                      _mm_loadu_si128((const __m128i *)bp_forms[length][1])));
+                         _mm_or_si128(_mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)bp_key_forms[length][0])),
+                                      _mm_loadu_si128((const __m128i *)bp_key_forms[length][1])));
     }
     const __m512i factors = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)BP_FACTOR_HIGH, (long long)BP_FACTOR_LOW));
     const __m512i evens = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
@@ -112,21 +76,11 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
         const uint8_t *p = text + start;
         size_t length = (size_t)(ends[i] - start);
         start = ends[i];
-        if (BP_LIKELY(length <= BP_INLINE_BYTES)) {
-            uint64_t low, high;
-            if (padded) {
-                low = bp_load64(p) & bp_load64(bp_masks[length]);
-                high = bp_load64(p + 8) & bp_load64(bp_masks[length] + 8);
-            } else {
-                uint8_t copy[16] = {0};
-                memcpy(copy, p, length);
-                low = bp_load64(copy);
-                high = bp_load64(copy + 8);
-            }
-            high |= (uint64_t)length << BP_LENGTH_SHIFT;
-            keys->bytes[i][0] = low;
-            keys->bytes[i][1] = high;
-            keys->at[i] = (bp_hash_short(low, high) >> shift) * sizeof(bp_short);
+        if (BP_LIKELY(length <= BP_KEY_BYTES)) {
+            const bp_key key = padded ? bp_load_key(p, length) : bp_load_last_key(p, length);
+            keys->bytes[i][0] = key.low;
+            keys->bytes[i][1] = key.high;
+            keys->at[i] = (bp_hash_key(key.low, key.high) >> shift) * sizeof(bp_short);
             BP_PREFETCH(shorts + keys->at[i]);
         } else {
             bp_prepare_long(cache, p, length, i, keys);

@@ -5,11 +5,13 @@
 #ifndef BPETITE_MEMORY_H
 #define BPETITE_MEMORY_H
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
+#define BP_MMAP 1
 #endif
 
 enum { BP_LARGE_PAGE = 1 << 21 };
@@ -37,6 +39,55 @@ static inline void *bp_allocate_zeros(size_t count, size_t size) {
     }
 #endif
     return calloc(count, size);
+}
+
+/* A hash table of `size` bytes, each `fill` (0 or 255); to be freed by bp_free_table. Large ones come from the system and
+   go back to it at once: freed by another thread than the one that allocated them, they would stay with malloc. */
+#define BP_LARGE_TABLE ((size_t)1 << 20)
+
+static inline void *bp_new_table(size_t size, int fill) {
+    void *table;
+#ifdef BP_MMAP
+    if (size >= BP_LARGE_TABLE) {
+        table = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (table == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+        madvise(table, size, MADV_HUGEPAGE);
+#endif
+        if (fill) memset(table, fill, size);
+        return table;
+    }
+#endif
+    if (fill == 0) return calloc(size, 1);
+    table = malloc(size);
+    if (table) memset(table, fill, size);
+    return table;
+}
+
+static inline void bp_free_table(void *table, size_t size) {
+#ifdef BP_MMAP
+    if (size >= BP_LARGE_TABLE) {
+        if (table) munmap(table, size);
+        return;
+    }
+#endif
+    (void)size;
+    free(table);
+}
+
+/* Make room in an array from malloc for `needed` items of `item` bytes, growing it by a half at least. Returns 0, or -1
+   without memory; then the array is as it was. */
+static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, size_t item) {
+    uint64_t wanted = *capacity + *capacity / 2 + 64;
+    void *larger;
+    if (needed <= *capacity) return 0;
+    if (wanted < needed) wanted = needed;
+    if (wanted > SIZE_MAX / item) return -1;
+    larger = realloc(*array, (size_t)wanted * item);
+    if (!larger) return -1;
+    *array = larger;
+    *capacity = wanted;
+    return 0;
 }
 
 #endif

@@ -1,4 +1,8 @@
-"""Memory in large pages (memory.h)."""
+"""Memory in large pages, hash tables and growing arrays (memory.h)."""
+from libc.stdint cimport uint64_t
 
 cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
+    void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
+    int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept

@@ -14,6 +14,7 @@ import secrets
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import IO, Any
 from .. import patterns
 from ..errors import FormatError
 from ..patterns import Pattern
-from ._counttable import CountTable
+from ._count_table import CountTable
 
 __all__ = ["PretokenCounts", "merge_count_files", "read_counts"]
 
@@ -62,31 +63,20 @@ class PretokenCounts(Mapping[bytes, int]):
         special_tokens: Sequence[str] = (),
         documents: int = 0,
     ) -> None:
-        table = CountTable()
-        for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
-            table.add(*check_count(pretoken, count))
-        self._set(table, pattern, normalization, special_tokens, documents)
-
-    def _set(
-        self,
-        table: CountTable,
-        pattern: Pattern,
-        normalization: str | None,
-        special_tokens: Sequence[str],
-        documents: int,
-    ) -> None:
-        self._table = table
+        self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
         self.pattern = pattern
         self.normalization = normalization
         self.special_tokens = tuple(special_tokens)
         self.documents = documents
+        for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
+            self._table.add(*check_count(pretoken, count))
 
     @classmethod
     def from_table(cls, table: CountTable, settings: Mapping[str, Any], documents: int) -> PretokenCounts:
         """Around a table that nobody changes any more; settings are pattern, normalization, special_tokens."""
-        counts = cls.__new__(cls)
-        counts._set(table, documents=documents, **settings)
+        counts = cls(documents=documents, **settings)
+        counts._table = table
         return counts
 
     def __getitem__(self, pretoken: bytes) -> int:
@@ -115,7 +105,7 @@ class PretokenCounts(Mapping[bytes, int]):
         return f"PretokenCounts({len(self)} different pre-tokens, {self.total} in all, {self.documents} documents)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (list(self._table.sorted()), self._settings(), self.documents)
+        return partial(PretokenCounts, documents=self.documents, **self._settings()), (list(self._table.sorted()),)
 
     @property
     def total(self) -> int:
@@ -300,27 +290,31 @@ def _write(
     documents: Callable[[], int],
     overwrite: bool,
 ) -> None:
-    """Write beside the target and rename, so that the target is whole or not there.
+    """Write a table file. `documents` is called when the records have been read."""
+    with _atomic_file(path, overwrite) as file:
+        head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+        file.write(head)
+        checksum = zlib.crc32(head)
+        different = 0
+        for pretoken, count in records:
+            record = RECORD.pack(len(pretoken), count) + pretoken
+            checksum = zlib.crc32(record, checksum)
+            file.write(record)
+            different += 1
+        end = TRAILER.pack(0, different, documents(), 0)[:-4]
+        file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
 
-    `documents` is asked when the records have been read.
-    """
+
+@contextlib.contextmanager
+def _atomic_file(path: str | os.PathLike[str], overwrite: bool) -> Iterator[IO[bytes]]:
+    """A file to write, which takes the target's name when the block ends without an error."""
     target = Path(os.path.realpath(path))  # through links, so that a link stays one
     if target.exists() and not overwrite:
         raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(target))
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         with beside.open("xb") as file:
-            head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
-            file.write(head)
-            checksum = zlib.crc32(head)
-            different = 0
-            for pretoken, count in records:
-                record = RECORD.pack(len(pretoken), count) + pretoken
-                checksum = zlib.crc32(record, checksum)
-                file.write(record)
-                different += 1
-            end = TRAILER.pack(0, different, documents(), 0)[:-4]
-            file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
@@ -335,7 +329,3 @@ def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str,
             raise ValueError(
                 f"{one_name} and {other_name} do not add up: {setting} is {one[setting]!r} and {other[setting]!r}"
             )
-
-
-def _rebuild(records: list[tuple[bytes, int]], settings: Mapping[str, Any], documents: int) -> PretokenCounts:
-    return PretokenCounts(records, documents=documents, **settings)

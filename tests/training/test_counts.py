@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bpetite import patterns, reference
 from bpetite.errors import FormatError
 from bpetite.training import counting
+from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files, read_counts
-from bpetite.training.train import count_pretokens
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from bpetite import patterns, reference
 from bpetite.steps import normalizers, splits
 from bpetite.training import counting
+from bpetite.training import train as training
+from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import PretokenCounts
-from bpetite.training.train import count_pretokens, train, train_from_counts
+from bpetite.training.options import TrainingOptions
 from bpetite.vocabulary.vocab import Vocab
 
 WORDS = r" ?\w+"
@@ -41,6 +43,14 @@ options = st.fixed_dictionaries(
         "special_tokens": st.sampled_from([(), ("<|endoftext|>",), ("ab", "abab"), ("a", "😀", "的a")]),
     }
 )
+
+
+def train(corpus, vocab_size, *, num_threads=None, progress=None, **options):
+    return training.train(corpus, TrainingOptions(vocab_size, **options), num_threads=num_threads, progress=progress)
+
+
+def train_from_counts(counts, vocab_size, **options):
+    return training.train_from_counts(counts, TrainingOptions(vocab_size, **options))
 
 
 def merges_in_bytes(vocab):
@@ -249,9 +259,9 @@ def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
 
 def test_hash_seeds_change_nothing():
     code = (
-        "from bpetite.training.train import train\n"
-        "vocab = train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
-        "print(vocab.fingerprint)"
+        "from bpetite import Tokenizer\n"
+        "tok = Tokenizer.train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
+        "print(tok.fingerprint())"
     )
     prints = {
         subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
@@ -325,7 +335,7 @@ def test_bad_arguments(arguments, error, message):
 
 def test_bad_initial():
     grown = train("ab ab", 300, pattern=WORDS)
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match=r"pattern=None contradicts initial, trained with pattern="):
         train("ab", 300, initial=grown, pattern=None)
     with pytest.raises(ValueError, match="keep their ids"):
         train("ab", 300, initial=grown, special_ids="before")
@@ -361,7 +371,7 @@ def test_bad_counts(counts, error, message):
 def test_counts_made_with_other_settings():
     counts = count_pretokens("ab ab", pattern=WORDS)
     assert train_from_counts(counts, 300).pattern == WORDS
-    with pytest.raises(ValueError, match="were made with pattern"):
+    with pytest.raises(ValueError, match="pattern=None contradicts these counts, made with pattern="):
         train_from_counts(counts, 300, pattern=None)
     assert train_from_counts(PretokenCounts({b"ab": 0, b"cd": 1}), 300).merges == ((99, 100),)
 
@@ -407,16 +417,16 @@ def test_a_signal_ends_the_merging():
 
 MEMORY = """
 import sys
-from bpetite.training.train import count_pretokens, train
+from bpetite import Tokenizer, count_pretokens
 def kilobytes(field):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(field))
 text = "".join(open(path, encoding="utf-8").read() for path in sys.argv[1:])
 text *= max(1, 100_000_000 // len(text.encode()))
-train("warm", 300)
+Tokenizer.train("warm", 300)
 before = kilobytes("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")
-train(text, 32_000, num_threads=2)
+Tokenizer.train(text, 32_000, num_threads=2)
 used = kilobytes("VmHWM") - before
 print(used // 1000, count_pretokens(text).size // 1_000_000)
 """

@@ -2,10 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-cdef extern from "training/count.h" nogil:
-    ctypedef struct bp_key:
-        uint64_t low
-        uint64_t high
+from ..headers.bytes cimport bp_key
 
 
 cdef enum count_status:
@@ -27,8 +24,9 @@ cdef struct count_slot:    # 32 bytes, two to a cache line
 @cython.final
 cdef class CountTable:
     cdef count_slot* slots
-    cdef uint64_t mask
-    cdef readonly uint64_t used        # slots taken, zero counts among them
+    cdef uint64_t mask                 # slots - 1
+    cdef int shift                     # a key belongs into slot hash >> shift
+    cdef uint64_t used                 # slots taken, zero counts among them
     cdef uint8_t** chunks              # the bytes of long pre-tokens
     cdef size_t chunk_count
     cdef size_t chunk_room             # bytes left in the last chunk

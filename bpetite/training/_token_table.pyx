@@ -8,26 +8,20 @@ from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
+from ..headers.bytes cimport bp_hash_bytes
+from ..headers.memory cimport bp_grow
+
 cdef enum:
     FIRST_LEARNED = 256
     MAX_TOKENS = 0x7FFFFFFE     # ids, and their complements, are to fit an int32
 
 
-cdef inline uint64_t bytes_hash(const unsigned char* data, uint64_t length) noexcept nogil:
-    cdef uint64_t h = length
-    cdef uint64_t word
-    while length >= 8:
-        memcpy(&word, data, 8)
-        h = bp_train_mix(h ^ word)
-        data += 8
-        length -= 8
-    word = 0
-    memcpy(&word, data, length)
-    return bp_train_mix(h ^ word)
+cdef inline uint64_t first_slot(const unsigned char* data, uint64_t length) noexcept nogil:
+    return bp_hash_bytes(data, length) >> 24
 
 
 @cython.final
-cdef class LearnedTokens:
+cdef class TokenTable:
     """Begins with the 256 bytes."""
 
     def __cinit__(self):
@@ -73,7 +67,7 @@ cdef class LearnedTokens:
         cdef uint32_t known
         if <uint64_t> self.count * 2 > self.mask and self.grow_slots() < 0:
             return NO_MEMORY
-        slot = bytes_hash(data, length) & self.mask
+        slot = first_slot(data, length) & self.mask
         while self.slots[slot]:
             known = self.slots[slot] - 1
             if (token_length(self, known) == length
@@ -105,7 +99,7 @@ cdef class LearnedTokens:
         if slots == NULL:
             return NO_MEMORY
         for token in range(FIRST_LEARNED, self.count):
-            slot = bytes_hash(self.data + self.start[token], token_length(self, token)) & mask
+            slot = first_slot(self.data + self.start[token], token_length(self, token)) & mask
             while slots[slot]:
                 slot = (slot + 1) & mask
             slots[slot] = token + 1

@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from ._learned cimport LearnedTokens
-from ._pairs cimport PairTable, pair_entry
+from ._token_table cimport TokenTable
+from ._pair_table cimport PairTable, pair_entry
 
 
 cdef struct segment:
@@ -20,7 +20,7 @@ cdef class Merger:
     cdef segment* segments
     cdef uint64_t segment_count
     cdef uint64_t segment_capacity
-    cdef LearnedTokens known
+    cdef TokenTable known
     cdef PairTable pairs
     # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
     cdef pair_entry* sides

@@ -12,20 +12,11 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
-cdef extern from "training/train.h" nogil:
-    void* bp_new_table(size_t size, int fill) noexcept
-    void bp_free_table(void* table, size_t size) noexcept
-    int bp_add_overflows(int64_t* total, int64_t x) noexcept
-
-cdef extern from "training/count.h" nogil:
-    enum:
-        BP_SHORT
-        BP_READ
-    void BP_COUNT_PREFETCH(const void* address) noexcept
-    bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
-    bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
-    uint64_t bp_hash_key(bp_key key) noexcept
-    uint64_t bp_hash_text(const uint8_t* p, size_t n) noexcept
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.bytes cimport (
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_load_last_key,
+)
+from ..headers.memory cimport bp_free_table, bp_new_table
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
@@ -45,7 +36,7 @@ cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept no
     if slot.key.high >= LONG:
         length[0] = <Py_ssize_t> (slot.key.high & ~LONG)
         return <const uint8_t*> <uintptr_t> slot.key.low
-    length[0] = (<const uint8_t*> &slot.key)[BP_SHORT]
+    length[0] = (<const uint8_t*> &slot.key)[BP_KEY_BYTES]
     return <const uint8_t*> &slot.key
 
 
@@ -63,6 +54,7 @@ cdef class CountTable:
 
     def __cinit__(self):
         self.mask = 4095
+        self.shift = 52
         self.slots = <count_slot*> bp_new_table((self.mask + 1) * sizeof(count_slot), 0)
         if self.slots == NULL:
             raise MemoryError
@@ -75,12 +67,16 @@ cdef class CountTable:
         bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
 
     cdef int reserve(self, uint64_t more) noexcept nogil:
-        """Room for so many new pre-tokens: at most 5 of 8 slots are taken."""
+        """Make room for `more` new pre-tokens: at most 5 of 8 slots are taken."""
         cdef uint64_t mask = self.mask
+        cdef int shift = self.shift
+        cdef int doublings
         cdef uint64_t i, at
         cdef count_slot* slots
         while (self.used + more) * 8 > mask * 5:
-            mask = mask * 4 + 3 if mask < 1 << 16 else mask * 2 + 1
+            doublings = 2 if mask < 1 << 16 else 1
+            mask = ((mask + 1) << doublings) - 1
+            shift -= doublings
         if mask == self.mask:
             return OK
         slots = <count_slot*> bp_new_table((mask + 1) * sizeof(count_slot), 0)
@@ -88,18 +84,19 @@ cdef class CountTable:
             return NO_MEMORY
         for i in range(self.mask + 1):
             if self.slots[i].key.high:
-                at = self.slots[i].hash & mask
+                at = self.slots[i].hash >> shift
                 while slots[at].key.high:
                     at = (at + 1) & mask
                 slots[at] = self.slots[i]
         bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
         self.slots = slots
         self.mask = mask
+        self.shift = shift
         return OK
 
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil:
         """The slot of a pre-token, or the empty one where it goes. A long one's `low` is the address of its bytes."""
-        cdef uint64_t at = hash & self.mask
+        cdef uint64_t at = hash >> self.shift
         cdef count_slot* slot
         while True:
             slot = &self.slots[at]
@@ -146,13 +143,13 @@ cdef class CountTable:
     cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
                                 uint64_t* hash) noexcept nogil:
         """`find` for bytes of any length above 0."""
-        if length <= BP_SHORT:
+        if length <= BP_KEY_BYTES:
             key[0] = bp_load_last_key(data, length)
-            hash[0] = bp_hash_key(key[0])
+            hash[0] = bp_hash_key(key.low, key.high)
         else:
             key.low = <uintptr_t> data
             key.high = LONG | <uint64_t> length
-            hash[0] = bp_hash_text(data, length)
+            hash[0] = bp_hash_long(data, length)
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
@@ -166,28 +163,28 @@ cdef class CountTable:
         cdef uint64_t hashes[BLOCK]
         cdef count_slot* slot
         cdef count_slot* slots
-        cdef uint64_t mask
+        cdef int shift
         cdef Py_ssize_t i, length
         if self.reserve(number) < 0:
             return NO_MEMORY
         slots = self.slots
-        mask = self.mask
+        shift = self.shift
         for i in range(number):
             length = ends[i] - start
-            if length > BP_SHORT:
+            if length > BP_KEY_BYTES:
                 keys[i].low = <uintptr_t> (text + start)
                 keys[i].high = LONG | <uint64_t> length
-                hashes[i] = bp_hash_text(text + start, length)
+                hashes[i] = bp_hash_long(text + start, length)
             else:
-                if start + BP_READ <= readable:
+                if start + BP_KEY_READ <= readable:
                     keys[i] = bp_load_key(text + start, length)
                 else:
                     keys[i] = bp_load_last_key(text + start, length)
-                hashes[i] = bp_hash_key(keys[i])
-            BP_COUNT_PREFETCH(&slots[hashes[i] & mask])
+                hashes[i] = bp_hash_key(keys[i].low, keys[i].high)
+            BP_PREFETCH(&slots[hashes[i] >> shift])
             start = ends[i]
         for i in range(number):
-            slot = &slots[hashes[i] & mask]
+            slot = &slots[hashes[i] >> shift]
             if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
                 slot.count += weight
                 continue
@@ -266,34 +263,18 @@ cdef class CountTable:
 
     def sorted(self):
         """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
-        cdef Order order = Order(self)
+        cdef bytes order = PyBytes_FromStringAndSize(NULL, self.used * sizeof(void*))
+        cdef count_slot** slots = <count_slot**> PyBytes_AS_STRING(order)
         cdef uint64_t i
+        cdef uint64_t number = 0
         cdef Py_ssize_t length
         cdef const uint8_t* data
-        for i in range(order.length):
-            data = slot_bytes(order.slots[i], &length)
-            yield PyBytes_FromStringAndSize(<const char*> data, length), order.slots[i].count
-
-
-@cython.final
-cdef class Order:
-    """The slots of a table sorted by bytes."""
-    cdef count_slot** slots
-    cdef uint64_t length
-    cdef CountTable table          # keeps the slots alive
-
-    def __cinit__(self, CountTable table):
-        cdef uint64_t i
-        self.table = table
-        self.slots = <count_slot**> PyMem_RawMalloc((table.used + 1) * sizeof(void*))
-        if self.slots == NULL:
-            raise MemoryError
         with nogil:
-            for i in range(table.mask + 1):
-                if table.slots[i].key.high and table.slots[i].count:
-                    self.slots[self.length] = &table.slots[i]
-                    self.length += 1
-            qsort(self.slots, self.length, sizeof(void*), by_bytes)
-
-    def __dealloc__(self):
-        PyMem_RawFree(self.slots)
+            for i in range(self.mask + 1):
+                if self.slots[i].key.high and self.slots[i].count:
+                    slots[number] = &self.slots[i]
+                    number += 1
+            qsort(slots, number, sizeof(void*), by_bytes)
+        for i in range(number):
+            data = slot_bytes(slots[i], &length)
+            yield PyBytes_FromStringAndSize(<const char*> data, length), slots[i].count

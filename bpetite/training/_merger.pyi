@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import final
 
-from ._counttable import CountTable
+from ._count_table import CountTable
 
 @final
 class Merger:

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from ._learned cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+from ._token_table cimport NO_MEMORY, OK, TOO_LARGE, TokenTable
 
 
 cdef struct pair_entry:    # 32 bytes, two to a cache line
@@ -59,7 +59,7 @@ cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
 
 @cython.final
 cdef class PairTable:
-    cdef LearnedTokens tokens
+    cdef TokenTable tokens
     cdef pair_entry* entries
     cdef uint64_t mask
     cdef uint64_t used             # slots not EMPTY

@@ -3,11 +3,11 @@
 The shape, and why.
 
 - A range of text is counted on its own, so that threads can share one long text. It begins where a scan started at an
-  arbitrary place has settled (`settle`), and says how far it came. Pre-tokens after the end of one depend on nothing
-  before it, so when the range before ended exactly where this one began, the two are what one scan would have given;
-  when not, the caller takes this range back with weight -1 and counts it again from the right place. That is checked,
-  never assumed, for any split pattern, and on text of words never happens.
-- str is read where it lies: ASCII is UTF-8 already, other text is written as UTF-8 one range at a time.
+  arbitrary position has settled (`settle`), and returns how far it got. Pre-tokens after the end of one depend on
+  nothing before it, so when the range before ended exactly where this one began, the two are what one scan would have
+  given. When not, the caller takes this range back with weight -1 and counts it again from the right position. That is
+  checked, never assumed, for any split pattern, and on ordinary text it is hardly ever needed.
+- ASCII str is read where it lies, as it is UTF-8 already; other str is written as UTF-8 one range at a time.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -16,23 +16,12 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
+from ..engine._special cimport Specials
+from ..headers.bytes cimport BP_KEY_READ
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND
 from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid
 from ..splitting._scan cimport Scanner, scan_cursor
-from ._counttable cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
-
-cdef extern from "training/count.h" nogil:
-    enum:
-        BP_READ
-    ctypedef struct bp_specials:
-        const uint8_t* bytes
-        const size_t* ends
-        size_t count
-        size_t longest
-        int only_first
-        uint8_t is_first[256]
-    size_t bp_find_special(const bp_specials* specials, const uint8_t* p, size_t start, size_t n,
-                           size_t* length) noexcept
+from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
@@ -47,18 +36,19 @@ cdef struct source:
     bint ascii             # known to need no check
 
 
-def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
-    """Take texts off an iterator until they hold `limit` characters (bytes of bytes) or one longer than that comes.
+def batches(texts, Py_ssize_t limit):
+    """Gather the texts of an iterable into batches.
 
     Args:
-        texts: An iterator; what it gives that is neither str nor bytes is a TypeError.
-        first: The number of its next text, for that message.
+        texts: str and bytes; anything else is a TypeError that names its number.
+        limit: Characters (bytes of bytes) of a batch; it ends with the text that reaches them. A text longer than that
+            comes in a batch of its own.
 
-    Returns:
-        (batch, size, long, ended): the texts and their length together; the long one or None; whether there are no
-        more.
+    Yields:
+        (first, batch, size): the number of the first text, a list of texts, and their length together.
     """
     cdef list batch = []
+    cdef Py_ssize_t first = 0
     cdef Py_ssize_t size = 0
     cdef Py_ssize_t length
     for text in texts:
@@ -68,13 +58,20 @@ def take_batch(texts, Py_ssize_t first, Py_ssize_t limit):
             length = PyBytes_GET_SIZE(text)
         else:
             raise TypeError(f"text {first + len(batch)} is {type(text).__name__}, not str or bytes")
-        if length > limit:
-            return batch, size, text, False
+        if length > limit and batch:
+            yield first, batch, size
+            first += len(batch)
+            batch = []
+            size = 0
         batch.append(text)
         size += length
         if size >= limit:
-            return batch, size, None, False
-    return batch, size, None, True
+            yield first, batch, size
+            first += len(batch)
+            batch = []
+            size = 0
+    if batch:
+        yield first, batch, size
 
 
 cdef int open_source(object text, source* opened) except -1:
@@ -98,47 +95,22 @@ cdef class TextCounter:
     """Counts the pre-tokens of texts into a table of its own. One thread at a time.
 
     Args:
-        scanner: The compiled split pattern, or None: then every piece between special tokens is one pre-token.
-        special_tokens: UTF-8 of the special tokens, which cut the text and are not counted.
+        scanner: The compiled split pattern, or None: then all text between special tokens is one pre-token.
+        specials: Special tokens, which cut the text and are not counted.
     """
     cdef readonly CountTable table
-    cdef readonly int64_t pretokens
     cdef Scanner scanner
-    cdef bp_specials specials
-    cdef bytes special_bytes
-    cdef size_t* special_ends
+    cdef Specials specials
     cdef uint8_t* buffer
     cdef size_t buffer_size
     cdef size_t bad_at
 
-    def __cinit__(self, Scanner scanner, special_tokens=()):
-        cdef list longest_first = sorted(special_tokens, key=lambda token: (-len(token), token))
-        cdef bytes token
-        cdef size_t i
-        cdef size_t end = 0
+    def __cinit__(self, Scanner scanner, Specials specials not None):
         self.table = CountTable()
         self.scanner = scanner
-        self.special_bytes = b"".join(longest_first)
-        self.special_ends = <size_t*> PyMem_RawMalloc((len(longest_first) + 1) * sizeof(size_t))
-        if self.special_ends == NULL:
-            raise MemoryError
-        self.specials.only_first = -1
-        for i, token in enumerate(longest_first):
-            if not token:
-                raise ValueError("a special token must not be empty")
-            end += len(token)
-            self.special_ends[i] = end
-            self.specials.is_first[<uint8_t> token[0]] = 1
-        if longest_first:
-            self.specials.longest = len(longest_first[0])
-            if len({token[0] for token in longest_first}) == 1:
-                self.specials.only_first = longest_first[0][0]
-        self.specials.count = len(longest_first)
-        self.specials.bytes = <const uint8_t*> PyBytes_AS_STRING(self.special_bytes)
-        self.specials.ends = self.special_ends
+        self.specials = specials
 
     def __dealloc__(self):
-        PyMem_RawFree(self.special_ends)
         PyMem_RawFree(self.buffer)
 
     def count_documents(self, list texts not None, first=None):
@@ -251,9 +223,8 @@ cdef class TextCounter:
             number = self.scanner.next_ends(cursor, ends, BLOCK)
             if number == 0:
                 break
-            if self.table.count_block(self.buffer, start, ends, number, filled[0] + BP_READ, 1) < 0:
+            if self.table.count_block(self.buffer, start, ends, number, filled[0] + BP_KEY_READ, 1) < 0:
                 return NO_MEMORY
-            self.pretokens += number
             start = ends[number - 1]
         filled[0] -= start
         memmove(self.buffer, self.buffer + start, filled[0])
@@ -277,7 +248,6 @@ cdef class TextCounter:
                 result = self.table.count_block(text, start, block, n, length, 1)
                 start = block[n - 1]
                 at += n
-        self.pretokens += number
         self.report(result, data)
 
     cdef int report(self, int result, text, str where="") except -1:
@@ -362,7 +332,7 @@ cdef class TextCounter:
             if bad >= 0:
                 self.bad_at = bad
                 return BAD_TEXT
-            readable = size + BP_READ
+            readable = size + BP_KEY_READ
         result = self.count_utf8(begin, size, final and window == text.length, stop_byte, readable, weight, &done)
         if text.width and done == stop_byte:
             reached[0] = stop
@@ -388,27 +358,28 @@ cdef class TextCounter:
         """
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t end
-        cdef size_t special_length = 0
-        cdef bint closed
+        cdef Py_ssize_t which = 0
+        cdef bint found, closed
         cdef int result
         done[0] = 0
         while at < stop:
-            end = bp_find_special(&self.specials, text, at, size, &special_length)
-            closed = final or end < size
-            if not closed and self.specials.count:
+            end = self.specials.find(text, at, size, &which)
+            found = end >= 0
+            closed = found or final
+            if not found:
+                end = size
+            if not closed and self.specials.size:
                 # The last bytes may be the first ones of a special token.
-                end = size - <Py_ssize_t> self.specials.longest + 1
+                end = size - self.specials.longest + 1
                 while end > at and text[end] & 0xC0 == 0x80:
                     end -= 1
                 if end <= at:
                     return OK
-            else:
-                special_length = special_length if end < size else 0
             result = self.count_piece(text + at, end - at, closed, stop - at, readable - at, weight, done)
             done[0] += at
-            if result < 0 or not closed or done[0] < end or end == size or end >= stop:
+            if result < 0 or not found or done[0] < end or end >= stop:
                 return result
-            at = end + special_length
+            at = end + <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
             done[0] = at
         return OK
 
@@ -427,7 +398,6 @@ cdef class TextCounter:
             if not final or size > stop:
                 return OK
             ends[0] = size
-            self.pretokens += weight
             done[0] = size
             return self.table.count_block(text, 0, ends, 1, readable, weight)
         self.scanner.begin(&cursor, text, size, final)
@@ -442,7 +412,6 @@ cdef class TextCounter:
                 break
             if self.table.count_block(text, start, ends, number, readable, weight) < 0:
                 return NO_MEMORY
-            self.pretokens += weight * number
             start = ends[number - 1]
             done[0] = start
         return OK

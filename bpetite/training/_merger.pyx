@@ -22,15 +22,14 @@ from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
-from ._counttable cimport CountTable, slot_bytes
-from ._learned cimport (
-    DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, bp_grow, token_length,
-)
-from ._pairs cimport PairTable, append_item, drop_items, pair_entry
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.bytes cimport BP_PREFETCH
+from ..headers.memory cimport bp_grow
+from ._count_table cimport CountTable, slot_bytes
+from ._pair_table cimport PairTable, append_item, drop_items, pair_entry
+from ._token_table cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, TokenTable, token_length
 
-cdef extern from "training/train.h" nogil:
-    void BP_TRAIN_PREFETCH(const void* address) noexcept
-    int bp_add_overflows(int64_t* total, int64_t x) noexcept
+cdef extern from "training/pair_search.h" nogil:
     enum:
         BP_OVERREAD
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
@@ -67,7 +66,7 @@ cdef class Merger:
     """
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0):
-        self.known = LearnedTokens()
+        self.known = TokenTable()
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes)
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
             raise MemoryError
@@ -262,9 +261,9 @@ cdef class Merger:
                     break
         for i in range(length):
             if i + 2 * LOOK_AHEAD < length:
-                BP_TRAIN_PREFETCH(&self.segments[items[i + 2 * LOOK_AHEAD]])
+                BP_PREFETCH(&self.segments[items[i + 2 * LOOK_AHEAD]])
             if i + LOOK_AHEAD < length:
-                BP_TRAIN_PREFETCH(&self.symbols[self.segments[items[i + LOOK_AHEAD]].start])
+                BP_PREFETCH(&self.symbols[self.segments[items[i + LOOK_AHEAD]].start])
             result = self.apply_in(items[i], left, right, merged)
             if result < 0:
                 break

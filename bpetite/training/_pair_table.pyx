@@ -11,13 +11,10 @@ cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from ._learned cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, bp_grow, bp_train_mix, token_length
-
-cdef extern from "training/train.h" nogil:
-    void BP_TRAIN_PREFETCH(const void* address) noexcept
-    int bp_add_overflows(int64_t* total, int64_t x) noexcept
-    void* bp_new_table(size_t size, int fill) noexcept
-    void bp_free_table(void* table, size_t size) noexcept
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.bytes cimport BP_PREFETCH, bp_mix
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ._token_table cimport DONE, NO_MEMORY, OK, OVERFLOW, TokenTable, token_length
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
@@ -26,7 +23,7 @@ cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef class PairTable:
     """Empty at first; for its arguments see `Merger`."""
 
-    def __cinit__(self, LearnedTokens tokens not None, int64_t min_frequency, bint ties_by_bytes,
+    def __cinit__(self, TokenTable tokens not None, int64_t min_frequency, bint ties_by_bytes,
                   uint64_t max_token_bytes):
         self.tokens = tokens
         self.min_frequency = min_frequency
@@ -49,13 +46,13 @@ cdef class PairTable:
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil:
         """The pair's entry, or the empty one where it would go."""
-        cdef uint64_t slot = bp_train_mix(key) & self.mask
+        cdef uint64_t slot = bp_mix(key) >> 24 & self.mask
         while self.entries[slot].key != key and self.entries[slot].key != EMPTY:
             slot = (slot + 1) & self.mask
         return &self.entries[slot]
 
     cdef void prefetch(self, uint64_t key) noexcept nogil:
-        BP_TRAIN_PREFETCH(&self.entries[bp_train_mix(key) & self.mask])
+        BP_PREFETCH(&self.entries[bp_mix(key) >> 24 & self.mask])
 
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil:
         """The pair's entry, made if there was none. Entries move when the table grows."""

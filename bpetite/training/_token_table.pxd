@@ -2,10 +2,6 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-cdef extern from "training/train.h" nogil:
-    int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
-    uint64_t bp_train_mix(uint64_t x) noexcept
-
 
 cdef enum train_status:
     OK = 0
@@ -18,7 +14,7 @@ cdef enum train_status:
 
 
 @cython.final
-cdef class LearnedTokens:
+cdef class TokenTable:
     cdef unsigned char* data       # the bytes of all tokens in order of ids, then what `join` is about to add
     cdef uint64_t used
     cdef uint64_t capacity
@@ -35,5 +31,5 @@ cdef class LearnedTokens:
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil
 
 
-cdef inline uint64_t token_length(LearnedTokens tokens, uint32_t token) noexcept nogil:
+cdef inline uint64_t token_length(TokenTable tokens, uint32_t token) noexcept nogil:
     return tokens.start[token + 1] - tokens.start[token]

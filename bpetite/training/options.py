@@ -1,0 +1,129 @@
+"""How a tokenizer is trained: every option once, checked when they are put together."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from .. import patterns
+from ..not_given import NOT_GIVEN, NotGiven
+from ..patterns import Pattern
+from ..steps.normalizers import FORMS
+from ..vocabulary.special_literals import check_literal
+from ..vocabulary.vocab import Vocab
+from .continuing import check_initial
+from .counts import PretokenCounts
+
+__all__ = ["TrainingOptions", "check_normalization", "distinct_literals"]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The options of a training.
+
+    Args:
+        vocab_size: Tokens to end with, special tokens not counted: 256 bytes plus what is learned.
+        special_tokens: Literals that cut the corpus and take no part in any merge. A special token of one ASCII
+            character has the id of its byte. Those of `initial` are added in front.
+        special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
+            from 0, then bytes, then learned tokens. The merges are the same.
+        pattern: The split pattern; None for none. When not given, that of `initial` or of the counts, else GPT-2's.
+        min_frequency: Pairs that occur less often are not learned; at least 1.
+        tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), where ids are those of
+            ``special_ids="after"`` whatever is asked for; "bytes" the greatest (left bytes, right bytes).
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens. When not given,
+            that of `initial` or of the counts, else None.
+        max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
+        initial: Continue after the merges of this vocabulary: its tokens keep their ids, new ones get the ids after the
+            highest.
+
+    Raises:
+        TypeError: An option of the wrong type.
+        ValueError: An option out of range, an `initial` that cannot be continued, a pattern or a normalization that
+            contradicts it.
+
+    >>> TrainingOptions(300, special_tokens=["<s>", "<s>"]).special_tokens
+    ('<s>',)
+    """
+
+    vocab_size: int
+    special_tokens: Sequence[str] = ("<|endoftext|>",)
+    special_ids: Literal["after", "before"] = "after"
+    pattern: Pattern | NotGiven = NOT_GIVEN
+    min_frequency: int = 1
+    tie_break: Literal["ids", "bytes"] = "ids"
+    normalization: str | NotGiven | None = NOT_GIVEN
+    max_token_bytes: int | None = None
+    initial: Vocab | None = None
+
+    def __post_init__(self) -> None:
+        _check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
+        _check_integer("min_frequency", self.min_frequency, 1)
+        if self.max_token_bytes is not None:
+            _check_integer("max_token_bytes", self.max_token_bytes, 1)
+        if self.special_ids not in ("after", "before"):
+            raise ValueError(f"special_ids is 'after' or 'before', not {self.special_ids!r}")
+        if self.tie_break not in ("ids", "bytes"):
+            raise ValueError(f"tie_break is 'ids' or 'bytes', not {self.tie_break!r}")
+        if self.normalization is not NOT_GIVEN:
+            check_normalization(self.normalization)
+        literals = distinct_literals(self.special_tokens)
+        if self.initial is not None:
+            check_initial(self.initial, self.vocab_size)
+            if self.special_ids != "after":
+                raise ValueError("special_ids='before' needs a new vocabulary: the tokens of initial keep their ids")
+            literals = distinct_literals([*self.initial.special_tokens, *literals])
+            for name, value in self._agreed_with(self.initial, "initial, trained").items():
+                object.__setattr__(self, name, value)
+        object.__setattr__(self, "special_tokens", literals)
+
+    def for_counts(self, counts: PretokenCounts) -> TrainingOptions:
+        """With the pattern and the normalization of counts.
+
+        Raises:
+            ValueError: One that was given, or that of `initial`, contradicts them.
+        """
+        return replace(self, **self._agreed_with(counts, "these counts, made"))
+
+    def counting(self) -> dict[str, Any]:
+        """The options that :func:`bpetite.count_pretokens` takes too, as its keyword arguments."""
+        return {
+            "pattern": patterns.GPT2 if self.pattern is NOT_GIVEN else self.pattern,
+            "normalization": None if self.normalization is NOT_GIVEN else self.normalization,
+            "special_tokens": self.special_tokens,
+        }
+
+    def _agreed_with(self, source: Vocab | PretokenCounts, origin: str) -> dict[str, Any]:
+        """Pattern and normalization of a source, unless others were given."""
+        agreed = {"pattern": source.pattern, "normalization": source.normalization}
+        for name, value in agreed.items():
+            given = getattr(self, name)
+            if given is not NOT_GIVEN and given != value:
+                raise ValueError(f"{name}={given!r} contradicts {origin} with {name}={value!r}")
+        return agreed
+
+
+def distinct_literals(special_tokens: Sequence[str]) -> tuple[str, ...]:
+    """The literals without repeats, or the error that says which one is wrong."""
+    if isinstance(special_tokens, (str, bytes)) or not hasattr(special_tokens, "__iter__"):
+        raise TypeError(f"special_tokens is a list of str, not {special_tokens!r}")
+    literals = tuple(dict.fromkeys(special_tokens))
+    for literal in literals:
+        check_literal(literal)
+    return literals
+
+
+def check_normalization(normalization: object) -> None:
+    """Raise ValueError for what training cannot apply: anything but a normal form or None."""
+    if normalization is not None and normalization not in FORMS:
+        raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
+
+
+def _check_integer(name: str, value: object, least: int, why: str = "") -> None:
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an int, not {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}{why}, not {number}")
