@@ -1,9 +1,9 @@
 /* Looking up a block of pre-tokens in the word cache (word_cache.h).
 
-   Look-up works in two steps over a block of pre-tokens: bp_prepare loads every key without a branch on its length,
-   hashes it and prefetches its entry; bp_emit compares and copies. By then the line has come in from wherever it was.
-   A single step over each pre-token in turn was 1.2 times slower on English and four times slower on mixed languages,
-   where the table does not fit the second-level cache. */
+   Look-up takes two steps over a block of pre-tokens: bp_prepare loads every key without a branch on its length, hashes
+   it and prefetches its entry; bp_emit compares and copies. By then the cache line has arrived. Doing both for one
+   pre-token after the other was 1.2 times slower on English and four times slower on mixed languages, where the table
+   does not fit the second-level cache. */
 #ifndef BPETITE_CACHE_BLOCKS_H
 #define BPETITE_CACHE_BLOCKS_H
 
@@ -13,7 +13,7 @@
 /* The keys of a block of pre-tokens. */
 typedef struct {
     uint64_t bytes[BP_BLOCK][2];   /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
-    uint64_t at[BP_BLOCK];         /* where its entry should be, in bytes from the table's begin; 0 for a long one */
+    uint64_t at[BP_BLOCK];         /* byte offset of the home slot in the table; 0 for a long key */
 } bp_keys;
 
 BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
@@ -25,7 +25,7 @@ BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t l
 }
 
 #ifdef BP_WIDE
-/* bp_prepare_block in two passes: the bytes of the keys; their hashes, eight side by side. */
+/* bp_prepare_block in two passes: first the bytes of the keys, then their hashes, eight at a time. */
 BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
                                            const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
@@ -48,7 +48,7 @@ BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t 
     const __m512i factors = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)BP_FACTOR_HIGH, (long long)BP_FACTOR_LOW));
     const __m512i evens = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
     const __m128i shift = _mm_cvtsi32_si128(cache->short_shift);
-    for (i = 0; i < n; i += 8) { /* the last few perhaps in vain */
+    for (i = 0; i < n; i += 8) { /* rounds up: hashes beyond n are never used */
         __m512i a = _mm512_mullo_epi64(_mm512_loadu_si512(keys->bytes[i]), factors);
         __m512i b = _mm512_mullo_epi64(_mm512_loadu_si512(keys->bytes[i + 4]), factors);
         a = _mm512_xor_si512(a, _mm512_shuffle_epi32(a, (_MM_PERM_ENUM)0x4E));
@@ -66,7 +66,7 @@ BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t 
 #endif
 
 /* IN: pre-tokens text[start:ends[0]], text[ends[0]:ends[1]], ...; with `padded`, sixteen bytes can be read from the
-   start of each. OUT: keys of those from number i up to n. */
+   start of each. OUT: keys[i:n]. */
 BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
                                 ptrdiff_t i, ptrdiff_t n, int padded, bp_keys *keys) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
@@ -90,15 +90,15 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
 
 static inline void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
                               ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
-    ptrdiff_t sure = n; /* so many have sixteen bytes to read: all but the last few of a text */
-    while (sure > 0 && (sure > 1 ? ends[sure - 2] : start) + 16 > readable) sure--;
+    ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
+    while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
 #ifdef BP_WIDE
-    if (cache->wide && sure >= 16)
-        bp_prepare_wide(cache, text, start, ends, sure, keys);
+    if (cache->wide && padded >= 16)
+        bp_prepare_wide(cache, text, start, ends, padded, keys);
     else
 #endif
-        bp_prepare_block(cache, text, start, ends, 0, sure, 1, keys);
-    if (sure < n) bp_prepare_block(cache, text, start, ends, sure, n, 0, keys);
+        bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
+    if (padded < n) bp_prepare_block(cache, text, start, ends, padded, n, 0, keys);
 }
 
 BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
@@ -110,7 +110,15 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
 #endif
 }
 
-/* The ids of a pre-token that is not in its first place, or NULL. Not inlined: it would cost the loop its registers. */
+#ifdef BP_WIDE
+BP_WIDE_INLINE int bp_same_wide(const bp_short *entry, const uint64_t *key) {
+    const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i *)key),
+                                         _mm_loadu_si128((const __m128i *)&entry->low));
+    return _mm_testz_si128(differ, differ);
+}
+#endif
+
+/* The ids of a pre-token that is not in its home slot, or NULL. Not inlined: it would cost the loop its registers. */
 BP_NOINLINE static const uint32_t *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
                                                const uint8_t *end, ptrdiff_t i, size_t *count) {
     const uint64_t *key = keys->bytes[i];
@@ -127,81 +135,49 @@ BP_NOINLINE static const uint32_t *bp_find_far(bp_cache *cache, const bp_keys *k
     return entry->count <= BP_INLINE_IDS ? entry->ids : cache->arena + entry->ids[0];
 }
 
-/* Put out the ids of pre-tokens i, i + 1, ... while the cache knows them; returns the first it does not know, or n.
-   INOUT: *used, the words of out that are taken. Where the rest of its capacity does not do, *starved is set and the
-   pre-token returned may be known. */
+/* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.
+   INOUT: *used, the words of out that are taken. If the remaining capacity may not be enough, *starved is set, and the
+   cache may know the pre-token returned. `same` is bp_same or bp_same_wide, a constant that is inlined. */
 BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                  ptrdiff_t *used, int *starved) {
+                                  ptrdiff_t *used, int *starved, int (*same)(const bp_short *, const uint64_t *)) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     uint32_t *at = out + *used;
-    /* Every remaining pre-token may put out its inline ids without a look at the room that is left. */
+    /* Up to here, every remaining pre-token can write its inline ids without a check of the capacity. */
     const uint32_t *limit = out + capacity - BP_INLINE_IDS * (n - i) - BP_SLACK;
     *starved = at > limit;
-    if (!*starved)
-        for (; i < n; i++) {
-            const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
-            const uint32_t *ids;
-            size_t count;
-            if (BP_LIKELY(bp_same(entry, keys->bytes[i]))) {
-                count = entry->count;
-                memcpy(at, entry->ids, 16);
-                if (BP_LIKELY(count <= BP_INLINE_IDS)) {
-                    at += count;
-                    continue;
-                }
-                ids = cache->arena + entry->ids[0];
-            } else {
-                ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &count);
-                if (!ids) break;
+    if (*starved) return i;
+    for (; i < n; i++) {
+        const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
+        const uint32_t *ids = entry->ids;
+        size_t count = entry->count;
+        memcpy(at, ids, 16); /* before it is known whether the entry is the right one: a store off the critical path */
+        if (BP_LIKELY(same(entry, keys->bytes[i]))) {
+            if (BP_LIKELY(count <= BP_INLINE_IDS)) {
+                at += count;
+                continue;
             }
-            if (at + count > limit) {
-                *starved = 1;
-                break;
-            }
-            for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
-            at += count;
+            ids = cache->arena + ids[0];
+        } else {
+            ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &count);
+            if (!ids) break;
         }
+        if (at + count > limit) {
+            *starved = 1;
+            break;
+        }
+        for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
+        at += count;
+    }
     *used = at - out;
     return i;
 }
 
 #ifdef BP_WIDE
-/* bp_emit_block with the comparison of such a machine, and the ids copied before it is known that they are wanted. */
 BP_WIDE_TARGET static ptrdiff_t bp_emit_wide(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    const uint8_t *shorts = (const uint8_t *)cache->shorts;
-    uint32_t *at = out + *used;
-    const uint32_t *limit = out + capacity - BP_INLINE_IDS * (n - i) - BP_SLACK;
-    *starved = at > limit;
-    if (!*starved)
-        for (; i < n; i++) {
-            const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
-            const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i *)keys->bytes[i]),
-                                                 _mm_loadu_si128((const __m128i *)&entry->low));
-            size_t count = entry->count;
-            const uint32_t *ids = entry->ids;
-            _mm_storeu_si128((__m128i *)at, _mm_loadu_si128((const __m128i *)ids));
-            if (BP_LIKELY(_mm_testz_si128(differ, differ))) {
-                if (BP_LIKELY(count <= BP_INLINE_IDS)) {
-                    at += count;
-                    continue;
-                }
-                ids = cache->arena + ids[0];
-            } else {
-                ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &count);
-                if (!ids) break;
-            }
-            if (at + count > limit) {
-                *starved = 1;
-                break;
-            }
-            for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
-            at += count;
-        }
-    *used = at - out;
-    return i;
+    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same_wide);
 }
 #endif
 
@@ -211,7 +187,7 @@ static inline ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint
 #ifdef BP_WIDE
     if (cache->wide) return bp_emit_wide(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
-    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
+    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
 }
 
 #endif

@@ -20,67 +20,58 @@ cdef extern from "splitting/scan_blocks.h" nogil:
         int block, blocks
         uint64_t ready[64]
 
-    ctypedef uint64_t scan_masks[6][64]
-
     ctypedef struct scan_tables:
         const uint8_t* next
         const uint8_t* out
         const uint8_t* column
-        const uint8_t* forget
+        const uint8_t* synchronized
         uint32_t states, columns
-        uint32_t kinds
+        uint32_t used_bits
         uint32_t mark_back
         const uint16_t* stage
         const uint8_t* pages
-        uint8_t stay, end
+        uint8_t continuation, end
 
     ctypedef struct scan_paged:
-        const uint8_t* place
+        const uint8_t* row
         const uint8_t* page
-        const uint8_t* steps
+        const uint8_t* values
         uint32_t pages, ascii_pages
 
-    ctypedef struct scan_wide:
-        scan_paged run
-        const uint8_t* following
-        const uint8_t* output
-        scan_paged find
-        uint8_t every
+    ctypedef struct scan_vector:
+        scan_paged transition
+        const uint8_t* next
+        const uint8_t* out
+        scan_paged subset
+        uint8_t all_states
 
 
 cdef class Scanner:
     cdef readonly str kind                 # "vector" or "tables"
-    cdef readonly int lanes                # places of a long text that are read side by side: 64, 4 or 1
+    cdef readonly int lanes                # of a long text that are read side by side: 64, 4 or 1
     cdef scan_tables tables
-    cdef scan_wide wide
-    cdef tuple owner                       # the objects that the pointers point into
+    cdef scan_vector vector
+    cdef object owner                      # the objects that the pointers point into
 
-    # Begin a scan of text[0:length]. With final true the end of the buffer is the end of the text; otherwise more may
+    # Begin a scan of text[0:length]. If `final` is true the end of the buffer is the end of the text; otherwise more may
     # follow, and only pre-tokens that no continuation can change are given out. Costs a few stores.
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil
 
-    # Go on after a buffer that was not final: text[0:length] now holds what was text[dropped:] before, and more behind
-    # it. Only bytes before `done` may be dropped; offsets count from the new start of the buffer from here on. Nothing
-    # is read twice. (A scan begun anew at an end gives the same ends; it only reads the open pre-token again.)
+    # Continue after a buffer that was not final: text[0:length] now holds the old text[dropped:] and more after it. Only
+    # bytes before `done` may be dropped; from here on offsets count from the new start of the buffer. Nothing is read
+    # twice. (A new scan begun at an end gives the same ends, but reads the open pre-token again.)
     cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
                      bint final) noexcept nogil
 
-    # Write up to `capacity` ends (byte offsets from the start of text, ascending; the first pre-token starts at 0, each
-    # next one where the one before ended) and return how many; 0 when nothing is left. The text must be valid UTF-8,
-    # and a buffer that is not final must end between characters. Every byte is read once, whatever the text.
+    # Write up to `capacity` ends (byte offsets from the start of text, ascending; each pre-token starts where the one
+    # before ended) and return how many; 0 when nothing is left. The text must be valid UTF-8, and a buffer that is not
+    # final must end between characters. Every byte is read once, whatever the text.
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil
 
-    cdef void _set_wide(self, wide)
-    cdef bint read_span(self, scan_cursor* cursor) noexcept nogil
-    cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil
-    cdef void follow_marks(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
-                           uint64_t leads) noexcept nogil
-    cdef void commit(self, scan_cursor* cursor) noexcept nogil
-    cdef void set_mark(self, scan_cursor* cursor, int block, uint64_t at, uint64_t leads_before,
-                       uint64_t leads) noexcept nogil
+    cdef void _set_vector(self, tables)
 
 
 cdef class Scan:
     cdef Scanner scanner
     cdef scan_cursor cursor
-    cdef bytearray text                    # from the start of the open pre-token
+    cdef bytearray text                    # from the start of the open pre-token on

@@ -1,27 +1,27 @@
-"""Runs a folded split pattern over UTF-8 text and gives out where pre-tokens end.
+"""Runs the transducer of a split pattern over UTF-8 text and gives out where pre-tokens end.
 
-The machine (transducer.py) reads every character once and says at each one which cuts are now certain: here, one
-character back, two back, at the mark. These things shape this module:
+The transducer (transducer.py) reads every character once and says at each one which cuts are now certain: here, one
+character back, two back, at the mark. What shapes this module:
 
-* A branch per byte on "is there a cut" costs more than all the rest: cuts come every four or five bytes and at no
-  period that a processor could predict. So the machine runs over a span without looking at its outputs; these are
-  gathered as bit masks of 64, "two back" becomes a shift, and the bits of the masks are walked at the end.
-* ASCII is read as it stands, one code a byte. Blocks with other characters are first rewritten: the first byte of a
-  character becomes the code of its group, the others a code that changes nothing.
-* The next state depends on the state before: one look-up waits for the other, five cycles a byte on current processors
-  whatever else they could do meanwhile. So four places of a span are read side by side (kind "vector"). The state in
-  front of a place is known without the text before it, because the machine forgets: after most pairs of characters,
-  such as a letter and a space, it is in one state wherever it came from. A table made with the pattern says which; a
-  span without such pairs in the right places is read in one row (which is all that kind "tables" does).
-* Where a machine looks up 64 bytes in a table of 128 by one instruction, 64 places are read side by side
-  (scan_avx512.h), 0.3 cycles a byte for any pattern whose table is small, as all in use are.
-* Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor, so a
-  scan of twenty characters costs little, threads share a scanner, and a text may arrive in pieces.
+* A branch per byte on "is there a cut" costs more than all the rest: cuts come every four or five bytes, with no period
+  that a processor could predict. So the transducer runs over a span without looking at its outputs; these are gathered
+  as bit masks of 64, "two back" becomes a shift, and the bits of the masks are walked at the end.
+* ASCII is read as it is, one code a byte. Blocks with other characters are rewritten first: the first byte of a
+  character becomes the code of its group, its continuation bytes a code that changes nothing.
+* Each state depends on the one before, a chain of loads of five cycles a byte on current processors. So four lanes of a
+  span are read side by side (kind "vector"). The state at the start of a lane is known without the text before it,
+  because most pairs of characters, such as a letter and a space, are a synchronizing word: they lead to one state from
+  every state. A table made with the pattern lists them; a span without such pairs before its lanes is read in one lane
+  (which is all that kind "tables" does).
+* Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read side by side (scan_avx512.h), in 0.3
+  cycles a byte for any pattern whose table is small, as all in use are.
+* Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a scan
+  of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
 
-The whole scan of English on one core of a Zen 5: 4.2 GB/s by 64 lanes, 1.5 by four, 0.5 by one. Rejected there: one
-byte shuffle per byte (SSSE3 pshufb, the state as its index) runs 2.0 GB/s before anything is made of its outputs, with
-at most 16 states, which of the patterns in use only GPT-2's has, and 0.69 GB/s with the two shuffles that 32 states
-need; four look-ups side by side run 3.2 GB/s with any number of states, on any processor. A branch at every cut: 0.24.
+A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in four, 0.5 in one. Rejected there: one byte
+shuffle per byte (SSSE3 pshufb, the state as its index) runs at 2.0 GB/s before anything is made of its outputs, with at
+most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the two shuffles that 32 states
+need; four look-ups side by side run at 3.2 GB/s with any number of states, on any processor. A branch at every cut: 0.24.
 """
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
@@ -34,19 +34,27 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     enum:
         SCAN_BLOCK
         SCAN_SPAN
-        SCAN_LANE
-        SCAN_BLOCKS
+        SCAN_LONGEST
         SCAN_MARK
         SCAN_COMMIT
-        SCAN_LONGEST
+
+    ctypedef uint64_t scan_masks[6][64]
+
+    ctypedef struct scan_span:
+        const uint8_t* codes
+        bint ascii
+        int lane, size, count, blocks
+        uint8_t rewritten[1]
+        uint64_t leads[1]
+        scan_masks masks
+
     int scan_lowest(uint64_t mask)
     void scan_gather_masks(const scan_tables* tables, const uint8_t* out, int blocks, scan_masks masks)
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run(const scan_tables* tables, const uint8_t* codes, int count, uint32_t state, uint8_t* out)
     int scan_run_lanes(const scan_tables* tables, const uint8_t* codes, int lane, uint32_t state, uint8_t* out)
-    void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, scan_masks masks, int blocks,
-                        const uint64_t* leads)
+    void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
@@ -54,8 +62,8 @@ cdef extern from "headers/avx512.h" nogil:
     bint bp_wide_supported()
 
 cdef extern from "splitting/scan_avx512.h" nogil:
-    uint32_t scan_run_wide(const scan_tables* tables, const scan_wide* wide, const uint8_t* codes, int lane, int count,
-                           bint ascii, uint32_t state, scan_masks masks)
+    uint32_t scan_run_wide(const scan_tables* tables, const scan_vector* vector, const uint8_t* codes, int lane,
+                           int count, bint ascii, uint32_t state, scan_masks masks)
     void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
                           uint64_t* leads)
     Py_ssize_t scan_put_blocks_wide(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -63,49 +71,50 @@ cdef extern from "splitting/scan_avx512.h" nogil:
 cdef uint64_t ALL = ~<uint64_t>0
 
 cdef enum:
-    SHORTEST_IN_LANES = 96  # codes; below, finding the states in front of the lanes costs more than they save
-    SHORTEST_WIDE = 400  # codes; below, turning the text into 64 lanes costs more than it saves
+    WIDE_LANES = 64
+    SHORTEST_IN_LANES = 96  # codes; below, finding the states before the lanes costs more than they save
+    SHORTEST_WIDE = 400  # codes; below, transposing the text into 64 lanes costs more than it saves
     ROOM = 512  # ends found at a time: few enough to stay in the first-level cache
 
 
 cdef class Scanner:
     """A compiled pattern, immutable and safe to share between threads; built by `pretokenizer.pretokenizer`.
 
-    `tables` is a `scanner_tables.Tables`; `kind` is "vector" (64 places of the text side by side where the machine and
-    the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
+    `tables` is a `scanner_tables.ScannerTables`; `kind` is "vector" (64 lanes of the text side by side where the
+    processor and the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
-    def __cinit__(self, str kind, tables, *, int lanes=64):
-        cdef bytes following, outputs, column, forget, stage, pages
+    def __cinit__(self, str kind, tables, *, int lanes=WIDE_LANES):
+        cdef bytes following = tables.next, out = tables.out, column = tables.column, pages = tables.pages
+        cdef bytes synchronized = tables.synchronized, stage = tables.stage
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
-        following, outputs, column, forget, stage, pages, states, columns, kinds, mark_back, stay, end, wide = tables
         self.kind = kind
-        self.lanes = 1 if kind == "tables" else 64 if lanes == 64 and wide is not None and bp_wide_supported() else 4
-        if self.lanes == 64:
-            self._set_wide(wide)
-        self.owner = tuple(tables)
+        self.lanes = 1 if kind == "tables" else 4
+        if kind == "vector" and lanes == WIDE_LANES and tables.vector is not None and bp_wide_supported():
+            self.lanes = WIDE_LANES
+            self._set_vector(tables.vector)
+        self.owner = tables
         self.tables.next = following
-        self.tables.out = outputs
+        self.tables.out = out
         self.tables.column = column
-        self.tables.forget = forget
+        self.tables.synchronized = synchronized
         self.tables.stage = <const uint16_t*> <const uint8_t*> stage
         self.tables.pages = pages
-        self.tables.states, self.tables.columns = states, columns
-        self.tables.kinds, self.tables.mark_back = kinds, mark_back
-        self.tables.stay, self.tables.end = stay, end
+        self.tables.states, self.tables.columns = tables.states, tables.columns
+        self.tables.used_bits, self.tables.mark_back = tables.used_bits, tables.mark_back
+        self.tables.continuation, self.tables.end = tables.continuation, tables.end
 
-    cdef void _set_wide(self, wide):
-        cdef bytes following, output
-        run, following, output, find, every = wide
-        self.wide.run = paged(run)
-        self.wide.following = following
-        self.wide.output = output
-        self.wide.find = paged(find)
-        self.wide.every = every
+    cdef void _set_vector(self, tables):
+        cdef bytes following = tables.next, out = tables.out
+        self.vector.transition = paged(tables.transition)
+        self.vector.next = following
+        self.vector.out = out
+        self.vector.subset = paged(tables.subset)
+        self.vector.all_states = tables.all_states
 
     def ends(self, const uint8_t[::1] data not None, *, Py_ssize_t capacity=ROOM):
-        """The ends of the pre-tokens of `data`, which must be valid UTF-8, in bytes, as an ``array('q')``.
+        """The ends of the pre-tokens of `data`, which must be valid UTF-8, as byte offsets in an ``array('q')``.
 
         They are found `capacity` (1 to 512) at a time; the result does not depend on it.
         """
@@ -118,7 +127,7 @@ cdef class Scanner:
         return result
 
     def count(self, const uint8_t[::1] data not None):
-        """How many pre-tokens `data` (valid UTF-8) has: a scan that keeps nothing of what it finds."""
+        """The number of pre-tokens of `data`, which must be valid UTF-8."""
         cdef scan_cursor cursor
         cdef Py_ssize_t ends[ROOM]
         cdef Py_ssize_t count = 1, total = 0
@@ -155,7 +164,7 @@ cdef class Scanner:
         if cursor.early >= 0:
             cursor.early -= dropped
         cursor.base -= dropped
-        # A text that turns out to be empty has no end to give out, nor has one whose last pre-token is closed.
+        # Without text after the last end there is no further end to give out.
         cursor.ended = final and length == 0
 
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil:
@@ -169,149 +178,166 @@ cdef class Scanner:
                 count = scan_put(&cursor.before, cursor.base - SCAN_BLOCK, ends, count, capacity)
                 if cursor.before:
                     break
-            if self.lanes == 64:
+            if self.lanes == WIDE_LANES:
                 count = scan_put_blocks_wide(cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
                 if count and capacity - count < SCAN_BLOCK <= capacity:
                     cursor.done = ends[count - 1]
-                    return count  # the next call has room for a whole block, which takes no looking at each bit
+                    return count  # the next call has room for a whole block, which is faster
                 count = scan_put(&cursor.ready[cursor.block], cursor.base + cursor.block * SCAN_BLOCK, ends, count,
                                  capacity)
                 if cursor.ready[cursor.block]:
                     break
                 cursor.block += 1
-            if cursor.block == cursor.blocks and not self.read_span(cursor):
+            if cursor.block == cursor.blocks and not read_span(self, cursor):
                 break
         if count:
             cursor.done = ends[count - 1]
         return count
 
-    cdef bint read_span(self, scan_cursor* cursor) noexcept nogil:
-        """Run the machine over the next stretch of text; all ends found before are given out. False at the end."""
-        cdef uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]
-        cdef scan_masks masks
-        cdef uint64_t leads[SCAN_BLOCKS]
-        cdef uint64_t leads_before
-        cdef const uint8_t* text = cursor.text + cursor.position
-        cdef const uint8_t* codes = rewritten
-        cdef Py_ssize_t left = cursor.length - cursor.position, size
-        cdef int span = SCAN_SPAN, lane = 0, blocks, block, whole, count
-        cdef bint ascii = False
-        if cursor.ended or (left == 0 and not cursor.final):
-            return False
-        if self.lanes == 64 and left + cursor.final >= SHORTEST_WIDE:
-            lane = 64 if left + cursor.final > 3072 else 32 if left + cursor.final > 1536 else 16
-            span = 64 * lane
-        size = min(left, <Py_ssize_t>span)
-        if size == span and scan_is_ascii(text, span):
-            codes = text
-            ascii = True
-            for block in range(span // SCAN_BLOCK):
-                leads[block] = ALL
-        else:
-            whole = 0
-            if lane:
-                whole = <int>size // SCAN_BLOCK
-                scan_encode_wide(&self.tables, text, left, whole, rewritten, leads)
-            for block in range(whole, <int>(size + SCAN_BLOCK - 1) // SCAN_BLOCK):
-                leads[block] = scan_encode(&self.tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
-                                           rewritten + block * SCAN_BLOCK)
-        count = <int>size
-        if size < span and cursor.final:
-            rewritten[size] = self.tables.end  # the end of the text is a code of its own
-            count += 1
-            cursor.ended = True
-            if size % SCAN_BLOCK == 0:
-                leads[size // SCAN_BLOCK] = ALL
-        blocks = (count + SCAN_BLOCK - 1) // SCAN_BLOCK
-        if lane:
-            memset(rewritten + count, self.tables.stay, span - count)
-            cursor.state = scan_run_wide(&self.tables, &self.wide, codes, lane, count, ascii, cursor.state, masks)
-        else:
-            if codes is rewritten:
-                memset(rewritten + count, self.tables.stay, SCAN_BLOCK)
-            cursor.state = self.run(codes, count, cursor.state, masks)
-        cursor.base = cursor.position
-        cursor.position += size
-        cursor.block = 0
-        cursor.blocks = blocks
-        scan_find_cuts(&self.tables, cursor, masks, blocks, leads)
-        if self.tables.kinds >> SCAN_MARK:
-            leads_before = cursor.leads
-            for block in range(blocks):
-                self.follow_marks(cursor, block, masks, leads_before, leads[block])
-                leads_before = leads[block]
-        if cursor.ended:
-            cursor.ready[blocks - 1] |= <uint64_t>1 << (size % SCAN_BLOCK)
-        elif size % SCAN_BLOCK == 0:
-            cursor.leads = leads[blocks - 1]
-        else:
-            if blocks > 1:
-                cursor.leads = leads[blocks - 2]
-            cursor.leads = cursor.leads >> (size % SCAN_BLOCK) | leads[blocks - 1] << (SCAN_BLOCK - size % SCAN_BLOCK)
-        return True
 
-    cdef uint32_t run(self, const uint8_t* codes, int count, uint32_t state, scan_masks masks) noexcept nogil:
-        """Run the machine over at most 512 codes, in four lanes or one; behind them codes that stay can be read."""
-        cdef uint8_t out[SCAN_SPAN + SCAN_BLOCK]
-        cdef int done = count, after = -1, blocks = (count + SCAN_BLOCK - 1) // SCAN_BLOCK
-        if self.lanes > 1 and count >= SHORTEST_IN_LANES:
-            done = (count + 3) // 4 * 4
-            after = scan_run_lanes(&self.tables, codes, done // 4, state, out)
-        if after < 0:
-            after = <int>scan_run(&self.tables, codes, done, state, out)
-        memset(out + done, 0, blocks * SCAN_BLOCK - done)
-        scan_gather_masks(&self.tables, out, blocks, masks)
-        return <uint32_t>after
+cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
+    """Find the ends in the next span of the text, once all found before are given out. False if no text is left."""
+    cdef scan_span span
+    if cursor.ended or (cursor.position == cursor.length and not cursor.final):
+        return False
+    measure_span(scanner, cursor, &span)
+    encode_span(&scanner.tables, cursor, &span)
+    run_span(scanner, cursor, &span)
+    cursor.base = cursor.position
+    cursor.position += span.size
+    cursor.block = 0
+    cursor.blocks = span.blocks
+    scan_find_cuts(&scanner.tables, cursor, &span)
+    if scanner.tables.used_bits >> SCAN_MARK:
+        follow_marks(&scanner.tables, cursor, &span)
+    if cursor.ended:
+        cursor.ready[span.blocks - 1] |= <uint64_t>1 << (span.size % SCAN_BLOCK)
+    else:
+        keep_leads(cursor, &span)
+    return True
 
-    cdef void follow_marks(self, scan_cursor* cursor, int block, const scan_masks masks, uint64_t leads_before,
-                           uint64_t leads) noexcept nogil:
-        """Set the mark where the outputs of a block say so, and cut there where they do."""
-        cdef uint64_t marks = masks[SCAN_MARK][block]
-        cdef uint64_t commits = masks[SCAN_COMMIT][block] if self.tables.kinds >> SCAN_COMMIT else 0
-        cdef int at
+
+cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) noexcept nogil:
+    """Choose how the next span is read and how long it is. The end of the text is a code, which must fit into it."""
+    cdef Py_ssize_t left = cursor.length - cursor.position
+    cdef Py_ssize_t codes = left + cursor.final
+    cdef int longest = SCAN_SPAN
+    span.lane = 0
+    if scanner.lanes == WIDE_LANES and codes >= SHORTEST_WIDE:
+        span.lane = SCAN_LONGEST // WIDE_LANES
+        while span.lane > 16 and codes * 4 <= span.lane * WIDE_LANES * 3:  # less than three quarters full
+            span.lane //= 2
+        longest = span.lane * WIDE_LANES
+    cursor.ended = left < longest and cursor.final
+    span.size = <int>min(left, <Py_ssize_t>longest)
+    span.count = span.size + cursor.ended
+    span.blocks = (span.count + SCAN_BLOCK - 1) // SCAN_BLOCK
+    span.ascii = span.size == longest and scan_is_ascii(cursor.text + cursor.position, longest)
+
+
+cdef void encode_span(const scan_tables* tables, const scan_cursor* cursor, scan_span* span) noexcept nogil:
+    """Turn the text of a span into codes, and say which bytes begin a character."""
+    cdef const uint8_t* text = cursor.text + cursor.position
+    cdef Py_ssize_t left = cursor.length - cursor.position
+    cdef int block, whole = 0
+    if span.ascii:
+        span.codes = text
+        for block in range(span.blocks):
+            span.leads[block] = ALL
+        return
+    span.codes = span.rewritten
+    if span.lane:
+        whole = span.size // SCAN_BLOCK
+        scan_encode_wide(tables, text, left, whole, span.rewritten, span.leads)
+    for block in range(whole, (span.size + SCAN_BLOCK - 1) // SCAN_BLOCK):
+        span.leads[block] = scan_encode(tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
+                                        span.rewritten + block * SCAN_BLOCK)
+    if cursor.ended:
+        span.rewritten[span.size] = tables.end
+        if span.size % SCAN_BLOCK == 0:
+            span.leads[span.size // SCAN_BLOCK] = ALL
+    memset(span.rewritten + span.count, tables.continuation,
+           span.lane * WIDE_LANES - span.count if span.lane else SCAN_BLOCK)
+
+
+cdef void run_span(Scanner scanner, scan_cursor* cursor, scan_span* span) noexcept nogil:
+    """Run the transducer over the codes of a span: in 64 lanes, in four or in one."""
+    cdef uint8_t out[SCAN_SPAN + SCAN_BLOCK]
+    cdef int done = span.count, after = -1
+    if span.lane:
+        cursor.state = scan_run_wide(&scanner.tables, &scanner.vector, span.codes, span.lane, span.count, span.ascii,
+                                     cursor.state, span.masks)
+        return
+    if scanner.lanes > 1 and span.count >= SHORTEST_IN_LANES:
+        done = (span.count + 3) // 4 * 4  # the padding does nothing
+        after = scan_run_lanes(&scanner.tables, span.codes, done // 4, cursor.state, out)
+    if after < 0:
+        after = <int>scan_run(&scanner.tables, span.codes, done, cursor.state, out)
+    cursor.state = <uint32_t>after
+    memset(out + done, 0, span.blocks * SCAN_BLOCK - done)
+    scan_gather_masks(&scanner.tables, out, span.blocks, span.masks)
+
+
+cdef void keep_leads(scan_cursor* cursor, const scan_span* span) noexcept nogil:
+    """Keep the leads of the 64 bytes before the next span, which begins inside a block or where one ends."""
+    cdef int size = span.size % SCAN_BLOCK
+    cdef uint64_t last = span.leads[span.blocks - 1]
+    cdef uint64_t before = span.leads[span.blocks - 2] if span.blocks > 1 else cursor.leads
+    cursor.leads = before >> size | last << (SCAN_BLOCK - size) if size else last
+
+
+cdef void follow_marks(const scan_tables* tables, scan_cursor* cursor, const scan_span* span) noexcept nogil:
+    """Set the mark where the outputs of a span say so, and cut there where they do, in the order of the text."""
+    cdef uint64_t marks, commits, leads_before = cursor.leads
+    cdef int block
+    for block in range(span.blocks):
+        marks = span.masks[SCAN_MARK][block]
+        commits = span.masks[SCAN_COMMIT][block] if tables.used_bits >> SCAN_COMMIT else 0
         while marks or commits:
-            # In the order of the text; where both stand at one character the old mark is meant.
+            # A commit at the character that sets a new mark is for the old one.
             if commits and (not marks or scan_lowest(commits) <= scan_lowest(marks)):
                 commits &= commits - 1
-                self.commit(cursor)
+                commit(cursor)
             else:
-                at = scan_lowest(marks)
+                set_mark(tables, cursor, block, marks & ~(marks - 1), leads_before, span.leads[block])
                 marks &= marks - 1
-                self.set_mark(cursor, block, <uint64_t>1 << at, leads_before, leads)
+        leads_before = span.leads[block]
 
-    cdef void commit(self, scan_cursor* cursor) noexcept nogil:
-        """The mark is a cut: before this span, or in a block of it."""
-        cdef Py_ssize_t offset = cursor.mark - cursor.base
-        if offset < -SCAN_BLOCK:
-            cursor.early = cursor.mark
-        elif offset < 0:
-            cursor.before |= <uint64_t>1 << (offset + SCAN_BLOCK)
-        else:
-            cursor.ready[offset // SCAN_BLOCK] |= <uint64_t>1 << (offset % SCAN_BLOCK)
 
-    cdef void set_mark(self, scan_cursor* cursor, int block, uint64_t at, uint64_t leads_before,
-                       uint64_t leads) noexcept nogil:
-        """Mark the place some characters before the one at bit `at` of the block."""
-        cdef uint64_t before = 0
-        cdef Py_ssize_t base = cursor.base + block * SCAN_BLOCK
-        at = scan_back(at, <int>self.tables.mark_back, leads_before, leads, &before)
-        cursor.mark = base + scan_lowest(at) if at else base - SCAN_BLOCK + scan_lowest(before)
+cdef void commit(scan_cursor* cursor) noexcept nogil:
+    """Cut at the mark: before this span, or in a block of it."""
+    cdef Py_ssize_t offset = cursor.mark - cursor.base
+    if offset < -SCAN_BLOCK:
+        cursor.early = cursor.mark
+    elif offset < 0:
+        cursor.before |= <uint64_t>1 << (offset + SCAN_BLOCK)
+    else:
+        cursor.ready[offset // SCAN_BLOCK] |= <uint64_t>1 << (offset % SCAN_BLOCK)
+
+
+cdef void set_mark(const scan_tables* tables, scan_cursor* cursor, int block, uint64_t bit, uint64_t leads_before,
+                   uint64_t leads) noexcept nogil:
+    """Set the mark at the fixed distance before the character at `bit` of the block."""
+    cdef uint64_t before = 0
+    cdef Py_ssize_t base = cursor.base + block * SCAN_BLOCK
+    bit = scan_back(bit, <int>tables.mark_back, leads_before, leads, &before)
+    cursor.mark = base + scan_lowest(bit) if bit else base - SCAN_BLOCK + scan_lowest(before)
 
 
 cdef scan_paged paged(tables):
-    """Pointers into a `bpetite.splitting.vector_tables.Paged`, which the caller keeps."""
-    cdef bytes place, page, steps
-    cdef scan_paged function
-    place, page, steps, function.pages, function.ascii_pages = tables
-    function.place = place
-    function.page = page
-    function.steps = steps
-    return function
+    """Pointers into a `vector_tables.Paged`, which the caller keeps."""
+    cdef bytes row = tables.row, page = tables.page, values = tables.values
+    cdef scan_paged pointers
+    pointers.row = row
+    pointers.page = page
+    pointers.values = values
+    pointers.pages, pointers.ascii_pages = tables.pages, tables.ascii_pages
+    return pointers
 
 
 cdef int append_ends(Scanner scanner, scan_cursor* cursor, array result, Py_ssize_t capacity) except -1:
-    """Find all ends that there are and append them to an ``array('q')``."""
+    """Find all ends and append them to an ``array('q')``."""
     cdef Py_ssize_t ends[ROOM]
     cdef Py_ssize_t count, filled = len(result), i
     while True:
@@ -326,9 +352,9 @@ cdef int append_ends(Scanner scanner, scan_cursor* cursor, array result, Py_ssiz
 
 
 cdef class Scan:
-    """A scan over a text that arrives in pieces; holds the text whose last pre-token is open, and no more.
+    """A scan over a text that arrives in chunks. It holds the text of the open pre-token, and no more.
 
-    >>> from bpetite.pretokenize import pretokenizer
+    >>> from bpetite.splitting.pretokenizer import pretokenizer
     >>> scan = Scan(pretokenizer().scanner)
     >>> scan.feed(b"one tw")
     (b'one', array('q', [3]))
@@ -342,10 +368,10 @@ cdef class Scan:
         self.scanner.begin(&self.cursor, NULL, 0, False)
 
     def feed(self, const uint8_t[::1] data not None, *, bint final=False):
-        """Go on with `data`, valid UTF-8 that ends between characters.
+        """Continue with `data`, valid UTF-8 that ends between characters.
 
-        Returns (text, ends): the pre-tokens that nothing behind `data` can change any more, joined, and where they end
-        in it. `final` says that nothing follows; the scan is then at an end and cannot go on.
+        Returns (text, ends): the pre-tokens that nothing after `data` can change, joined, and where they end in it.
+        `final` says that nothing follows: the scan is then over, and another call raises ValueError.
         """
         cdef array ends = clone(new_array("q"), 0, False)
         if self.cursor.final:
@@ -360,5 +386,5 @@ cdef class Scan:
 
     @property
     def held(self):
-        """Bytes whose pre-token is still open."""
+        """The number of bytes whose pre-token is still open."""
         return len(self.text)

@@ -13,7 +13,7 @@ from ._scan import Scanner
 if TYPE_CHECKING:
     import regex
 
-    from .scanner_tables import Tables
+    from .scanner_tables import ScannerTables
 
 __all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
 
@@ -118,7 +118,7 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
     stages = stages_of(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", None, None)
-    from .scanner_tables import Unfoldable, UnsupportedPattern, check  # not at the top: what is compiled needs none
+    from .scanner_tables import NoTransducer, UnsupportedPattern, check  # not at the top: what is compiled needs none
 
     for stage in stages:
         if stage not in KNOWN:
@@ -127,7 +127,7 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
         return Pretokenizer(pattern, "regex", None, "asked for")
     try:
         tables = compiled(stages)
-    except (UnsupportedPattern, Unfoldable) as error:
+    except (UnsupportedPattern, NoTransducer) as error:
         if path is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
         return Pretokenizer(pattern, "regex", None, str(error))
@@ -136,7 +136,7 @@ def build(pattern: Pattern, path: str | None) -> Pretokenizer:
 
 
 @lru_cache(maxsize=64)
-def compiled(stages: tuple[str, ...]) -> Tables:
+def compiled(stages: tuple[str, ...]) -> ScannerTables:
     from .scanner_tables import compile_pattern
 
     return compile_pattern(stages)

@@ -1,8 +1,8 @@
-/* The inner loops of the scanner: run a folded machine over codes of one byte, gather its outputs as bit masks.
+/* The inner loops of the scanner: run a transducer over codes of one byte and gather its outputs as bit masks.
 
-   A code is an ASCII character itself, or from 128 on the group of another character, or STAY for the later bytes of a
-   character, or END behind the text. An output is one byte too: bits 0..3 say that a pre-token begins that many
-   characters back, SCAN_MARK that the mark is to be set, SCAN_COMMIT that the mark is a cut (transducer.py). */
+   A code is an ASCII character itself, or from 128 on the group of another character, or the code of all continuation
+   bytes, or the code of the end of the text. An output is one byte too: bits 0 to 3 say that a pre-token begins that
+   many characters back, SCAN_MARK that the mark is to be set, SCAN_COMMIT that the mark is a cut (transducer.py). */
 #ifndef BPETITE_SCAN_BLOCKS_H
 #define BPETITE_SCAN_BLOCKS_H
 
@@ -14,49 +14,46 @@
 #endif
 
 enum {
-    SCAN_BLOCK = 64,  /* codes whose outputs fill a mask */
-    SCAN_LANES = 4,   /* places of the text read side by side */
-    SCAN_LANE = 128,  /* codes a lane reads */
-    SCAN_SPAN = SCAN_LANES * SCAN_LANE,
-    SCAN_LONGEST = 4096, /* codes of a span, however it is read */
+    SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
+    SCAN_SPAN = 512,     /* codes of a span read in one lane or in four */
+    SCAN_LONGEST = 4096, /* codes of a span read in 64 lanes */
     SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
-    SCAN_KINDS = 6,
-    SCAN_PAGES = 0x110000 / 64, /* entries of `stage` */
-    SCAN_SEARCH = 32 /* how far before a lane to look for a place where its state is known */
+    SCAN_BITS = 6,              /* of an output */
+    SCAN_STAGE = 0x110000 / 64, /* entries of `stage` */
+    SCAN_SEARCH = 32            /* how many codes before a lane to search for a synchronizing word */
 };
 
 typedef struct {
     const uint8_t *next;   /* next[code * states + state] */
-    const uint8_t *out;    /* the output of that step */
+    const uint8_t *out;    /* the output of that transition */
     const uint8_t *column; /* code -> a number for all codes that do the same in every state */
-    const uint8_t *forget; /* [column * columns + column]: 1 + the state after these two, whatever it was before; or 0 */
+    const uint8_t *synchronized; /* [column * columns + column]: 1 + the state after these two from every state, or 0 */
     uint32_t states, columns;
-    uint32_t kinds;        /* which bits occur in any output */
-    uint32_t mark_back;    /* how many characters back the mark is set */
+    uint32_t used_bits; /* all bits that occur in an output */
+    uint32_t mark_back; /* how many characters back the mark is set */
     const uint16_t *stage; /* code point / 64 -> page */
     const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
-    uint8_t stay, end;
+    uint8_t continuation, end;
 } scan_tables;
 
-/* For scanning 64 places side by side (scan_avx512.h).
-
-   A function of a code and a state: steps[page[code]][place[code] + state]. The rows of ASCII codes come first, so that
-   text of ASCII alone needs only the first `ascii_pages`. */
+/* A function of a code and a state: values[page[code] * 128 + row[code] + state]. Pages with rows of ASCII codes come
+   first: text of ASCII alone needs only `ascii_pages`. */
 typedef struct {
-    const uint8_t *place, *page; /* 256 each */
-    const uint8_t *steps;        /* 128 a page */
+    const uint8_t *row, *page; /* 256 each */
+    const uint8_t *values;     /* 128 a page */
     uint32_t pages, ascii_pages;
 } scan_paged;
 
+/* The tables of scan_avx512.h, laid out by vector_tables.py. */
 typedef struct {
-    scan_paged run;              /* the step of the machine, by number */
-    const uint8_t *following;    /* step -> the state after it, 128 */
-    const uint8_t *output;       /* step -> its output, 128 */
-    scan_paged find;             /* sets of states; the first `states` are those of one */
-    uint8_t every;               /* the set of all */
-} scan_wide;
+    scan_paged transition; /* code and state -> transition */
+    const uint8_t *next;   /* transition -> state, 128 */
+    const uint8_t *out;    /* transition -> output, 128 */
+    scan_paged subset;     /* the subset automaton; its first `states` states are the sets of one state */
+    uint8_t all_states;    /* its initial state */
+} scan_vector;
 
 /* One scan over one text; see _scan.pxd. */
 typedef struct {
@@ -64,13 +61,13 @@ typedef struct {
     Py_ssize_t length;
     Py_ssize_t done;
     int final;
-    int ended;           /* the machine has read the end of the text */
-    Py_ssize_t position; /* of the next byte it reads */
+    int ended;           /* the end of the text has been read */
+    Py_ssize_t position; /* of the next byte to read */
     uint64_t leads;      /* which of the 64 bytes before `position` begin a character */
     Py_ssize_t mark;
     uint32_t state;
-    /* Ends found and not given out yet, in this order: one far back, or -1; those in the block before `base`; those in
-       the blocks from number `block` up to `blocks`, counted from `base`. */
+    /* Ends found but not given out, in this order: one further back, or -1; those in the block before `base`; those in
+       ready[block:blocks], counted from `base`. */
     Py_ssize_t early;
     uint64_t before;
     Py_ssize_t base;
@@ -90,7 +87,7 @@ static inline int scan_lowest(uint64_t mask)
 static inline int scan_lowest(uint64_t mask) { return __builtin_ctzll(mask); }
 #endif
 
-/* How many bits are set; written out, because without -mpopcnt the builtin is a call. */
+/* The number of bits set. Written out: without -mpopcnt the builtin is a call. */
 static inline int scan_population(uint64_t mask)
 {
     mask -= mask >> 1 & UINT64_C(0x5555555555555555);
@@ -117,22 +114,35 @@ static inline uint64_t scan_gather(uint64_t word)
     return ((word & SCAN_EACH(1)) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
-/* One mask for each kind of output and block of a span. */
-typedef uint64_t scan_masks[SCAN_KINDS][SCAN_BLOCKS];
+/* For each bit of an output, one mask per block of a span. */
+typedef uint64_t scan_masks[SCAN_BITS][SCAN_BLOCKS];
 
-/* Bit `kind` of 64 output bytes as a mask. */
-static inline uint64_t scan_mask(const uint8_t *out, int kind)
+/* A stretch of text that the transducer reads in one go. */
+typedef struct {
+    const uint8_t *codes;  /* the text itself if it is ASCII, else `rewritten` */
+    int ascii;
+    int lane;              /* codes in each of 64 lanes, or 0 for four lanes or one */
+    int size;              /* bytes of text */
+    int count;             /* codes: `size`, and one for the end of the text */
+    int blocks;            /* that `count` codes touch */
+    uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]; /* `count` codes and padding: continuation codes */
+    uint64_t leads[SCAN_BLOCKS]; /* which bytes begin a character; those after the text are set too */
+    scan_masks masks;
+} scan_span;
+
+/* Bit `bit` of 64 output bytes as a mask. */
+static inline uint64_t scan_mask(const uint8_t *out, int bit)
 {
     uint64_t mask = 0;
 #ifdef __SSE2__
-    const __m128i shift = _mm_cvtsi32_si128(7 - kind);
+    const __m128i shift = _mm_cvtsi32_si128(7 - bit);
     for (int i = 0; i < SCAN_BLOCK; i += 16) {
         const __m128i bytes = _mm_sll_epi16(_mm_loadu_si128((const __m128i *)(out + i)), shift);
         mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
     }
 #else
     for (int i = 0; i < SCAN_BLOCK; i += 8)
-        mask |= scan_gather(scan_word(out + i) >> kind) << i;
+        mask |= scan_gather(scan_word(out + i) >> bit) << i;
 #endif
     return mask;
 }
@@ -140,10 +150,10 @@ static inline uint64_t scan_mask(const uint8_t *out, int kind)
 /* The masks of `blocks` blocks of outputs. */
 static inline void scan_gather_masks(const scan_tables *tables, const uint8_t *out, int blocks, scan_masks masks)
 {
-    for (int kind = 0; kind < SCAN_KINDS; kind++)
-        if (tables->kinds >> kind & 1)
+    for (int bit = 0; bit < SCAN_BITS; bit++)
+        if (tables->used_bits >> bit & 1)
             for (int block = 0; block < blocks; block++)
-                masks[kind][block] = scan_mask(out + block * SCAN_BLOCK, kind);
+                masks[bit][block] = scan_mask(out + block * SCAN_BLOCK, bit);
 }
 
 static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
@@ -172,7 +182,7 @@ static inline void scan_encode_others(const scan_tables *tables, const uint8_t *
         } else if (at[0] < 0xF5 && i + 4 <= size) {
             page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
             last = at[3];
-            if (page >= SCAN_PAGES)
+            if (page >= SCAN_STAGE)
                 continue;
         } else {
             continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
@@ -181,8 +191,9 @@ static inline void scan_encode_others(const scan_tables *tables, const uint8_t *
     }
 }
 
-/* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only `text[0:size]` is read, where one
-   may reach past 64: its group is known from its first byte on, and the next block begins with codes that stay. */
+/* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only text[0:size] is read. The last
+   character may reach past byte 64: its code is that of its first byte, and the next block begins with continuation
+   codes. */
 static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
 {
     uint8_t padded[SCAN_BLOCK];
@@ -198,7 +209,7 @@ static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *tex
         const uint64_t word = scan_word(block + i);
         const uint64_t high = word >> 7 & SCAN_EACH(1), later = high & ~(word >> 6);
         const uint64_t fill = high * 0xFF;
-        uint64_t code = (word & ~fill) | (SCAN_EACH(tables->stay) & fill);
+        uint64_t code = (word & ~fill) | (SCAN_EACH(tables->continuation) & fill);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         code = __builtin_bswap64(code);
 #endif
@@ -212,7 +223,7 @@ static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *tex
     return leads;
 }
 
-/* Run `count` codes through the machine; returns its state after them. */
+/* Run the transducer over `count` codes; returns the state after them. */
 static inline uint32_t scan_run(const scan_tables *tables, const uint8_t *codes, int count, uint32_t state, uint8_t *out)
 {
     const uint8_t *next = tables->next, *outs = tables->out;
@@ -225,35 +236,35 @@ static inline uint32_t scan_run(const scan_tables *tables, const uint8_t *codes,
     return state;
 }
 
-/* The machine's state before codes[at], without having read the text before it: after certain pairs of characters it is
-   the same whatever it was before them. Returns -1 where the codes from `at` - SCAN_SEARCH on hold no such pair. */
+/* The state before codes[at], found without reading the text from its beginning: a synchronizing word of two characters
+   leads to one state from every state. Returns -1 if there is none in the SCAN_SEARCH codes before `at`. */
 static inline int scan_known_state(const scan_tables *tables, const uint8_t *codes, int at)
 {
     const int limit = at > SCAN_SEARCH ? at - SCAN_SEARCH : 0;
-    int first, second = at, forget;
+    int first, second = at, known;
     do {
         if (--second < limit)
             return -1;
-    } while (codes[second] == tables->stay);
+    } while (codes[second] == tables->continuation);
     for (;;) {
         first = second;
         do {
             if (--first < limit)
                 return -1;
-        } while (codes[first] == tables->stay);
-        forget = tables->forget[tables->column[codes[first]] * tables->columns + tables->column[codes[second]]];
-        if (forget)
+        } while (codes[first] == tables->continuation);
+        known = tables->synchronized[tables->column[codes[first]] * tables->columns + tables->column[codes[second]]];
+        if (known)
             break;
         second = first;
     }
-    uint32_t state = (uint32_t)forget - 1;
+    uint32_t state = (uint32_t)known - 1;
     while (++second < at)
         state = tables->next[codes[second] * tables->states + state];
     return (int)state;
 }
 
-/* Run 4 * `lane` codes, four lanes side by side, so that four chains of dependent loads overlap instead of one waiting
-   for itself. Returns the state after them, or -1, nothing done, where the state in front of some lane is not known. */
+/* Run 4 * `lane` codes in four lanes, so that four chains of dependent loads overlap. Returns the state after them, or
+   -1 with nothing done if the state before some lane cannot be found. */
 static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, int lane, uint32_t state, uint8_t *out)
 {
     const uint8_t *next = tables->next, *outs = tables->out;
@@ -281,8 +292,8 @@ static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes
     return (int)state3;
 }
 
-/* Move every bit of `bits`, which stand at characters of a block, back by `count` characters. Bits that leave the block
-   go to `*before`, the block in front of it. `leads` and `leads_before` are the first bytes of the blocks' characters. */
+/* Move every bit of a block, set at the first byte of a character, back by `count` characters. Bits that leave the
+   block go to `*before`, the block before it. `leads` and `leads_before` are the first bytes of their characters. */
 static inline uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t *before)
 {
     uint64_t low = 0;
@@ -303,32 +314,32 @@ static inline uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before
     return bits;
 }
 
-/* Gather the cuts of a span of `blocks` blocks in the cursor, those that lie up to three characters before an output
-   moved back to where they belong. */
-static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor, scan_masks masks, int blocks,
-                                  const uint64_t *leads)
+/* Put the cuts of a span into cursor->ready, and those before the span into cursor->before: an output up to three
+   characters after its cut moves back to it. */
+static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor, const scan_span *span)
 {
-    for (int block = 0; block < blocks; block++)
-        cursor->ready[block] = tables->kinds & 1 ? masks[0][block] : 0;
-    for (int kind = 1; kind < SCAN_MARK; kind++) {
+    for (int block = 0; block < span->blocks; block++)
+        cursor->ready[block] = tables->used_bits & 1 ? span->masks[0][block] : 0;
+    for (int back = 1; back < SCAN_MARK; back++) {
         uint64_t leads_before = cursor->leads;
-        if (!(tables->kinds >> kind & 1))
+        if (!(tables->used_bits >> back & 1))
             continue;
-        for (int block = 0; block < blocks; block++) {
+        for (int block = 0; block < span->blocks; block++) {
+            const uint64_t leads = span->leads[block];
             uint64_t before = 0;
-            cursor->ready[block] |= scan_back(masks[kind][block], kind, leads_before, leads[block], &before);
-            leads_before = leads[block];
+            cursor->ready[block] |= scan_back(span->masks[back][block], back, leads_before, leads, &before);
+            leads_before = leads;
             *(block ? &cursor->ready[block - 1] : &cursor->before) |= before;
         }
     }
 }
 
-/* Turn the bits of a mask into offsets, as far as there is room; returns the new count. */
+/* Write the positions of a mask's bits while there is room, and clear them; returns the new count. */
 static inline Py_ssize_t scan_put(uint64_t *mask, Py_ssize_t base, Py_ssize_t *ends, Py_ssize_t count,
                                   Py_ssize_t capacity)
 {
     uint64_t bits = *mask;
-    if (capacity - count >= SCAN_BLOCK) { /* room for all: four at a time, the last few perhaps in vain */
+    if (capacity - count >= SCAN_BLOCK) { /* room for all: four at a time, the last round may write more than `found` */
         Py_ssize_t *to = ends + count;
         const int found = scan_population(bits);
         for (int i = 0; i < found; i += 4)

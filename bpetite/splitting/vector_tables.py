@@ -1,7 +1,7 @@
-"""The scanner's tables for machines that look up 64 bytes at once (bpetite/splitting/scan_avx512.h).
+"""The scanner's tables for processors that look up 64 bytes at once (scan_avx512.h).
 
-Such a machine has one instruction that looks up 64 indices in a table of 128 bytes, a *page*. A function of a code and
-a state takes as many pages as its different rows need: codes that do the same in every state share a row, and a page
+Such a processor has one instruction that looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
+and a state takes as many pages as its distinct rows need: codes that do the same in every state share a row, and a page
 has room for 128 // states rows.
 """
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Wide", "widen"]
+__all__ = ["VectorTables", "vector_tables"]
 
 ASCII = 128
 CODES = 256
@@ -18,82 +18,90 @@ MAX_PAGES = 8
 
 
 class Paged(NamedTuple):
-    """A function of a code and a state: ``steps[page[code] * 128 + place[code] + state]``."""
+    """A function of a code and a state: ``values[page[code] * 128 + row[code] + state]``."""
 
-    place: bytes
+    row: bytes
     page: bytes
-    steps: bytes
+    values: bytes
     pages: int
     ascii_pages: int  # pages with rows of ASCII codes: they come first
 
 
-class Wide(NamedTuple):
-    """What a scanner needs to run 64 lanes."""
+class VectorTables(NamedTuple):
+    """The transducer and its subset automaton in pages."""
 
-    run: Paged  # (code, state) -> step, a number for what the machine does
-    following: bytes  # step -> state
-    output: bytes  # step -> output byte
-    find: Paged  # (code, set of states) -> set; the numbers of the states stand for sets of one
-    every: int  # the set of all states
+    transition: Paged  # (code, state) -> transition: a number for each pair of a next state and an output
+    next: bytes  # transition -> state
+    out: bytes  # transition -> output
+    subset: Paged  # (code, set of states) -> set; the sets of one state have that state's number
+    all_states: int  # the set of all states, from which the subset automaton starts
 
 
-def widen(following: bytes, outputs: bytes, states: int) -> Wide | None:
-    """The same machine in pages, or None where it does not fit.
+def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables | None:
+    """The transducer in pages, or None if it does not fit.
 
     Args:
-        following: By code and state, see `bpetite.splitting.scanner_tables.Tables.next`.
-        outputs: The same of the outputs.
-        states: How many there are.
+        following: The next state by code and state, as in `bpetite.splitting.scanner_tables.ScannerTables.next`.
+        outputs: The output by code and state.
+        states: The number of states.
     """
     if states >= PAGE:
         return None
     starts = range(0, len(following), states)
-    steps = list(dict.fromkeys(zip(following, outputs, strict=True)))
-    number = {step: at for at, step in enumerate(steps)}
-    rows = [bytes(map(number.__getitem__, zip(following[at : at + states], outputs[at : at + states], strict=True)))
-            for at in starts] if len(steps) <= PAGE else []
-    run = in_pages(rows)
-    moves = [following[at : at + states] for at in starts]
-    find = None if run is None else in_pages(sets_of_states(moves))
-    if run is None or find is None:
+    transitions = list(dict.fromkeys(zip(following, outputs, strict=True)))
+    if len(transitions) > PAGE:
         return None
-    return Wide(run, bytes(state for state, _ in steps).ljust(PAGE, b"\0"),
-                bytes(output for _, output in steps).ljust(PAGE, b"\0"), find, states)
+    number = {transition: at for at, transition in enumerate(transitions)}
+    numbers = bytes(number[transition] for transition in zip(following, outputs, strict=True))
+    transition = in_pages([numbers[at : at + states] for at in starts])
+    if transition is None:
+        return None
+    subset = in_pages(subset_rows([following[at : at + states] for at in starts]))
+    if subset is None:
+        return None
+    after, out = (bytes(column).ljust(PAGE, b"\0") for column in zip(*transitions, strict=True))
+    return VectorTables(transition, after, out, subset, states)
 
 
 def in_pages(rows: Sequence[bytes]) -> Paged | None:
-    """Rows by code, laid out in pages; None where there are none or they do not fit."""
-    different = {row: at for at, row in enumerate(dict.fromkeys(rows))}
-    if not different or len(rows) > CODES:
-        return None
+    """Rows by code, laid out in pages; None if they do not fit."""
+    distinct = list(dict.fromkeys(rows))
     width = len(rows[0])
-    each = PAGE // width
-    pages = -(-len(different) // each) if each else CODES
-    if pages > MAX_PAGES:
+    rows_per_page = PAGE // width
+    if len(rows) > CODES or not rows_per_page or pages_for(len(distinct), rows_per_page) > MAX_PAGES:
         return None
-    steps = b"".join(
-        b"".join(list(different)[at : at + each]).ljust(PAGE, b"\0") for at in range(0, len(different), each)
-    )
-    place = bytes(different[row] % each * width for row in rows)
-    page = bytes(different[row] // each for row in rows)
-    return Paged(place.ljust(CODES, b"\0"), page.ljust(CODES, b"\0"), steps, pages, max(page[:ASCII]) + 1)
+    pages = [distinct[at : at + rows_per_page] for at in range(0, len(distinct), rows_per_page)]
+    index = {row: divmod(at, rows_per_page) for at, row in enumerate(distinct)}
+    page = bytes(index[row][0] for row in rows).ljust(CODES, b"\0")
+    offset = bytes(index[row][1] * width for row in rows).ljust(CODES, b"\0")
+    values = b"".join(b"".join(page).ljust(PAGE, b"\0") for page in pages)
+    return Paged(offset, page, values, len(pages), max(page[:ASCII]) + 1)
 
 
-def sets_of_states(moves: Sequence[bytes]) -> list[bytes]:
-    """The steps of a machine whose states are sets of states, by code: where a text may be that is not known so far.
+def pages_for(rows: int, rows_per_page: int) -> int:
+    return -(-rows // rows_per_page)
 
-    The sets of one state come first, numbered as the states; then that of all; then those that are reached from it,
-    as many as have room. A set that has none is taken for a larger one that has: so much less is known, and nothing
-    wrong.
+
+def subset_rows(moves: Sequence[bytes]) -> list[bytes]:
+    """The subset automaton by code: which states the transducer can be in, given what was read so far.
+
+    Args:
+        moves: The next states by state, for each code.
+
+    Returns:
+        The next sets by set, for each code. The sets of one state come first, with the numbers of the states; then the
+        set of all states; then sets reached from it, as many as have room. A set without room is replaced by a larger
+        one that has a number: then less is known, but nothing wrong.
     """
     states = len(moves[0])
-    different = list(dict.fromkeys(moves))
-    room = next(size for size in range(PAGE, states, -1) if -(-len(different) // (PAGE // size)) <= MAX_PAGES
-                or size == states + 1)
+    distinct = list(dict.fromkeys(moves))
+    room = states + 1
+    while room < PAGE and pages_for(len(distinct), PAGE // (room + 1)) <= MAX_PAGES:
+        room += 1
     sets = [frozenset((state,)) for state in range(states)] + [frozenset(range(states))]
     at = states
     while at < len(sets):
-        for move in different:
+        for move in distinct:
             after = frozenset(move[state] for state in sets[at])
             if after not in sets and len(sets) < room:
                 sets.append(after)
@@ -105,5 +113,5 @@ def sets_of_states(moves: Sequence[bytes]) -> list[bytes]:
         after = frozenset(move[state] for state in one)
         return number[after if after in number else next(some for some in larger if after <= some)]
 
-    stepped = {move: bytes(step(move, one) for one in sets) for move in different}
-    return [stepped[move] for move in moves]
+    rows = {move: bytes(step(move, one) for one in sets) for move in distinct}
+    return [rows[move] for move in moves]

@@ -122,7 +122,7 @@ def test_how_many_lanes() -> None:
     tables = compile_pattern((patterns.GPT2,))
     assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
     assert Scanner("vector", tables).lanes in (4, 64)
-    assert Scanner("vector", tables._replace(wide=None)).lanes == 4
+    assert Scanner("vector", tables._replace(vector=None)).lanes == 4
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])

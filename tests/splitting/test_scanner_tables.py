@@ -5,23 +5,23 @@ from bpetite.splitting.scanner_tables import compile_pattern
 
 def test_gpt2_takes_little_memory() -> None:
     tables = compile_pattern((patterns.GPT2,))
-    assert sum(map(len, (tables.next, tables.out, tables.column, tables.forget))) <= 64 << 10
+    assert sum(map(len, (tables.next, tables.out, tables.column, tables.synchronized))) <= 64 << 10
     assert len(tables.next) == len(tables.out) == (tables.end + 1) * tables.states
 
 
 def test_codes() -> None:
     tables = compile_pattern((patterns.GPT2,))
-    assert tables.stay >= 128
-    assert tables.end == tables.stay + 1
+    assert tables.continuation >= 128
+    assert tables.end == tables.continuation + 1
     states = bytes(range(tables.states))
-    assert tables.next[tables.stay * tables.states :][: tables.states] == states  # later bytes change nothing
-    assert not any(tables.out[tables.stay * tables.states :][: tables.states])
+    assert tables.next[tables.continuation * tables.states :][: tables.states] == states  # later bytes change nothing
+    assert not any(tables.out[tables.continuation * tables.states :][: tables.states])
 
 
 def test_the_machine_forgets_after_a_letter_and_a_space() -> None:
     tables = compile_pattern((patterns.GPT2,))
     letter, space = tables.column[ord("x")], tables.column[ord(" ")]
-    known = tables.forget[letter * tables.columns + space]
+    known = tables.synchronized[letter * tables.columns + space]
     assert known
     for state in range(tables.states):
         after = tables.next[ord("x") * tables.states + state]
@@ -31,4 +31,4 @@ def test_the_machine_forgets_after_a_letter_and_a_space() -> None:
 def test_digits_by_three_are_not_forgotten() -> None:
     tables = compile_pattern((patterns.CL100K,))
     digit = tables.column[ord("7")]
-    assert tables.forget[digit * tables.columns + digit] == 0
+    assert tables.synchronized[digit * tables.columns + digit] == 0

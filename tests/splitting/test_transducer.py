@@ -5,19 +5,19 @@ from bpetite import patterns
 from bpetite.splitting.automaton import Automaton, sets_of
 from bpetite.splitting.char_classes import Groups
 from bpetite.splitting.regex_parser import parse
-from bpetite.splitting.transducer import COMMIT, MARK, Machine, Unfoldable, chain, fold
+from bpetite.splitting.transducer import COMMIT, MARK, Transducer, NoTransducer, compose, transducer
 
 
-def folded(*stages: str) -> Machine:
+def folded(*stages: str) -> Transducer:
     trees = [parse(stage) for stage in stages]
     groups = Groups(chars for tree in trees for chars in sets_of(tree))
-    machine = fold(Automaton(trees[0], groups))
+    machine = transducer(Automaton(trees[0], groups))
     for tree in trees[1:]:
-        machine = chain(machine, fold(Automaton(tree, groups)))
+        machine = compose(machine, transducer(Automaton(tree, groups)))
     return machine
 
 
-def outputs(machine: Machine) -> set[int]:
+def outputs(machine: Transducer) -> set[int]:
     return {out for outs in machine.out for out in outs}
 
 
@@ -69,5 +69,5 @@ def test_states_that_do_the_same_are_one() -> None:
     ],
 )
 def test_what_does_not_fold(stages: tuple[str, ...], reason: str) -> None:
-    with pytest.raises(Unfoldable, match=reason):
+    with pytest.raises(NoTransducer, match=reason):
         folded(*stages)

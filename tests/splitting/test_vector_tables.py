@@ -6,41 +6,41 @@ from splits import COMPILED
 
 from bpetite.splitting.pretokenizer import stages_of
 from bpetite.splitting.scanner_tables import compile_pattern
-from bpetite.splitting.vector_tables import Paged, widen
+from bpetite.splitting.vector_tables import Paged, vector_tables
 
 
 def look(function: Paged, code: int, state: int) -> int:
-    assert function.place[code] + state < 128
-    return function.steps[function.page[code] * 128 + function.place[code] + state]
+    assert function.row[code] + state < 128
+    return function.values[function.page[code] * 128 + function.row[code] + state]
 
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_every_step_is_the_machine_s(name: str) -> None:
     tables = compile_pattern(stages_of(COMPILED[name]))
-    assert tables.wide is not None
+    assert tables.vector is not None
     for at, (following, output) in enumerate(zip(tables.next, tables.out, strict=True)):
-        step = look(tables.wide.run, *divmod(at, tables.states))
-        assert (tables.wide.following[step], tables.wide.output[step]) == (following, output)
-    for function in (tables.wide.run, tables.wide.find):
-        assert len(function.steps) == 128 * function.pages <= 1024
+        step = look(tables.vector.transition, *divmod(at, tables.states))
+        assert (tables.vector.next[step], tables.vector.out[step]) == (following, output)
+    for function in (tables.vector.transition, tables.vector.subset):
+        assert len(function.values) == 128 * function.pages <= 1024
         assert max(function.page[:128]) < function.ascii_pages <= function.pages
 
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
     tables = compile_pattern(stages_of(COMPILED[name]))
-    assert tables.wide is not None
+    assert tables.vector is not None
     codes = len(tables.next) // tables.states
     choose = random.Random(name)
     members: dict[int, set[int]] = {}
     for _ in range(400):
-        states, one = set(range(tables.states)), tables.wide.every
+        states, one = set(range(tables.states)), tables.vector.all_states
         for code in choose.choices([*range(128), *[9, 10, 32, 39, 48, 65, 97, 108] * 8, *range(128, codes)], k=12):
             states = {tables.next[code * tables.states + state] for state in states}
-            one = look(tables.wide.find, code, one)
+            one = look(tables.vector.subset, code, one)
             if one < tables.states:
                 assert states == {one}
-            elif one != tables.wide.every:
+            elif one != tables.vector.all_states:
                 members.setdefault(one, set()).update(states)
     assert all(len(states) < tables.states for states in members.values())
 
@@ -48,25 +48,25 @@ def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"])
 def test_a_word_and_a_space_are_enough_to_know_the_state(name: str) -> None:
     tables = compile_pattern(stages_of(COMPILED[name]))
-    assert tables.wide is not None
-    one = tables.wide.every
+    assert tables.vector is not None
+    one = tables.vector.all_states
     for code in b"en the":
-        one = look(tables.wide.find, code, one)
+        one = look(tables.vector.subset, code, one)
     assert one < tables.states
 
 
 def test_what_does_not_fit_has_no_pages() -> None:
-    assert widen(bytes(200 * 3), bytes(200 * 3), 200) is None
+    assert vector_tables(bytes(200 * 3), bytes(200 * 3), 200) is None
     # 129 different steps
-    assert widen(bytes(range(100)) * 2, bytes(100) + bytes([1] * 100), 100) is None
+    assert vector_tables(bytes(range(100)) * 2, bytes(100) + bytes([1] * 100), 100) is None
     # two rows that need a page each, nine times
     rows = [bytes([row] * 100) for row in range(9)]
-    assert widen(b"".join(rows), bytes(900), 100) is None
+    assert vector_tables(b"".join(rows), bytes(900), 100) is None
 
 
 def test_a_machine_of_one_state() -> None:
-    wide = widen(bytes(130), bytes([1] * 130), 1)
-    assert wide is not None
-    assert wide.run.pages == 1
-    assert wide.output[look(wide.run, 97, 0)] == 1
-    assert look(wide.find, 97, wide.every) == 0
+    vector = vector_tables(bytes(130), bytes([1] * 130), 1)
+    assert vector is not None
+    assert vector.transition.pages == 1
+    assert vector.out[look(vector.transition, 97, 0)] == 1
+    assert look(vector.subset, 97, vector.all_states) == 0
