@@ -366,7 +366,7 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
 
 
 def decode_tokens(printables):
-    """The bytes behind printable forms, as :func:`bpetite.bytelevel.decode_token` gives them, or None where it raises.
+    """The bytes of printable forms, as :func:`bpetite.bytelevel.decode_token_bytes` gives them; None where it raises.
 
     Args:
         printables: An iterable of str.

@@ -251,7 +251,7 @@ def test_hash_seeds_change_nothing():
     code = (
         "from bpetite.training.train import train\n"
         "vocab = train(['the cat', 'a hat', '<b>'] * 9, 300, special_tokens=['<b>', '<a>', '<ab>'])\n"
-        "print(vocab.fingerprint)"
+        "print(vocab.fingerprint())"
     )
     prints = {
         subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
