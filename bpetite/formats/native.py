@@ -112,7 +112,7 @@ def from_bytes(data: bytes) -> Vocab | None:
         if merges is None and "merges" in spans:
             return None
         return _build(content, "", tokens, merges, specials, table)
-    except (ValueError, TypeError, OverflowError):  # the last for the id of a special token that is no uint32
+    except (ValueError, TypeError):
         return None
 
 
