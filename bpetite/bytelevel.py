@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from .vocabulary import _printable
 
-__all__ = ["ALPHABET", "decode_token", "decode_tokens", "encode_token", "encode_tokens"]
+__all__ = ["ALPHABET", "decode_token", "decode_token_bytes", "decode_tokens_bytes", "encode_token", "encode_tokens"]
 
 _MOVED = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
 
@@ -17,7 +17,7 @@ _MOVED = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
 ALPHABET = bytes(range(0x100)).decode("latin-1").translate({byte: 0x100 + at for at, byte in enumerate(_MOVED)})
 
 # Both directions go through Latin-1, where byte and code point are the same number. A character below U+0100 that
-# stands for nothing is sent to U+FFFF, so that encoding to Latin-1 refuses it as it refuses all others.
+# stands for no byte becomes U+FFFF, which encoding to Latin-1 refuses as it refuses all characters from U+0100 on.
 _TO_CHARACTER = dict(enumerate(ALPHABET))
 _TO_BYTE = dict.fromkeys(_MOVED, "\uffff") | {ord(character): byte for byte, character in enumerate(ALPHABET)}
 
@@ -26,9 +26,10 @@ def encode_token(token: str | bytes) -> str:
     """The printable form of a token.
 
     Args:
-        token: Bytes, or a str that stands for its UTF-8.
+        token: Bytes, or a str, which stands for its UTF-8.
 
     Raises:
+        TypeError: The token is neither.
         UnicodeEncodeError: A str with a lone surrogate.
 
     >>> encode_token(" нужно")
@@ -43,14 +44,30 @@ def encode_token(token: str | bytes) -> str:
     return token.decode("latin-1").translate(_TO_CHARACTER)
 
 
-def decode_token(printable: str) -> bytes:
-    """The bytes behind a printable form.
+def decode_token(printable: str) -> str:
+    """The text of a token in printable form: the inverse of :func:`encode_token` for a str.
 
     Raises:
-        ValueError: A character that stands for no byte; the message names it and its place.
+        UnicodeDecodeError: The bytes are not UTF-8, such as half a character; :func:`decode_token_bytes` takes them.
+        ValueError: A character stands for no byte; the message names it and its index.
 
-    >>> decode_token("ĠÐ½ÑĥÐ¶Ð½Ð¾").decode()
+    >>> decode_token("ĠÐ½ÑĥÐ¶Ð½Ð¾")
     ' нужно'
+    >>> decode_token("Ð")
+    Traceback (most recent call last):
+    UnicodeDecodeError: 'utf-8' codec can't decode byte 0xd0 in position 0: unexpected end of data
+    """
+    return decode_token_bytes(printable).decode("utf-8")
+
+
+def decode_token_bytes(printable: str) -> bytes:
+    """The bytes of a token in printable form: the inverse of :func:`encode_token` for bytes.
+
+    Raises:
+        ValueError: A character stands for no byte; the message names it and its index.
+
+    >>> decode_token_bytes("ĠÐ")
+    b' \\xd0'
     """
     if not isinstance(printable, str):
         raise TypeError(f"a printable form is a str, not {type(printable).__name__}")
@@ -68,11 +85,11 @@ def encode_tokens(tokens: Iterable[bytes]) -> list[str]:
     return [token.decode("latin-1").translate(_TO_CHARACTER) for token in tokens]
 
 
-def decode_tokens(printables: Collection[str]) -> list[bytes]:
-    """:func:`decode_token` for a whole vocabulary, some twenty times as fast.
+def decode_tokens_bytes(printables: Collection[str]) -> list[bytes]:
+    """:func:`decode_token_bytes` for a whole vocabulary, some twenty times as fast.
 
     Raises:
-        ValueError: As for one; the first that cannot be decoded.
+        ValueError: As for the first token that cannot be decoded.
     """
     decoded = _printable.decode_tokens(printables)
-    return [decode_token(printable) for printable in printables] if decoded is None else decoded
+    return [decode_token_bytes(printable) for printable in printables] if decoded is None else decoded

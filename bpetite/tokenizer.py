@@ -15,8 +15,10 @@ from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
     from .adapters.tiktoken import Encoding
+    from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern
+    from .vocabulary.vocab import ErrorHandler
 
 __all__ = ["Tokenizer"]
 
@@ -67,7 +69,7 @@ class Tokenizer(Outputs):
         *,
         pattern: SplitPattern = patterns.GPT2,
         normalization: Normalization = None,
-        errors: str = "strict",
+        errors: ErrorHandler = "strict",
     ) -> None:
         self._set(
             Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
@@ -329,7 +331,7 @@ class Tokenizer(Outputs):
         return cls.from_vocab(hub.load(name_or_directory, revision=revision))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, format: str | None = None) -> Tokenizer:
+    def load(cls, path: str | os.PathLike[str], *, format: Format | None = None) -> Tokenizer:
         """A tokenizer from a file in any format that bpetite knows, or by the name of one that ships with it.
 
         Args:
@@ -344,7 +346,9 @@ class Tokenizer(Outputs):
 
         return cls.from_vocab(formats.load(path, format=format))
 
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None, overwrite: bool = False) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, format: WritableFormat | None = None, overwrite: bool = False
+    ) -> None:
         """Write the tokenizer to a file; either the whole file is there afterwards, or nothing has changed.
 
         Args:
@@ -486,7 +490,7 @@ class Tokenizer(Outputs):
 
     def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
-        return self._vocab.fingerprint
+        return self._vocab.fingerprint()
 
     def __len__(self) -> int:
         return len(self._vocab.tokens)

@@ -8,23 +8,31 @@ from bpetite import bytelevel
 
 def test_the_published_example() -> None:
     assert bytelevel.encode_token(" нужно") == "ĠÐ½ÑĥÐ¶Ð½Ð¾"
-    assert bytelevel.decode_token("ĠÐ½ÑĥÐ¶Ð½Ð¾") == " нужно".encode()
+    assert bytelevel.decode_token("ĠÐ½ÑĥÐ¶Ð½Ð¾") == " нужно"
+    assert bytelevel.decode_token_bytes("ĠÐ½ÑĥÐ¶Ð½Ð¾") == " нужно".encode()
 
 
 def test_the_table_is_a_bijection_of_printable_characters() -> None:
     assert len(bytelevel.ALPHABET) == len(set(bytelevel.ALPHABET)) == 256
     assert all(character.isprintable() and not character.isspace() for character in bytelevel.ALPHABET)
-    assert [bytelevel.decode_token(character) for character in bytelevel.ALPHABET] == [bytes([b]) for b in range(256)]
+    assert list(map(bytelevel.decode_token_bytes, bytelevel.ALPHABET)) == [bytes([byte]) for byte in range(256)]
 
 
 @given(st.binary())
 def test_bytes_come_back(token: bytes) -> None:
-    assert bytelevel.decode_token(bytelevel.encode_token(token)) == token
+    assert bytelevel.decode_token_bytes(bytelevel.encode_token(token)) == token
 
 
 @given(st.text())
 def test_text_is_its_utf8(token: str) -> None:
     assert bytelevel.encode_token(token) == bytelevel.encode_token(token.encode())
+    assert bytelevel.decode_token(bytelevel.encode_token(token)) == token
+
+
+def test_half_a_character_is_bytes_and_no_text() -> None:
+    assert bytelevel.decode_token_bytes("ĠÐ") == b" \xd0"
+    with pytest.raises(UnicodeDecodeError):
+        bytelevel.decode_token("ĠÐ")
 
 
 @pytest.mark.parametrize(
@@ -33,15 +41,16 @@ def test_text_is_its_utf8(token: str) -> None:
      ("aĠ界", "(U+754C) at 2")],
 )
 def test_a_character_that_stands_for_nothing_is_named(printable: str, place: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        bytelevel.decode_token(printable)
-    assert place in str(caught.value)
+    for decode in (bytelevel.decode_token, bytelevel.decode_token_bytes):
+        with pytest.raises(ValueError) as caught:
+            decode(printable)
+        assert place in str(caught.value)
 
 
 def test_other_types_are_refused() -> None:
     with pytest.raises(TypeError, match="int"):
         bytelevel.encode_token(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="bytes"):
-        bytelevel.decode_token(b"a")  # type: ignore[arg-type]
+        bytelevel.decode_token_bytes(b"a")  # type: ignore[arg-type]
     with pytest.raises(UnicodeEncodeError):
         bytelevel.encode_token("\ud800")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerBase
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from ..bytelevel import decode_token, encode_token
+from ..bytelevel import decode_token_bytes, encode_token
 from ..vocabulary.vocab import Vocab
 from .rows import Row, Sample, cut, lay_out
 
@@ -124,7 +124,7 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
         if special is not None:
             return special
         try:
-            return self._vocab.id_of[decode_token(token)]
+            return self._vocab.id_of[decode_token_bytes(token)]
         except (KeyError, ValueError):
             unknown = self._special_tokens_map.get("unk_token")
             return self.tokenizer.special_tokens.get(str(unknown)) if unknown is not None else None

@@ -27,7 +27,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "special_tokens": dict(vocab.special_tokens),
         "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
         "template": None if vocab.template is None else repr(vocab.template),
-        "fingerprint": vocab.fingerprint,
+        "fingerprint": vocab.fingerprint(),
     }
 
 

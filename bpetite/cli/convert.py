@@ -1,11 +1,9 @@
 """``bpetite convert``: a tokenizer from one file format to another, with the same ids."""
 from __future__ import annotations
 
-import os
-
 import click
 
-from ..formats import FORMATS
+from ..formats import FORMATS, WRITABLE_FORMATS, Format, WritableFormat, format_by_name
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 
@@ -19,7 +17,7 @@ __all__ = ["command"]
 @click.option(
     "--to",
     "target_format",
-    type=click.Choice([name for name in FORMATS if name != "tekken"]),
+    type=click.Choice(WRITABLE_FORMATS),
     help="What TARGET is to be  [default: by its name: tokenizer.json, *.tiktoken, else native]",
 )
 @click.option("--name", help="The published encoding that a .tiktoken SOURCE is of, such as cl100k_base.")
@@ -29,8 +27,8 @@ __all__ = ["command"]
 def command(
     source: str,
     target: str,
-    source_format: str | None,
-    target_format: str | None,
+    source_format: Format | None,
+    target_format: WritableFormat | None,
     name: str | None,
     pattern: str | None,
     specials: tuple[str, ...],
@@ -52,8 +50,7 @@ def command(
         tokenizer = Tokenizer.load(source, format=source_format)
 
     if target_format is None:
-        target_format = "tiktoken" if target.endswith(".tiktoken") else "native"
-        target_format = "huggingface" if os.path.basename(target) == "tokenizer.json" else target_format
+        target_format = format_by_name(target)
     if target_format == "tiktoken" and tokenizer.kind == "merges":
         tokenizer = tokenizer.to_ranks()
         click.echo("the merge list became ranks; the ids stay the same for every text", err=True)

@@ -84,7 +84,7 @@ def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
         if written in specials:
             ids.append(specials[written])
             continue
-        token = bytelevel.decode_token(written)
+        token = bytelevel.decode_token_bytes(written)
         try:
             ids.append(tokenizer.token_id(token))
         except KeyError:

@@ -10,6 +10,7 @@ import click
 from .. import patterns
 from ..corpus import Sources, find_sources, read_documents
 from ..corpus.reading.readers import Reading
+from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from .common import load_tokenizer, progress_bar
 from .engines import TASK_BYTES, engine_options, only_with_engine
@@ -45,7 +46,7 @@ def pattern_of(value: str) -> patterns.Pattern:
 def command(
     files: tuple[str, ...],
     output: Path,
-    file_format: str | None,
+    file_format: WritableFormat | None,
     overwrite: bool,
     separator: str | None,
     input_kind: str | None,

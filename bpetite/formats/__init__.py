@@ -11,34 +11,64 @@ tekken      Mistral's tekken.json, read only                ranks kind
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..errors import FormatError
 from ..vocabulary.vocab import Vocab
-from .files import Source, parse_json, read_file, write_files
+from .files import Source, parse_json, read_file
 
 if TYPE_CHECKING:
     from . import gpt2, huggingface, native, ranks, tekken, tiktoken
 
-__all__ = ["FORMATS", "gpt2", "huggingface", "load", "native", "packaged", "ranks", "save", "tekken", "tiktoken"]
+__all__ = [
+    "FILES",
+    "FORMATS",
+    "WRITABLE_FORMATS",
+    "Format",
+    "WritableFormat",
+    "format_by_name",
+    "gpt2",
+    "huggingface",
+    "load",
+    "native",
+    "packaged",
+    "ranks",
+    "save",
+    "tekken",
+    "tiktoken",
+]
 
-FORMATS = ("native", "huggingface", "gpt2", "tiktoken", "tekken")
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
+WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 
-#: Where the tokenizers that ship with the package lie.
+FORMATS: tuple[Format, ...] = get_args(Format)
+WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
+
+#: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
+FILES: dict[Format, tuple[str, ...]] = {
+    "huggingface": ("tokenizer.json",),
+    "gpt2": ("vocab.json", "merges.txt"),
+    "tekken": ("tekken.json",),
+}
+
+#: The directory with the tokenizers that ship with the package.
 _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        # a format's module is imported when it is first needed: who reads one format does not wait for the others
+        # a format's module is imported when it is first needed, so that reading one does not wait for the others
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        return import_module(f".{name}", __name__)
+        return _module(name)
 
     def __dir__():
         return sorted({*globals(), *__all__})
+
+
+def _module(format: str) -> Any:
+    return import_module(f".{format}", __name__)
 
 
 def packaged(name: str) -> str | None:
@@ -47,66 +77,54 @@ def packaged(name: str) -> str | None:
     return path if os.path.basename(name) == name and os.path.isfile(path) else None
 
 
-def load(path: Source, *, format: str | None = None) -> Vocab:
+def load(path: Source, *, format: Format | None = None) -> Vocab:
     """The vocabulary in a file or directory, in any format; which one is found from the content.
 
     Args:
-        path: A file, or a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json, or the name of a
-            tokenizer that ships with the package ("bpetite-32k"), if there is no such file.
-        format: Read as this format only: "native", "huggingface", "gpt2", "tiktoken", "tekken".
+        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json; or, if neither
+            exists, the name of a tokenizer that ships with the package ("bpetite-32k").
+        format: Read as this format only.
 
     Raises:
-        FormatError: The file is damaged, or of no format known here; names the file and what was found.
+        FormatError: The file is damaged or in no known format; names the file and what was found.
         OSError: The file cannot be read.
-        ValueError: No format of this name.
+        ValueError: No format has this name.
     """
     _check_format(format)
     name = os.fspath(path)
-    if not os.path.exists(name) and (ours := packaged(name)) is not None:
-        from . import native
-
-        return native.load(ours)
+    if not os.path.exists(name) and (shipped := packaged(name)) is not None:
+        name, format = shipped, "native"
     if os.path.isdir(name):
         return _load_directory(name, format)
     data = read_file(name)
+    vocab: Vocab
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        from . import native
-
-        if format in (None, "native") and (vocab := native.from_bytes(data)) is not None:
-            return vocab
+        if format in (None, "native"):
+            whole: Vocab | None = _module("native").from_bytes(data)
+            if whole is not None:
+                return whole
         content = parse_json(data, name)
-        if format == "native" or (format is None and native.recognizes(content)):
-            return native.from_json(content, name)
-        from . import gpt2, huggingface, tekken
-
-        if format == "huggingface" or (format is None and huggingface.recognizes(content)):
-            return huggingface.from_json(content, name)
-        if format == "tekken" or (format is None and tekken.recognizes(content)):
-            return tekken.from_json(content, name)
-        if format == "gpt2" or (format is None and gpt2.recognizes(content)):
-            return gpt2.from_json(content, name, os.path.join(os.path.dirname(name), gpt2.MERGES))
+        for known in ("native", "huggingface", "tekken", "gpt2"):
+            if format == known or (format is None and _module(known).recognizes(content)):
+                vocab = _module(known).from_json(content, name)
+                return vocab
         found = "JSON"
         if isinstance(content, dict):
             found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}"
     else:
-        from . import tiktoken
-
+        if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
+            vocab = _module("tiktoken").from_bytes(data, name)
+            return vocab
         found = f"a file that starts with {data[:24]!r}"
-        if format == "tiktoken" or (format is None and tiktoken.recognizes(data)):
-            return tiktoken.from_bytes(data, name)
     raise FormatError(f"{name}: {found} is no tokenizer in {'any known format' if format is None else format} form")
 
 
-def _load_directory(folder: str, format: str | None) -> Vocab:
-    from . import gpt2, huggingface, tekken
-
-    for file, known, read in (
-        (huggingface.FILE, "huggingface", huggingface.load),
-        (gpt2.VOCAB, "gpt2", gpt2.load_directory),
-        ("tekken.json", "tekken", lambda folder: tekken.load(os.path.join(folder, "tekken.json"))),
-    ):
-        if format in (None, known) and os.path.isfile(os.path.join(folder, file)):
-            return read(folder)
+def _load_directory(folder: str, format: Format | None) -> Vocab:
+    for known, files in FILES.items():
+        first = os.path.join(folder, files[0])
+        if format in (None, known) and os.path.isfile(first):
+            vocab: Vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
+            return vocab
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "
@@ -114,46 +132,52 @@ def _load_directory(folder: str, format: str | None) -> Vocab:
     )
 
 
-def save(vocab: Vocab, path: Source, *, format: str | None = None, overwrite: bool = False) -> None:
+def format_by_name(path: Source) -> WritableFormat:
+    """The format in which :func:`save` writes to a path when none is given.
+
+    >>> format_by_name("out/tokenizer.json"), format_by_name("a.tiktoken"), format_by_name("a.json")
+    ('huggingface', 'tiktoken', 'native')
+    """
+    name = os.path.basename(os.fspath(path))
+    if name == FILES["huggingface"][0]:
+        return "huggingface"
+    return "tiktoken" if name.endswith(".tiktoken") else "native"
+
+
+def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, overwrite: bool = False) -> None:
     """Write a vocabulary; afterwards either all of it is there, or nothing has changed.
 
     Args:
         vocab: What to write.
         path: A file, or for "gpt2" a directory, which is made if it is not there.
-        format: "native", "huggingface", "gpt2", "tiktoken". None means native, unless the name says otherwise:
-            ``tokenizer.json`` is huggingface, ``*.tiktoken`` is tiktoken.
+        format: None means native, unless the name says otherwise: ``tokenizer.json`` is huggingface, ``*.tiktoken``
+            is tiktoken.
         overwrite: Replace files that exist.
 
     Raises:
         FormatError: The format cannot hold this vocabulary; the message says what.
         FileExistsError: A file exists and ``overwrite`` is false.
         OSError: A file cannot be written.
-        ValueError: No format of this name.
+        ValueError: No format has this name.
     """
-    from . import gpt2, huggingface, native, tiktoken
+    from .atomic import write_file, write_files  # not at the top: loading does without it
 
     _check_format(format)
-    name = os.fspath(path)
-    if format == "tekken":
+    if format is not None and format not in WRITABLE_FORMATS:
         raise FormatError("tekken.json is read, not written: save as tiktoken or native")
-    if format is None:
-        format = "tiktoken" if name.endswith(".tiktoken") else "native"
-        if os.path.basename(name) == huggingface.FILE:
-            format = "huggingface"
-    if format == "gpt2":
-        files = gpt2.dump(vocab)
-        missing = not os.path.isdir(name)
-        if missing:
-            os.mkdir(name)
-        try:
-            write_files({os.path.join(name, file): data for file, data in files.items()}, overwrite=overwrite)
-        except BaseException:
-            if missing:
-                os.rmdir(name)
-            raise
+    dumped = _module(format or format_by_name(path)).dump(vocab)
+    if format != "gpt2":
+        write_file(path, dumped, overwrite=overwrite)
         return
-    dump = {"native": native.dump, "huggingface": huggingface.dump, "tiktoken": tiktoken.dump}[format]
-    write_files({name: dump(vocab)}, overwrite=overwrite)
+    missing = not os.path.isdir(path)
+    if missing:
+        os.mkdir(path)
+    try:
+        write_files({os.path.join(path, file): data for file, data in dumped.items()}, overwrite=overwrite)
+    except BaseException:
+        if missing:
+            os.rmdir(path)
+        raise
 
 
 def _check_format(format: str | None) -> None:

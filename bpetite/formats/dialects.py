@@ -1,8 +1,8 @@
-r"""Split patterns between dialects of regular expressions: what means the same is kept, what does not is rewritten or
-refused by name.
+r"""Split patterns translated between dialects of regular expressions: what means the same is kept, everything else is
+rewritten, or refused by name.
 
-tokenizer.json is read with Oniguruma (Ruby's syntax), tiktoken's patterns with Rust's ``fancy_regex``; here patterns
-are those of the ``regex`` module. They agree on nearly all that split patterns use. Where they do not:
+tokenizer.json is read with Oniguruma (Ruby's syntax), tiktoken's patterns with Rust's ``fancy_regex``; patterns of
+bpetite are those of the ``regex`` module. They agree on nearly everything that split patterns use, and differ in:
 
 =============== ============================== ============================== ==============================
 \               Oniguruma                      Rust                           ``regex``
@@ -28,22 +28,32 @@ from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
-#: Escapes that mean the same in all three dialects.
-SAME_ESCAPES = frozenset("sSdDrntf")
-ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
-#: Groups inside groups that are followed.
-DEEP = 64
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
+#: Anchors and letter escapes, and how they are translated, by the dialect that they are written in.
+LETTERS = {
+    "oniguruma": {
+        "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD}]", r"\W": f"[^{_WORD}]"
+    },
+    "rust": {"$": r"\Z", "^": "^", r"\z": r"\Z", r"\w": r"\w", r"\W": r"\W"},
+    "regex": {"$": r"\Z", "^": r"\A", r"\A": r"\A", r"\Z": r"\z"},
+}  # fmt: skip
+#: Letter escapes that mean the same in all three dialects.
+SAME_LETTERS = frozenset("sSdDrntf")
+#: Groups that Oniguruma needs for what an anchor of ``regex`` says, and that anchor.
+ANCHOR_GROUPS = {"(?m:$)": "$", "(?m:^)": "^"}
+#: How deep groups and sets may be nested.
+DEEPEST = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
-CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{([0-9a-fA-F]{1,6})\}")
-#: Names under which the dialects understand different sets.
+CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
+#: Names of properties that are different sets in the dialects.
 UNLIKE_PROPERTIES = frozenset(("word", "graph", "print", "punct", "alnum", "space", "blank", "xdigit", "any"))
 
 
 def from_oniguruma(pattern: str) -> str:
-    r"""A pattern of tokenizer.json for ``regex``.
+    r"""A pattern of tokenizer.json, translated for ``regex``.
 
     Raises:
         FormatError: It uses something that has no exact counterpart; names it.
@@ -55,10 +65,7 @@ def from_oniguruma(pattern: str) -> str:
 
 
 def from_rust(pattern: str) -> str:
-    r"""A pattern of tiktoken for ``regex``; those of its published encodings come out as they go in.
-
-    Raises:
-        FormatError: It uses something that has no exact counterpart; names it.
+    r"""A pattern of tiktoken, translated as by :func:`from_oniguruma`; those of its published encodings do not change.
 
     >>> from_rust(r"[\p{L}&&[^\p{Han}]]+$")
     '(?:(?=[^\\p{Han}])[\\p{L}])+\\Z'
@@ -67,10 +74,7 @@ def from_rust(pattern: str) -> str:
 
 
 def to_oniguruma(pattern: str) -> str:
-    r"""A pattern of ``regex`` for tokenizer.json, such that :func:`from_oniguruma` gives it back.
-
-    Raises:
-        FormatError: It uses something that has no exact counterpart; names it.
+    r"""The inverse of :func:`from_oniguruma`.
 
     >>> to_oniguruma(r"\p{N}{1,3}+|\s+$")
     '(?>\\p{N}{1,3})|\\s+\\Z'
@@ -79,8 +83,8 @@ def to_oniguruma(pattern: str) -> str:
 
 
 class _Translation:
-    """One pass from left to right. ``dialect`` is the one the pattern is written in; it goes from "regex" to Oniguruma
-    and from the others to "regex"."""
+    """One pass over a pattern written in ``dialect``: from "regex" to Oniguruma, from "oniguruma" and "rust" to
+    ``regex``."""
 
     def __init__(self, pattern: str, dialect: str) -> None:
         self.pattern, self.dialect, self.at, self.depth = pattern, dialect, 0, 0
@@ -99,14 +103,16 @@ class _Translation:
                 raise FormatError(f"split pattern {show(self.pattern)}: {bad}") from None
         return written
 
-    def refuse(self, what: str, why: str = "means something else here or nothing at all") -> NoReturn:
-        raise FormatError(f"split pattern {show(self.pattern)}: {what!r} at {self.at} {why}")
+    def refuse(
+        self, what: str, why: str = "means something else here or nothing at all", *, at: int | None = None
+    ) -> NoReturn:
+        raise FormatError(f"split pattern {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)
 
     def alternatives(self) -> str:
-        """Up to the end or an unopened closing bracket."""
+        """Up to the end or to a bracket that closes the group."""
         written: list[str] = []
         while self.at < len(self.pattern) and not self.peek(")"):
             if self.peek("|"):
@@ -150,28 +156,19 @@ class _Translation:
         if character == "\\":
             return self.escape()
         self.at += 1
-        if character == "$":
-            if self._behind_all_space():
-                return "$"
-            return {"oniguruma": "(?m:$)", "rust": r"\Z", "regex": r"\Z"}[self.dialect]
-        if character == "^":
-            return {"oniguruma": "(?m:^)", "rust": "^", "regex": r"\A"}[self.dialect]
+        if character == "$" and self.pattern.endswith(r"\s++", 0, self.at - 1):
+            return "$"  # no newline can follow all white space, so what the dialects say of newlines does not matter
+        if character in "$^":
+            return LETTERS[self.dialect][character]
         if character in "*+?":
-            self.at -= 1
-            self.refuse(character, "repeats nothing")
+            self.refuse(character, "repeats nothing", at=self.at - 1)
         return "\\" + character if character in "{}" else character
 
-    def _behind_all_space(self) -> bool:
-        r"""Whether ``$`` follows ``\s++``: no newline can come next, so it does not matter what is said of newlines."""
-        return self.pattern.endswith(r"\s++", 0, self.at - 1)
-
     def group(self) -> str:
-        if self.pattern.startswith("(?m:$)", self.at) and self.dialect == "regex":
-            self.at += 6
-            return "$"
-        if self.pattern.startswith("(?m:^)", self.at) and self.dialect == "regex":
-            self.at += 6
-            return "^"
+        for group, anchor in ANCHOR_GROUPS.items():
+            if self.peek(group) and self.dialect == "regex":
+                self.at += len(group)
+                return anchor
         opening = next((opening for opening in GROUPS if self.peek(opening)), None)
         if opening is None:
             if self.peek("(?"):
@@ -180,89 +177,74 @@ class _Translation:
         start = self.at
         self.at += len(opening)
         self.depth += 1
-        if self.depth > DEEP:
+        if self.depth > DEEPEST:
             self.refuse(opening, "is nested too deep")
         inside = self.alternatives()
         self.depth -= 1
         if not self.peek(")"):
-            self.at = start
-            self.refuse(opening, "is not closed")
+            self.refuse(opening, "is not closed", at=start)
         self.at += 1
         if opening == "(?>" and self.dialect == "oniguruma" and _one_braced_repeat(inside):
             return inside + "+"
         return f"{opening}{inside})"
 
     def escape(self) -> str:
-        written: str
-        character = self.pattern[self.at + 1 : self.at + 2]
-        for shape in (PROPERTY, CODE_POINT):
-            if found := shape.match(self.pattern, self.at):
-                if found.group()[1] in "pP":
-                    if (found.group(1) or "").lower() in UNLIKE_PROPERTIES:
-                        self.refuse(found.group())
-                    self.at = found.end()
-                    return str(found.group())
-                self.at = found.end()
-                character = chr(int(found.group().strip(r"\xu{}"), 16))
-                return "\\" + character if character.isascii() and not character.isalnum() else character
-        if character in SAME_ESCAPES and character:
-            written = "\\" + character
-        elif character == "w":
-            written = rf"[{ONIGURUMA_WORD}]" if self.dialect == "oniguruma" else r"\w"
-        elif character == "W":
-            written = rf"[^{ONIGURUMA_WORD}]" if self.dialect == "oniguruma" else r"\W"
-        elif character == "A" and self.dialect != "rust":
-            written = "^" if self.dialect == "oniguruma" else r"\A"
-        elif character == "Z" and self.dialect != "rust":
-            written = "$" if self.dialect == "oniguruma" else r"\z"
-        elif character == "z" and self.dialect != "regex":
-            written = r"\Z"
-        elif character and not character.isalnum() and character.isascii():
-            written = "\\" + character
-        else:
-            self.refuse("\\" + character)
-        if self.dialect == "regex" and character in ("w", "W"):
-            self.refuse("\\" + character, "has no counterpart in tokenizer.json")
+        if found := PROPERTY.match(self.pattern, self.at):
+            if (found.group(1) or "").lower() in UNLIKE_PROPERTIES:
+                self.refuse(found.group())
+            self.at = found.end()
+            return str(found.group())
+        if found := CODE_POINT.match(self.pattern, self.at):
+            self.at = found.end()
+            character = chr(int(found.group().strip(r"\xu{}"), 16))
+            return "\\" + character if character.isascii() and not character.isalnum() else character
+        written = self.pattern[self.at : self.at + 2]
+        letter = written[1:]
+        if letter in ("w", "W") and self.dialect == "regex":
+            self.refuse(written, "has no counterpart in tokenizer.json")
+        translated = LETTERS[self.dialect].get(written)
+        if translated is None:
+            if letter not in SAME_LETTERS and (letter.isalnum() or not letter.isascii() or not letter):
+                self.refuse(written)
+            translated = written
         self.at += 2
-        return written
+        return translated
 
     def character_class(self) -> str:
-        """A class; sets in sets become one set, an intersection becomes a lookahead and a set."""
+        """A set of characters; sets in sets become one set, an intersection becomes a lookahead and a set."""
         start = self.at
         negated, operands = self.operands()
         if len(operands) == 1:
-            if operands[0][0]:
-                self.at = start
-                self.refuse("[[^...]]")
-            return f"[{'^' if negated else ''}{operands[0][1]}]"
+            inverse, inside = operands[0]
+            if inverse:
+                self.refuse("[[^...]]", at=start)
+            return f"[{'^' if negated else ''}{inside}]"
         if negated:
-            self.at = start
-            self.refuse("[^...&&...]")
+            self.refuse("[^...&&...]", at=start)
         sets = [f"[{'^' if inverse else ''}{inside}]" for inverse, inside in operands]
         return "(?:" + "".join(f"(?={one})" for one in sets[1:]) + sets[0] + ")"
 
     def operands(self) -> tuple[bool, list[tuple[bool, str]]]:
-        """What ``&&`` stands between in a class: pairs (negated, items)."""
+        """Whether a set is negated, and the operands of ``&&`` in it: pairs (negated, items)."""
         start = self.at
         self.depth += 1
-        if self.depth > DEEP:
+        if self.depth > DEEPEST:
             self.refuse("[", "is nested too deep")
         self.at += 1
         negated = self.peek("^")
         self.at += negated
         operands: list[tuple[bool, str]] = []
         items: list[str] = []
-        nested: tuple[bool, str] | None = None
+        nested: str | None = None  # the items of a negated set in this one
         while True:
             if self.at >= len(self.pattern):
-                self.at = start
-                self.refuse("[", "is not closed")
+                self.refuse("[", "is not closed", at=start)
             character = self.pattern[self.at]
             if self.peek("&&") and self.dialect != "regex":
                 operands.append(self._operand(items, nested))
                 items, nested = [], None
                 self.at += 2
-            elif character == "]" and (items or nested or operands):
+            elif character == "]" and (items or nested is not None or operands):
                 operands.append(self._operand(items, nested))
                 self.at += 1
                 self.depth -= 1
@@ -274,7 +256,7 @@ class _Translation:
                 if len(inside) != 1 or inside[0][0]:
                     self.refuse("[", "is nested too deep")
                 if inverse:
-                    nested = (True, inside[0][1])
+                    nested = inside[0][1]
                 else:
                     items.append(inside[0][1])
             elif character == "\\":
@@ -284,12 +266,12 @@ class _Translation:
                 items.append("\\" + character if character in "[]" or self.peek("&&") else character)
                 self.at += 1
 
-    def _operand(self, items: list[str], nested: tuple[bool, str] | None) -> tuple[bool, str]:
+    def _operand(self, items: list[str], nested: str | None) -> tuple[bool, str]:
         if nested is not None and items:
-            self.refuse("[^", "stands in a set beside other items")
+            self.refuse("[^", "is in a set with other items")
         if nested is None and not items:
             self.refuse("&&", "has nothing on one side")
-        return nested if nested is not None else (False, "".join(items))
+        return nested is not None, "".join(items) if nested is None else nested
 
     def escape_in_class(self) -> str:
         if self.pattern[self.at + 1 : self.at + 2] in ("A", "z", "Z", "W"):

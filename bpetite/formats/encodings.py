@@ -6,28 +6,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
+
 __all__ = ["PUBLISHED", "Published"]
 
 _END_OF_TEXT = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 _END_OF_PROMPT = "<|endofprompt|>"
-
-_R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-_CL100K = (
-    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"""
-    r"""|\s+(?!\S)|\s"""
-)
-_O200K = "|".join(
-    (
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""\p{N}{1,3}""",
-        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
-        r"""\s*[\r\n]+""",
-        r"""\s+(?!\S)""",
-        r"""\s+""",
-    )
-)
 
 _HARMONY = {
     "<|startoftext|>": 199998,
@@ -44,9 +29,9 @@ _HARMONY = {
 
 
 def _harmony() -> dict[str, int]:
-    """The named ones, and a reserved one for every other id; 200018 has both."""
-    named = set(_HARMONY.values()) - {200018}
-    reserved = {f"<|reserved_{i}|>": i for i in range(200000, 201088) if i not in named and i != 200018}
+    """The named tokens, and a reserved one for every other id below 201,088."""
+    named = set(_HARMONY.values())
+    reserved = {f"<|reserved_{i}|>": i for i in range(200000, 201088) if i not in named}
     return dict(sorted((_HARMONY | reserved).items(), key=lambda item: item[1]))
 
 
@@ -59,16 +44,16 @@ class Published(NamedTuple):
 
 #: name -> pattern and special tokens.
 PUBLISHED = {
-    "gpt2": Published(_R50K, {_END_OF_TEXT: 50256}),
-    "r50k_base": Published(_R50K, {_END_OF_TEXT: 50256}),
-    "p50k_base": Published(_R50K, {_END_OF_TEXT: 50256}),
+    "gpt2": Published(GPT2_POSSESSIVE, {_END_OF_TEXT: 50256}),
+    "r50k_base": Published(GPT2_POSSESSIVE, {_END_OF_TEXT: 50256}),
+    "p50k_base": Published(GPT2_POSSESSIVE, {_END_OF_TEXT: 50256}),
     "p50k_edit": Published(
-        _R50K, {_END_OF_TEXT: 50256} | {literal: 50281 + n for n, literal in enumerate(_FIM)}
+        GPT2_POSSESSIVE, {_END_OF_TEXT: 50256} | {literal: 50281 + n for n, literal in enumerate(_FIM)}
     ),
     "cl100k_base": Published(
-        _CL100K,
+        CL100K_POSSESSIVE,
         {_END_OF_TEXT: 100257} | {literal: 100258 + n for n, literal in enumerate(_FIM)} | {_END_OF_PROMPT: 100276},
     ),
-    "o200k_base": Published(_O200K, {_END_OF_TEXT: 199999, _END_OF_PROMPT: 200018}),
-    "o200k_harmony": Published(_O200K, _harmony()),
+    "o200k_base": Published(O200K, {_END_OF_TEXT: 199999, _END_OF_PROMPT: 200018}),
+    "o200k_harmony": Published(O200K, _harmony()),
 }

@@ -1,19 +1,15 @@
-"""What all formats share: reading a file whole, strict JSON, writing so that nothing half-written can remain."""
+"""What the readers of all formats share: whole files, strict JSON, short error messages."""
 from __future__ import annotations
 
-import errno
 import gc
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from ..errors import FormatError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "without_collector", "write_files"]
+__all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "without_collector"]
 
 #: What a path may be given as.
 Source = str | os.PathLike[str]
@@ -117,77 +113,3 @@ def show(value: object) -> str:
         return f"a {type(value).__name__} of {len(value)} items"
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def write_files(contents: Mapping[str, bytes], *, overwrite: bool) -> None:
-    """Write files so that after a failure each is what it was before.
-
-    Every file is written beside its place and flushed to disk before the first one is renamed into place.
-
-    Args:
-        contents: path -> what to write.
-        overwrite: Replace files that exist.
-
-    Raises:
-        FileExistsError: A file exists and ``overwrite`` is false.
-        OSError: A file cannot be written.
-    """
-    import secrets  # not at the top: loading does without them
-    from pathlib import Path
-
-    # through links, so that a link stays one
-    places = [Path(os.path.realpath(path)) for path in contents]
-    for place in places:
-        if not place.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "no such folder", str(place.parent))
-        if place.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "a directory is in the way", str(place))
-        if not overwrite and place.exists():
-            raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(place))
-    beside = [place.with_name(f".{place.name}.{secrets.token_hex(6)}.tmp") for place in places]
-    placed: list[Path] = []
-    try:
-        for temporary, data in zip(beside, contents.values(), strict=True):
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-        for temporary, place in zip(beside, places, strict=True):
-            if overwrite:
-                os.replace(temporary, place)
-            else:
-                _rename_to_nothing(temporary, place)
-                placed.append(place)
-    except BaseException:
-        for leftover in (*beside, *placed):
-            leftover.unlink(missing_ok=True)
-        raise
-    for folder in {place.parent for place in places}:
-        _sync_directory(folder)
-
-
-def _rename_to_nothing(temporary: Path, place: Path) -> None:
-    """Rename, failing if a file has come to be at the new place in the meantime."""
-    try:
-        os.link(temporary, place)
-    except FileExistsError:
-        raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(place)) from None
-    except OSError:  # a file system without hard links
-        if place.exists():
-            raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(place)) from None
-        os.replace(temporary, place)
-    else:
-        temporary.unlink()
-
-
-def _sync_directory(folder: Path) -> None:
-    if os.name == "nt":
-        return  # a directory cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems refuse; the files themselves are on disk
-        pass
-    finally:
-        os.close(descriptor)

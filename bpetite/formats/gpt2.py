@@ -3,9 +3,9 @@
 ``vocab.json`` is a JSON object: token in printable form -> id. ``merges.txt`` has a merge a line, its two tokens in
 printable form with a space between, in rank order, after an optional first line ``#version: 0.2``.
 
-The pair has no place for the split pattern and says nothing about special tokens; it stands for GPT-2's pattern, and
-for ``<|endoftext|>`` as the only special token. Special tokens other than that go into ``added_tokens.json`` beside
-it, the name under which ``transformers`` kept them: literal -> id.
+The pair does not hold the split pattern and says nothing about special tokens: it is read with GPT-2's pattern, and
+with ``<|endoftext|>`` as the only special token. Other special tokens go into ``added_tokens.json`` next to it, the
+name under which ``transformers`` kept them: literal -> id.
 """
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import patterns
-from ..bytelevel import decode_token, decode_tokens, encode_token
+from ..bytelevel import decode_tokens_bytes, encode_token
 from ..errors import FormatError
 from ..vocabulary._printable import read_merges, read_tokens
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.vocab import Vocab, place_specials
+from ..vocabulary.special_literals import place_specials
+from ..vocabulary.vocab import Vocab
+from . import FILES
 from .files import Source, decode_utf8, parse_json, read_file, show, without_collector
-from .spelling import check_ids, merge_pairs
+from .spelling import check_ids, decode_or_utf8, merge_pairs
 
-__all__ = ["dump", "from_json", "load", "load_directory", "read_added_tokens", "recognizes"]
+__all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
 
-VOCAB, MERGES, ADDED = "vocab.json", "merges.txt", "added_tokens.json"
+VOCAB, MERGES = FILES["gpt2"]
+ADDED = "added_tokens.json"
 END_OF_TEXT = "<|endoftext|>"
 
 
@@ -42,23 +45,23 @@ def load(
             GPT-2; an empty list means none.
 
     Raises:
-        FormatError: A file is damaged; names file and place.
+        FormatError: A file is damaged; names the file and the position.
         OSError: A file cannot be read.
     """
     data = read_file(vocab_filepath)
-    vocab = _read_whole(data, merges_filepath, special_tokens)
+    vocab = _from_bytes(data, merges_filepath, special_tokens)
     if vocab is not None:
         return vocab
     return from_json(parse_json(data, str(vocab_filepath)), str(vocab_filepath), merges_filepath, special_tokens)
 
 
 @without_collector
-def _read_whole(
+def _from_bytes(
     data: bytes, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None
 ) -> Vocab | None:
     """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
 
-    That no token is without bytes, nor two of the same, is what makes reading by bytes the same as by spelling.
+    Reading by bytes is the same as reading by spelling only if no token is empty and no two have the same bytes.
     """
     tokens = read_tokens(data)
     if not tokens:
@@ -76,7 +79,7 @@ def _read_whole(
     try:
         literals = [literal.encode() for literal in special_tokens]
         known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
-        return Vocab.from_table(table, tokens, merges, place_specials(special_tokens, tokens, known))
+        return Vocab(tokens, merges, place_specials(special_tokens, tokens, known), table=table)
     except ValueError:
         return None
 
@@ -84,13 +87,8 @@ def _read_whole(
 def load_directory(folder: Source) -> Vocab:
     """The vocabulary in a directory with vocab.json, merges.txt and perhaps added_tokens.json."""
     added = os.path.join(folder, ADDED)
-    specials = read_added_tokens(added) if os.path.exists(added) else None
+    specials = check_ids(parse_json(read_file(added), added), added, "the file") if os.path.exists(added) else None
     return load(os.path.join(folder, VOCAB), os.path.join(folder, MERGES), specials)
-
-
-def read_added_tokens(path: Source) -> dict[str, int]:
-    """literal -> id in an added_tokens.json."""
-    return check_ids(parse_json(read_file(path), str(path)), str(path), "the file")
 
 
 def recognizes(content: Any) -> bool:
@@ -100,9 +98,14 @@ def recognizes(content: Any) -> bool:
 
 @without_collector
 def from_json(
-    content: Any, name: str, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None = None
+    content: Any,
+    name: str,
+    merges_filepath: Source | None = None,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
 ) -> Vocab:
-    """As :func:`load`, from a vocab.json that is parsed already."""
+    """As :func:`load`, from a parsed vocab.json; without a path, merges.txt is read from the same directory."""
+    if merges_filepath is None:
+        merges_filepath = os.path.join(os.path.dirname(name), MERGES)
     ids = check_ids(content, name, "the file")
     if not ids:
         raise FormatError(f"{name}: no tokens")
@@ -113,14 +116,11 @@ def from_json(
     for literal in special_tokens:
         printable.pop(literal, None)
     try:
-        tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
+        tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
     except ValueError as bad:
         raise FormatError(f"{name}: {bad}") from None
     for spelled in ids.keys() - printable.keys():
-        try:
-            tokens[ids[spelled]] = decode_token(spelled)
-        except ValueError:
-            tokens[ids[spelled]] = spelled.encode("utf-8", "surrogatepass")
+        tokens[ids[spelled]] = decode_or_utf8(spelled)
     merges = _read_merges(merges_filepath, ids)
     try:
         specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
+from . import FILES, packaged
 from . import load as load_local
-from . import packaged
 from .files import Source
 
 __all__ = ["load"]
+
 
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
     """As :meth:`bpetite.Tokenizer.from_pretrained`."""
@@ -26,12 +28,10 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
     except ImportError:
         raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
-    from . import gpt2, huggingface, tekken
+    from .gpt2 import ADDED
 
-    # best first; a format is there when all its files are
-    formats = (huggingface.FILE,), (gpt2.VOCAB, gpt2.MERGES), ("tekken.json",)
     missing: Exception | None = None
-    for files in formats:
+    for format, files in FILES.items():
         try:
             paths = [hf_hub_download(name, file, revision=revision) for file in files]
         except EntryNotFoundError as absent:  # also: offline, and not in the cache
@@ -39,23 +39,10 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
             continue
         except HFValidationError as bad:
             raise FileNotFoundError(f"{name}: no such file, and no name of a repository on the Hub: {bad}") from None
-        if files == formats[0]:
-            return huggingface.load(paths[0])
-        if files == formats[1]:
-            return gpt2.load(paths[0], paths[1], _added_tokens(name, revision))
-        return tekken.load(paths[0])
+        if format == "gpt2":
+            with suppress(EntryNotFoundError):
+                hf_hub_download(name, ADDED, revision=revision)
+        return load_local(os.path.dirname(paths[0]), format=format)  # all are in one folder of the cache
     if isinstance(missing, FileNotFoundError):
         raise missing
     raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: {missing}")
-
-
-def _added_tokens(name: str, revision: str | None) -> dict[str, int] | None:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError
-
-    from . import gpt2
-
-    try:
-        return gpt2.read_added_tokens(hf_hub_download(name, gpt2.ADDED, revision=revision))
-    except EntryNotFoundError:
-        return None

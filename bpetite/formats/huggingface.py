@@ -1,7 +1,7 @@
 """tokenizer.json of Hugging Face's ``tokenizers``, where it holds byte-level BPE.
 
-Read are the files of all 0.x releases and of 1.0: merges as strings or as pairs, a model without a type, keys that
-came later left out. What is not byte-level BPE, or would give other ids here, is refused by name. Settings of a batch
+The files of all 0.x releases and of 1.0 are read: merges as strings or as pairs, a model without a type, without the
+keys that came later. What is not byte-level BPE, or would give other ids here, is refused by name. Settings of a batch
 (truncation, padding) are not part of a vocabulary and not read.
 
 Source: https://github.com/huggingface/tokenizers
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import chain
-from pathlib import Path
+from collections.abc import Collection
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token, decode_tokens, encode_tokens
+from ..bytelevel import ALPHABET, decode_token_bytes, decode_tokens_bytes, encode_tokens
 from ..errors import FormatError
+from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
-from . import gpt2
+from . import FILES, gpt2
 from .files import Source, parse_json, read_file, show, without_collector
 from .huggingface_steps import (
     check_decoder,
@@ -28,21 +28,20 @@ from .huggingface_steps import (
     write_post_processor,
     write_pre_tokenizer,
 )
-from .spelling import check_ids, merge_pairs
+from .spelling import check_ids, decode_or_utf8, merge_pairs
 
 __all__ = ["dump", "from_json", "from_object", "load", "recognizes"]
 
-FILE = "tokenizer.json"
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-#: Settings of the model that are kept to be written again, with the value that says nothing.
+#: Settings of the model that are kept and written again, with the value that means nothing.
 KEPT = {"dropout": None, "unk_token": None, "fuse_unk": False}
 #: The types of settings that are not null.
-KINDS = {"ignore_merges": (bool,), "fuse_unk": (bool,), "unk_token": (str,), "dropout": (int, float)}
-#: Settings of the model that change ids in ways that are not byte-level BPE, with the values that do not.
+TYPES = {"ignore_merges": (bool,), "fuse_unk": (bool,), "unk_token": (str,), "dropout": (int, float)}
+#: Settings of the model that are not byte-level BPE, with the values that leave ids as they are.
 FOREIGN = {"continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""), "byte_fallback": (None, False)}
-#: Pairs of added tokens that are compared to see whether the order of finding them matters.
+#: Pairs of added tokens that are compared to see whether the order of the search matters.
 COMPARED = 250_000
-#: Characters of the longest that are compared; two longer ones count as overlapping, which costs speed and no ids.
+#: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.
 LONG = 100
 
 
@@ -50,14 +49,15 @@ def load(path: Source) -> Vocab:
     """The vocabulary in a tokenizer.json, or in a directory that has one (or vocab.json and merges.txt).
 
     Raises:
-        FormatError: The file is damaged, or not byte-level BPE; names file and place.
+        FormatError: The file is damaged, or not byte-level BPE; names the file and the position.
         OSError: The file cannot be read.
     """
-    if os.path.isdir(path):
-        if not os.path.isfile(os.path.join(path, FILE)) and os.path.isfile(os.path.join(path, gpt2.VOCAB)):
-            return gpt2.load_directory(path)
-        path = Path(path) / FILE
-    return from_json(parse_json(read_file(path), str(path)), str(path))
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        folder, name = name, os.path.join(name, *FILES["huggingface"])
+        if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
+            return gpt2.load_directory(folder)
+    return from_json(parse_json(read_file(name), name), name)
 
 
 def from_object(source: Any) -> Vocab:
@@ -103,22 +103,22 @@ def from_json(content: Any, name: str) -> Vocab:
 
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
-    # (a token of the model that is spelled like an added one is the added one)
-    printable = dict(ids)
-    for literal in added:
-        printable.pop(literal, None)
+    # where an added token is spelled like a token of the model, the added one counts
+    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
     try:
-        tokens = dict(zip(printable.values(), decode_tokens(printable), strict=True))
+        tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
     except ValueError:
-        tokens = {token_id: _token(spelled) for spelled, token_id in printable.items()}
+        tokens = {token_id: decode_or_utf8(spelled) for spelled, token_id in printable.items()}
     tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
     specials = {literal: entry["id"] for literal, entry in added.items()}
+    merges = model.get("merges")
+    as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
     kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
     _check_unknown(kept.get("unk_token"), ids, name)
     try:
         return Vocab(
             tokens,
-            _merges(model.get("merges"), ids, name),
+            merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists),
             specials,
             pattern=pattern,
             normalization=normalization,
@@ -140,68 +140,44 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     for key, values in FOREIGN.items():
         if model.get(key) not in values:
             raise FormatError(f"{name}: model.{key} {show(model[key])} is not byte-level BPE")
-    for key, kinds in KINDS.items():
-        if model.get(key) is not None and type(model[key]) not in kinds:
+    for key, types in TYPES.items():
+        if model.get(key) is not None and type(model[key]) not in types:
             raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
     if "vocab" not in model:
         raise FormatError(f'{name}: model has no "vocab"')
 
 
-def _token(spelled: str) -> bytes:
-    """What is not in printable form no text reaches; it is decoded as it is spelled."""
-    try:
-        return decode_token(spelled)
-    except ValueError:
-        return spelled.encode("utf-8", "surrogatepass")
-
-
-def _merges(found: Any, ids: dict[str, int], name: str) -> tuple[tuple[int, int], ...]:
-    if isinstance(found, list) and found and isinstance(found[0], list):
-        if set(map(type, found)) == {list} and set(map(len, found)) == {2}:
-            try:
-                parts = map(ids.__getitem__, chain.from_iterable(found))
-                return tuple(zip(parts, parts, strict=True))
-            except (KeyError, TypeError):
-                pass
-        for rank, pair in enumerate(found):
-            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-                raise FormatError(f"{name}: model.merges[{rank}] must be a pair of tokens, not {show(pair)}")
-            for part in pair:
-                if part not in ids:
-                    raise FormatError(
-                        f"{name}: model.merges[{rank}] {show(pair)}: {show(part)} is not in the vocabulary"
-                    )
-    return merge_pairs(found, ids, name, "model.merges[{}]".format)
-
-
 def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[str, Any]]:
-    """literal -> entry of the added tokens, with ids as the library gives them."""
+    """literal -> entry of the added tokens."""
     if found is None:
         return {}
     if not isinstance(found, list):
         raise FormatError(f"{name}: added_tokens must be an array, not {show(found)}")
     added: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(found):
-        place = f"{name}: added_tokens[{number}]"
+        where = f"{name}: added_tokens[{number}]"
         if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or type(entry.get("id")) is not int:
-            raise FormatError(f"{place} must be an object with content and id, not {show(entry)}")
+            raise FormatError(f"{where} must be an object with content and id, not {show(entry)}")
         for key in (*FLAGS, "special"):
             if type(entry.get(key, False)) is not bool:
-                raise FormatError(f"{place}.{key} must be true or false, not {show(entry[key])}")
+                raise FormatError(f"{where}.{key} must be true or false, not {show(entry[key])}")
         literal, token_id = entry["content"], entry["id"]
-        if not literal:
-            raise FormatError(f"{place} is empty")
         if not 0 <= token_id <= MAX_ID:
-            raise FormatError(f"{place}: id {show(token_id)} is outside 0..{MAX_ID}")
+            raise FormatError(f"{where}: id {show(token_id)} is outside 0..{MAX_ID}")
         if literal in added:
-            raise FormatError(f"{place}: {show(literal)} is there already")
+            raise FormatError(f"{where}: {show(literal)} is listed already")
         try:
-            literal.encode("utf-8")
-        except UnicodeEncodeError:
-            raise FormatError(f"{place}: {show(literal)} holds a lone surrogate") from None
+            check_literal(literal)
+        except ValueError as bad:
+            raise FormatError(f"{where}: {bad}") from None
         added[literal] = entry
-    # The library gives a token that the model has the model's id, and others the next free ones in the order of the
-    # ids written here. A file in which these are other ids says one thing and gives another when loaded there.
+    _check_ids_of_added(added, ids, name)
+    return added
+
+
+def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], name: str) -> None:
+    """Added tokens must have the ids that the library gives them when it loads the file: one that the model has keeps
+    the model's id, others get the next free ones in the order of the ids written here."""
     last = -1
     for literal, entry in sorted(added.items(), key=lambda item: item[1]["id"]):
         given = ids.get(literal, max(last + 1, len(ids)))
@@ -211,31 +187,31 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
                 f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
                 "loading: the file contradicts itself"
             )
-        spelled_bytes = _token(literal)
-        if literal in ids and spelled_bytes != literal.encode("utf-8") and len(spelled_bytes) == 1:
-            raise FormatError(
-                f"{name}: added token {show(literal)} is also how the model spells the byte {spelled_bytes!r}"
-            )
-    return added
+        spelled = decode_or_utf8(literal)
+        if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:
+            raise FormatError(f"{name}: added token {show(literal)} is also how the model spells the byte {spelled!r}")
 
 
 def _flags(added: dict[str, dict[str, Any]], normalizes: bool) -> dict[str, tuple[str, ...]]:
     """The flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
-    # without a normalizer all that "normalized" says is that such tokens are looked for after the others
-    normalized = late if normalizes or (early and late and _overlap(early, late)) else set()
+    # without a normalizer, "normalized" only means that these tokens are searched for after the others
+    searched_late = late if normalizes or (early and late and _overlap(early, late)) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
-        flags += ["normalized"] * (literal in normalized) + ["plain"] * (not entry.get("special", False))
+        if literal in searched_late:
+            flags.append("normalized")
+        if not entry.get("special", False):
+            flags.append("plain")
         if flags:
             made[literal] = tuple(flags)
     return made
 
 
-def _overlap(early: Any, late: Any) -> bool:
-    """Whether an occurrence of one can share a character with an occurrence of the other."""
+def _overlap(early: Collection[str], late: Collection[str]) -> bool:
+    """Whether an early token can share a character with a late one in some text."""
     if len(early) * len(late) > COMPARED:
         return True
     for one in early:
@@ -248,12 +224,12 @@ def _overlap(early: Any, late: Any) -> bool:
 
 
 def _check_unknown(unknown: str | None, ids: dict[str, int], name: str) -> None:
-    """With an ``unk_token``, a byte that has no token would silently become it; no byte-level text may need it."""
+    """With an ``unk_token``, a byte that has no token would silently become it: refuse that."""
     missing = [character for character in ALPHABET if character not in ids] if unknown is not None else []
     if missing:
         raise FormatError(
             f"{name}: model.unk_token {show(unknown)} stands for {len(missing)} bytes that have no token "
-            f"(the first is {decode_token(missing[0])!r}), and text with them could not be decoded"
+            f"(the first is {decode_token_bytes(missing[0])!r}), and text with them could not be decoded"
         )
 
 
@@ -280,7 +256,7 @@ def dump(vocab: Vocab) -> bytes:
         if spelled[token_id] != literal and any(token_id in pair for pair in vocab.merges):
             raise FormatError(f"tokenizer.json cannot hold the special token {literal!r} as part of a merge")
         spelled[token_id] = literal
-    # tokens first, then special tokens; those that would not get their ids by counting on stand among the tokens
+    # special tokens are left out of the model's vocabulary where the library gives them the same ids by counting on
     ordinary = {spelled[token_id]: token_id for token_id in spelled if token_id not in special}
     if len(ordinary) + len(special) != len(spelled):
         raise FormatError("tokenizer.json cannot hold a special token that is spelled like a token")
@@ -319,4 +295,4 @@ def dump(vocab: Vocab) -> bytes:
 def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
     flags = vocab.token_flags.get(literal, ())
     entry: dict[str, Any] = {"id": token_id, "content": literal}
-    return entry | {flag: flag in flags for flag in (*FLAGS,)} | {"special": "plain" not in flags}
+    return entry | {flag: flag in flags for flag in FLAGS} | {"special": "plain" not in flags}

@@ -1,4 +1,6 @@
-"""The pipeline around the model in tokenizer.json: normalizer, pre-tokenizer, post-processor, decoder, both ways.
+"""The steps around the model in tokenizer.json: normalizer, pre-tokenizer, post-processor, decoder, both ways.
+
+In error messages a step is named by its path in the file, such as ``tokenizer.json: pre_tokenizer[1]``.
 
 Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers,pre_tokenizers,processors}``
 """
@@ -34,73 +36,65 @@ BEHAVIORS = {
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
-#: What counts as punctuation there: Unicode's, and all ASCII characters that are neither letters, digits nor space.
+#: Punctuation as the library has it: Unicode's, and all ASCII characters that are no letters, digits or space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
-#: Sequences inside sequences that are followed.
-DEEP = 32
+#: How deep sequences may be nested.
+DEEPEST = 32
 
 
-class Reader:
-    """Reads the parts of one file; errors name it."""
+def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
+    """(step, its path) for one step, or for those of a Sequence, which has them under ``key``; nothing for null."""
+    if found is None:
+        return
+    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
+        raise FormatError(f"{where} must be an object with a type, not {show(found)}")
+    if found["type"] != "Sequence":
+        yield found, where
+        return
+    if depth > DEEPEST:
+        raise FormatError(f"{where.rstrip('[0]123456789')}: sequences nested too deep")
+    inner = found.get(key)
+    if not isinstance(inner, list):
+        raise FormatError(f"{where}.{key} must be an array, not {show(inner)}")
+    for number, one in enumerate(inner):
+        yield from _steps(one, f"{where}[{number}]", key, depth + 1)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
 
-    def fail(self, what: str) -> FormatError:
-        return FormatError(f"{self.name}: {what}")
+def _value(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
+    found = step.get(key, default)
+    if type(found) is not kind:
+        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {show(found)}")
+    return found
 
-    def parts(self, found: Any, place: str, sequence: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
-        """(part, its place) of a part or a Sequence of them, flattened; nothing for null."""
-        if found is None:
-            return
-        if not isinstance(found, dict) or not isinstance(found.get("type"), str):
-            raise self.fail(f"{place} must be an object with a type, not {show(found)}")
-        if found["type"] == "Sequence":
-            if depth > DEEP:
-                raise self.fail(f"{place.partition('[')[0]}: sequences nested too deep")
-            inner = found.get(sequence)
-            if not isinstance(inner, list):
-                raise self.fail(f"{place}.{sequence} must be an array, not {show(inner)}")
-            for number, one in enumerate(inner):
-                yield from self.parts(one, f"{place}[{number}]", sequence, depth + 1)
-        else:
-            yield found, place
 
-    def value(self, part: dict[str, Any], place: str, key: str, kind: type, default: Any = None) -> Any:
-        found = part.get(key, default)
-        if type(found) is not kind:
-            raise self.fail(f"{place}.{key} must be a {kind.__name__}, not {show(found)}")
-        return found
-
-    def pattern(self, part: dict[str, Any], place: str) -> str:
-        """The regular expression in {"Regex": ...} or {"String": ...}."""
-        found = part.get("pattern")
-        if isinstance(found, dict) and len(found) == 1:
-            kind, text = next(iter(found.items()))
-            if isinstance(text, str) and kind == "String":
-                return str(regex.escape(text, special_only=True))
-            if isinstance(text, str) and kind == "Regex":
-                try:
-                    return from_oniguruma(text)
-                except FormatError as bad:
-                    raise self.fail(f"{place}: {bad}") from None
-        raise self.fail(f'{place}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {show(found)}')
+def _read_pattern(step: dict[str, Any], where: str) -> str:
+    """The regular expression in {"Regex": ...} or {"String": ...}."""
+    found = step.get("pattern")
+    if isinstance(found, dict) and len(found) == 1:
+        kind, text = next(iter(found.items()))
+        if isinstance(text, str) and kind == "String":
+            return str(regex.escape(text, special_only=True))
+        if isinstance(text, str) and kind == "Regex":
+            try:
+                return from_oniguruma(text)
+            except FormatError as bad:
+                raise FormatError(f"{where}: {bad}") from None
+    raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {show(found)}')
 
 
 def read_normalizer(found: Any, name: str) -> Normalization:
     """The normalization of a file."""
-    read = Reader(name)
     made: list[str | Prepend | Replace] = []
-    for part, place in read.parts(found, "normalizer", "normalizers"):
-        if part["type"] in FORMS:
-            made.append(part["type"])
-        elif part["type"] == "Prepend":
-            made.append(Prepend(read.value(part, place, "prepend", str)))
-        elif part["type"] == "Replace":
-            made.append(Replace(read.pattern(part, place), read.value(part, place, "content", str)))
+    for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
+        if step["type"] in FORMS:
+            made.append(step["type"])
+        elif step["type"] == "Prepend":
+            made.append(Prepend(_value(step, where, "prepend", str)))
+        elif step["type"] == "Replace":
+            made.append(Replace(_read_pattern(step, where), _value(step, where, "content", str)))
         else:
-            raise read.fail(f"{place}: the normalizer {part['type']} is none that bpetite runs")
+            raise FormatError(f"{where}: bpetite does not have the normalizer {step['type']}")
     if len(made) == 1 and isinstance(made[0], str):
         return made[0]
     return tuple(made) or None
@@ -108,144 +102,138 @@ def read_normalizer(found: Any, name: str) -> Normalization:
 
 def read_pre_tokenizer(found: Any, name: str) -> SplitPattern:
     """The split pattern of a file."""
-    read = Reader(name)
     made: list[Step] = []
     bytelevel = False
-    for part, place in read.parts(found, "pre_tokenizer", "pretokenizers"):
+    for step, where in _steps(found, f"{name}: pre_tokenizer", "pretokenizers"):
         if bytelevel and Printable() not in made:
             made.append(Printable())
-        if part["type"] == "ByteLevel":
+        if step["type"] == "ByteLevel":
             if bytelevel:
-                raise read.fail(f"{place}: a second ByteLevel")
+                raise FormatError(f"{where}: a second ByteLevel")
             bytelevel = True
-            if read.value(part, place, "add_prefix_space", bool, True):
+            if _value(step, where, "add_prefix_space", bool, True):
                 made.append(PrefixSpace())
-            if read.value(part, place, "use_regex", bool, True):
+            if _value(step, where, "use_regex", bool, True):
                 made.append(patterns.GPT2)
-        elif part["type"] == "Split":
-            behavior = read.value(part, place, "behavior", str)
-            if behavior not in BEHAVIORS:
-                raise read.fail(f"{place}.behavior {behavior!r} is not one of {', '.join(BEHAVIORS)}")
-            invert = read.value(part, place, "invert", bool, False)
-            pattern = read.pattern(part, place)
-            # inverted or not, cut at both ends of each match
-            plain = behavior == "Isolated"
-            made.append(pattern if plain else Split(pattern, BEHAVIORS[behavior], invert))
-        elif part["type"] == "Digits":
-            made.append(r"\p{N}" if read.value(part, place, "individual_digits", bool, False) else r"\p{N}+")
-        elif part["type"] == "Punctuation":
-            behavior = read.value(part, place, "behavior", str, "Isolated")
-            if behavior not in BEHAVIORS:
-                raise read.fail(f"{place}.behavior {behavior!r} is not one of {', '.join(BEHAVIORS)}")
-            made.append(PUNCTUATION if behavior == "Isolated" else Split(PUNCTUATION, BEHAVIORS[behavior]))
+        elif step["type"] == "Split":
+            invert = _value(step, where, "invert", bool, False)
+            made.append(_split(_read_pattern(step, where), _value(step, where, "behavior", str), invert, where))
+        elif step["type"] == "Punctuation":
+            made.append(_split(PUNCTUATION, _value(step, where, "behavior", str, "Isolated"), False, where))
+        elif step["type"] == "Digits":
+            made.append(r"\p{N}" if _value(step, where, "individual_digits", bool, False) else r"\p{N}+")
         else:
-            raise read.fail(f"{place}: the pre-tokenizer {part['type']} does not occur with byte-level BPE")
+            raise FormatError(f"{where}: the pre-tokenizer {step['type']} does not occur with byte-level BPE")
     if not bytelevel:
-        raise read.fail("pre_tokenizer: no ByteLevel in it, so this is not byte-level BPE")
+        raise FormatError(f"{name}: pre_tokenizer: no ByteLevel in it, so this is not byte-level BPE")
     if not made:
         return None
     return made[0] if len(made) == 1 and isinstance(made[0], str) else tuple(made)
 
 
+def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
+    if behavior not in BEHAVIORS:
+        raise FormatError(f"{where}.behavior {behavior!r} is not one of {', '.join(BEHAVIORS)}")
+    # "Isolated" cuts at both ends of each match, inverted or not, as a pattern alone does
+    return pattern if behavior == "Isolated" else Split(pattern, BEHAVIORS[behavior], invert)
+
+
 def read_post_processor(found: Any, name: str) -> Template | None:
     """The template of a file."""
-    read = Reader(name)
     template: Template | None = None
-    for part, place in read.parts(found, "post_processor", "processors"):
-        if part["type"] == "ByteLevel":
+    for step, where in _steps(found, f"{name}: post_processor", "processors"):
+        if step["type"] == "ByteLevel":
             continue  # it trims offsets and changes no ids
         if template is not None:
-            raise read.fail(f"{place}: a second post-processor that puts in tokens")
-        if part["type"] in ("RobertaProcessing", "BertProcessing"):
-            template = _roberta_or_bert(read, part, place)
-        elif part["type"] == "TemplateProcessing":
-            ids = _template_ids(read, part, place)
-            single = _template(read, part.get("single"), ids, f"{place}.single")
-            pair = _template(read, part.get("pair"), ids, f"{place}.pair")
+            raise FormatError(f"{where}: a second post-processor that adds tokens")
+        if step["type"] in ("RobertaProcessing", "BertProcessing"):
+            template = _roberta_or_bert(step, where)
+        elif step["type"] == "TemplateProcessing":
+            ids = _template_ids(step, where)
+            single = _parts(step.get("single"), ids, f"{where}.single")
+            pair = _parts(step.get("pair"), ids, f"{where}.pair")
             try:
                 template = Template(single, pair)
             except ValueError as bad:
-                raise read.fail(f"{place}: {bad}") from None
+                raise FormatError(f"{where}: {bad}") from None
         else:
-            raise read.fail(f"{place}: the post-processor {part['type']} does not occur with byte-level BPE")
+            raise FormatError(f"{where}: the post-processor {step['type']} does not occur with byte-level BPE")
     return template
 
 
-def _roberta_or_bert(read: Reader, part: dict[str, Any], place: str) -> Template:
+def _roberta_or_bert(step: dict[str, Any], where: str) -> Template:
     found = []
     for key in ("cls", "sep"):
-        pair = part.get(key)
+        pair = step.get(key)
         if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
-            raise read.fail(f"{place}.{key} must be [token, id], not {show(pair)}")
+            raise FormatError(f"{where}.{key} must be [token, id], not {show(pair)}")
         found.append(pair[1])
     begin, end = Part((found[0],)), Part((found[1],))
     first = (begin, Part(text="A"), end)
-    if part["type"] == "RobertaProcessing":
+    if step["type"] == "RobertaProcessing":
         return Template(first, (*first, end, Part(text="B"), end))
     return Template(first, (*first, Part(text="B", type_id=1), Part((found[1],), type_id=1)))
 
 
-def _template_ids(read: Reader, part: dict[str, Any], place: str) -> dict[str, tuple[int, ...]]:
-    found = part.get("special_tokens")
+def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
+    found = step.get("special_tokens")
     if not isinstance(found, dict):
-        raise read.fail(f"{place}.special_tokens must be an object, not {show(found)}")
+        raise FormatError(f"{where}.special_tokens must be an object, not {show(found)}")
     made = {}
     for key, entry in found.items():
         ids = entry.get("ids") if isinstance(entry, dict) else None
         if not isinstance(ids, list) or not all(type(one) is int for one in ids):
-            raise read.fail(f"{place}.special_tokens[{show(key)}] must have an array of ids, not {show(entry)}")
+            raise FormatError(f"{where}.special_tokens[{show(key)}] must have an array of ids, not {show(entry)}")
         made[key] = tuple(ids)
     return made
 
 
-def _template(read: Reader, found: Any, ids: dict[str, tuple[int, ...]], place: str) -> tuple[Part, ...]:
+def _parts(found: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[Part, ...]:
     if not isinstance(found, list):
-        raise read.fail(f"{place} must be an array, not {show(found)}")
-    made: list[Part] = []
-    for number, entry in enumerate(found):
-        kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
-        if not isinstance(inner, dict) or type(inner.get("type_id")) is not int:
-            raise read.fail(f"{place}[{number}] is no part of a template: {show(entry)}")
-        if kind == "Sequence" and inner.get("id") in ("A", "B"):
-            made.append(Part(text=inner["id"], type_id=inner["type_id"]))
-        elif kind == "SpecialToken" and inner.get("id") in ids:
-            made.append(Part(ids[inner["id"]], type_id=inner["type_id"]))
-        else:
-            raise read.fail(f"{place}[{number}] is no part of a template: {show(entry)}")
-    return tuple(made)
+        raise FormatError(f"{where} must be an array, not {show(found)}")
+    return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(found))
+
+
+def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> Part:
+    kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
+    if isinstance(inner, dict) and type(inner.get("type_id")) is int:
+        name = inner.get("id")
+        if kind == "Sequence" and name in ("A", "B"):
+            return Part(text=name, type_id=inner["type_id"])
+        if kind == "SpecialToken" and isinstance(name, str) and name in ids:
+            return Part(ids[name], type_id=inner["type_id"])
+    raise FormatError(f"{where} is no part of a template: {show(entry)}")
 
 
 def check_decoder(found: Any, name: str) -> None:
     """Raise FormatError unless the decoder is that of byte-level BPE."""
-    read = Reader(name)
-    for part, place in read.parts(found, "decoder", "decoders"):
-        if part["type"] != "ByteLevel":
-            raise read.fail(f"{place}: the decoder {part['type']} does not occur with byte-level BPE")
+    for step, where in _steps(found, f"{name}: decoder", "decoders"):
+        if step["type"] != "ByteLevel":
+            raise FormatError(f"{where}: the decoder {step['type']} does not occur with byte-level BPE")
 
 
 # Writing
 
 
 def write_normalizer(normalization: Normalization) -> Any:
-    """The normalizer for a file."""
+    """The normalizer in a file."""
     made: list[dict[str, Any]] = []
     for one in rewritings(normalization):
         if isinstance(one, Prepend):
             made.append({"type": "Prepend", "prepend": one.text})
         elif isinstance(one, Replace):
-            made.append({"type": "Replace", "pattern": _pattern(one.pattern), "content": one.content})
+            made.append({"type": "Replace", "pattern": _write_pattern(one.pattern), "content": one.content})
         else:
             made.append({"type": one})
     return _sequence(made, "normalizers")
 
 
 def write_pre_tokenizer(pattern: SplitPattern) -> Any:
-    """The pre-tokenizer for a file."""
-    names = {behavior: name for name, behavior in BEHAVIORS.items()}
+    """The pre-tokenizer in a file."""
     found = list(steps(pattern))
     at = found.index(Printable()) if Printable() in found else len(found)
     before, after = found[:at], found[at + 1 :]
-    # ByteLevel comes last of what is before; it has room for a prefix space and for GPT-2's pattern
+    # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern
     use_regex = bool(before) and before[-1] == patterns.GPT2
     if use_regex:
         before.pop()
@@ -258,26 +246,22 @@ def write_pre_tokenizer(pattern: SplitPattern) -> Any:
         "trim_offsets": False,
         "use_regex": use_regex,
     }
-    made: list[dict[str, Any]] = []
-    for step in (*before, bytelevel, *after):
-        if isinstance(step, dict):
-            made.append(step)
-        elif isinstance(step, PrefixSpace | Printable):
-            raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
-        else:
-            split = Split(step) if isinstance(step, str) else step
-            made.append(
-                {
-                    "type": "Split",
-                    "pattern": _pattern(split.pattern),
-                    "behavior": names[split.behavior],
-                    "invert": split.invert,
-                }
-            )
-    return _sequence(made, "pretokenizers")
+    return _sequence([*map(_write_split, before), bytelevel, *map(_write_split, after)], "pretokenizers")
 
 
-def _pattern(pattern: str) -> dict[str, str]:
+def _write_split(step: Step) -> dict[str, Any]:
+    if isinstance(step, PrefixSpace | Printable):
+        raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
+    split = Split(step) if isinstance(step, str) else step
+    return {
+        "type": "Split",
+        "pattern": _write_pattern(split.pattern),
+        "behavior": next(name for name, behavior in BEHAVIORS.items() if behavior == split.behavior),
+        "invert": split.invert,
+    }
+
+
+def _write_pattern(pattern: str) -> dict[str, str]:
     try:
         return {"Regex": to_oniguruma(pattern)}
     except FormatError as bad:
@@ -285,10 +269,9 @@ def _pattern(pattern: str) -> dict[str, str]:
 
 
 def write_post_processor(template: Template | None, tokens: dict[int, bytes]) -> Any:
-    """The post-processor for a file."""
-    trim = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    """The post-processor in a file."""
     if template is None:
-        return trim
+        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
     special: dict[str, dict[str, Any]] = {}
 
     def write(part: Part) -> dict[str, Any]:
@@ -299,12 +282,9 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
         special[key] = {"id": key, "ids": list(part.ids), "tokens": names}
         return {"SpecialToken": {"id": key, "type_id": part.type_id}}
 
-    written = {name: [write(part) for part in parts] for name, parts in _named(template)}
-    return {"type": "TemplateProcessing", **written, "special_tokens": special}
-
-
-def _named(template: Template) -> tuple[tuple[str, tuple[Part, ...]], ...]:
-    return ("single", template.single), ("pair", template.pair)
+    single = [write(part) for part in template.single]
+    pair = [write(part) for part in template.pair]
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
 
 
 def _sequence(made: list[dict[str, Any]], key: str) -> Any:

@@ -1,15 +1,16 @@
-"""bpetite's own format: one JSON file that holds everything a tokenizer is and can be read by eye.
+"""bpetite's own format: one JSON file that holds everything a tokenizer is and that people can read.
 
-Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one a line; a merge is its two tokens with a
-space between. The versions of ``regex`` and Unicode that were installed when the file was written stand in it for
-people; loading does not depend on them.
+Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
+with a space between. The file also records, for people, the versions of ``regex`` and Unicode it was written with;
+loading does not depend on them.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import Any
 
 from .. import patterns
-from ..bytelevel import decode_tokens, encode_token, encode_tokens
+from ..bytelevel import decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
@@ -17,22 +18,19 @@ from ..vocabulary.vocab import Vocab
 from .files import Source, expect_keys, parse_json, read_file, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
-if TYPE_CHECKING:
-    from ..steps.normalizers import Normalization
-    from ..steps.splits import SplitPattern
-    from ..steps.template import Template
-
 __all__ = ["dump", "from_bytes", "from_json", "load", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
 RARE = ("token_flags", "template", "kept", "merges")
+#: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
+EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies."""
-    import regex  # here and below, not at the top: reading does without it
+    import regex  # these three not at the top: reading does without them
 
     from ..splitting.unicode_version import unicode_version
     from ..steps import normalizers, splits
@@ -51,14 +49,14 @@ def dump(vocab: Vocab) -> bytes:
         "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
         "special_tokens": dict(sorted(vocab.special_tokens.items(), key=lambda item: item[1])),
     }
-    # rare settings, written where there are any
+    # rare settings are written only where they are set
     if vocab.token_flags:
         head["token_flags"] = {literal: list(flags) for literal, flags in sorted(vocab.token_flags.items())}
     if vocab.template is not None:
         head["template"] = vocab.template.to_json()
     if vocab.kept:
         head["kept"] = dict(sorted(vocab.kept.items()))
-    parts = [f" {_text(key)}: {_text(value)}" for key, value in head.items()]
+    parts = [f' "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in head.items()]
     ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in special_ids}
     parts.append(' "tokens": ' + _lines(ordinary))
     if vocab.merges is not None:
@@ -66,16 +64,8 @@ def dump(vocab: Vocab) -> bytes:
     return ("{\n" + ",\n".join(parts) + "\n}\n").encode("utf-8")
 
 
-def _text(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _lines(value: dict[str, int] | list[str]) -> str:
-    """JSON with an item a line."""
-    import json
-
+    """JSON with one item on each line."""
     text = json.dumps(value, ensure_ascii=False, separators=(",\n  ", ": "))
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
@@ -84,7 +74,7 @@ def load(path: Source) -> Vocab:
     """The vocabulary in a file.
 
     Raises:
-        FormatError: The file is damaged, or of a version this release does not know; names file and place.
+        FormatError: The file is damaged, or of a version this release does not know; names the file and the position.
         OSError: The file cannot be read.
     """
     data = read_file(path)
@@ -97,20 +87,20 @@ def from_bytes(data: bytes) -> Vocab | None:
     """The vocabulary, if this is a file of this format as :func:`dump` writes it, in a tenth of the time of
     :func:`from_json`; None leaves it to that, which also says what is wrong.
 
-    Tokens and merges are read from the bytes of the file, the rest as JSON with empty ones in their place.
+    Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
     """
-    places = members(data)
-    if places is None or "tokens" not in places:
+    spans = members(data)
+    if spans is None or "tokens" not in spans:
         return None
-    rest = bytearray(data)
-    for key, empty in sorted((("tokens", b"{}"), ("merges", b"[]")), key=lambda item: -places.get(item[0], (0, 0))[0]):
-        if key in places:
-            rest[slice(*places[key])] = empty
-    tokens = read_tokens(data, *places["tokens"])
+    rest = data
+    for key, (start, stop) in reversed(spans.items()):
+        if key in EMPTY:
+            rest = rest[:start] + EMPTY[key] + rest[stop:]
+    tokens = read_tokens(data, *spans["tokens"])
     if tokens is None:
         return None
     try:
-        content = parse_json(bytes(rest), "")
+        content = parse_json(rest, "")
         specials = _check_head(content, "")
         if tokens.keys() & specials.values():
             return None
@@ -118,11 +108,11 @@ def from_bytes(data: bytes) -> Vocab | None:
         table = TokenTable(tokens)
         if table.repeated or table.empty:
             return None
-        merges = read_merge_list(data, *places["merges"], table) if "merges" in places else None
-        if merges is None and "merges" in places:
+        merges = read_merge_list(data, *spans["merges"], table) if "merges" in spans else None
+        if merges is None and "merges" in spans:
             return None
-        return _build(content, "", table, tokens, merges, specials)
-    except (ValueError, TypeError, OverflowError):  # the last for the id of a special token that is no uint32
+        return _build(content, "", tokens, merges, specials, table)
+    except (ValueError, TypeError):
         return None
 
 
@@ -132,7 +122,7 @@ def recognizes(content: Any) -> bool:
 
 
 def _check_head(content: Any, name: str) -> dict[str, int]:
-    """Raise FormatError unless all but tokens and merges is as it should be; returns the special tokens."""
+    """Check everything but tokens and merges; returns the special tokens."""
     if not recognizes(content):
         raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
     if type(content.get("version")) is not int or content["version"] != VERSION:
@@ -153,7 +143,7 @@ def from_json(content: Any, name: str) -> Vocab:
     specials = _check_head(content, name)
     ids = check_ids(content["tokens"], name, "tokens")
     try:
-        tokens = dict(zip(ids.values(), decode_tokens(ids), strict=True))
+        tokens = dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True))
     except ValueError as bad:
         raise FormatError(f"{name}: tokens: {bad}") from None
     if len(tokens) != len(ids):
@@ -171,69 +161,41 @@ def from_json(content: Any, name: str) -> Vocab:
         ids.setdefault(spelled, token_id)
 
     merges = merge_pairs(content["merges"], ids, name) if "merges" in content else None
-    return _build(content, name, None, tokens, merges, specials)
+    return _build(content, name, tokens, merges, specials)
 
 
 def _build(
     content: dict[str, Any],
     name: str,
-    table: TokenTable | None,
     tokens: dict[int, bytes],
     merges: tuple[tuple[int, int], ...] | None,
     specials: dict[str, int],
+    table: TokenTable | None = None,
 ) -> Vocab:
+    settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
+    flags = content.get("token_flags", {})
+    kept = content.get("kept", {})
     try:
-        return Vocab.from_table(
-            table,
-            tokens,
-            merges,
-            specials,
-            pattern=_pattern(content["pattern"]),
-            normalization=_normalization(content["normalization"]),
-            ignore_merges=content["ignore_merges"],
-            errors=content["errors"],
-            token_flags=_flags(content.get("token_flags", {})),
-            template=_template(content["template"]) if "template" in content else None,
-            kept=_kept(content.get("kept", {})),
-        )
+        # what few files have is imported only for those
+        if not patterns.is_plain(content["pattern"]):
+            from ..steps import splits
+
+            settings["pattern"] = splits.from_json(content["pattern"])
+        if content["normalization"] is not None:
+            from ..steps import normalizers
+
+            settings["normalization"] = normalizers.from_json(content["normalization"])
+        if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
+            raise ValueError(f"token_flags must be an object of arrays, not {show(flags)}")
+        settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
+        if "template" in content:
+            from ..steps.template import Template
+
+            settings["template"] = Template.from_json(content["template"])
+        if not isinstance(kept, dict):
+            raise ValueError(f"kept must be an object, not {show(kept)}")
+        return Vocab(tokens, merges, specials, kept=kept, table=table, **settings)
     except FormatError:
         raise
     except (ValueError, TypeError) as bad:
         raise FormatError(f"{name}: {bad}") from None
-
-
-# What few files have is imported for those that have it.
-
-
-def _pattern(found: Any) -> SplitPattern:
-    if patterns.is_plain(found):
-        return found
-    from ..steps import splits
-
-    return splits.from_json(found)
-
-
-def _normalization(found: Any) -> Normalization:
-    if found is None:
-        return None
-    from ..steps import normalizers
-
-    return normalizers.from_json(found)
-
-
-def _template(found: Any) -> Template:
-    from ..steps.template import Template
-
-    return Template.from_json(found)
-
-
-def _flags(found: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(found, dict) or not all(isinstance(flags, list) for flags in found.values()):
-        raise ValueError(f"token_flags must be an object of arrays, not {show(found)}")
-    return {literal: tuple(flags) for literal, flags in found.items()}
-
-
-def _kept(found: Any) -> dict[str, Any]:
-    if not isinstance(found, dict):
-        raise ValueError(f"kept must be an object, not {show(found)}")
-    return found

@@ -1,25 +1,26 @@
 """Ids and merges of tokens spelled in a printable form, as vocab.json, merges.txt and JSON files have them."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import repeat
+from collections.abc import Callable, Iterable
+from itertools import chain, repeat
 from typing import Any
 
+from ..bytelevel import decode_token_bytes
 from ..errors import FormatError
 from .files import show
 
-__all__ = ["check_ids", "merge_pairs", "same_id"]
+__all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "same_id"]
 
 
-def check_ids(found: Any, name: str, place: str) -> dict[str, int]:
-    """``found`` if it is a JSON object of ids, no id twice; FormatError naming the place if not."""
+def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
+    """``found``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {place} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {position} must be a JSON object, not {show(found)}")
     if set(map(type, found.values())) - {int}:
         key, value = next(item for item in found.items() if type(item[1]) is not int)
-        raise FormatError(f"{name}: {place}: the id of {show(key)} must be an integer, not {show(value)}")
+        raise FormatError(f"{name}: {position}: the id of {show(key)} must be an integer, not {show(value)}")
     if len(set(found.values())) != len(found):
-        raise FormatError(f"{name}: {place}: {same_id(found)}")
+        raise FormatError(f"{name}: {position}: {same_id(found)}")
     return found
 
 
@@ -32,30 +33,55 @@ def same_id(ids: dict[str, int]) -> str:
     return "an id occurs twice"
 
 
+def decode_or_utf8(spelled: str) -> bytes:
+    """The bytes of a token; one that is not in printable form, which no text reaches, decodes as it is spelled."""
+    try:
+        return decode_token_bytes(spelled)
+    except ValueError:
+        return spelled.encode("utf-8", "surrogatepass")
+
+
 def merge_pairs(
-    found: Any, ids: dict[str, int], name: str, place: Callable[[int], str] = "merge {}".format
+    found: Any,
+    ids: dict[str, int],
+    name: str,
+    position: Callable[[int], str] = "merge {}".format,
+    *,
+    as_lists: bool = False,
 ) -> tuple[tuple[int, int], ...]:
-    """The ids of merges that are spelled as two tokens with a space between.
+    """The ids of merges that are spelled as two tokens with a space between, or as lists of two tokens.
 
     Args:
         found: The merges as they were read.
         ids: spelled token -> id.
         name: The file, for error messages.
-        place: What to call merge number n in error messages.
+        position: What to call merge number n in error messages.
+        as_lists: Each merge is a list of two tokens.
     """
     if not isinstance(found, list):
         raise FormatError(f"{name}: merges must be a JSON array, not {show(found)}")
+    spelled: Iterable[str] = ()
     try:
-        if set(map(str.count, found, repeat(" "))) <= {1}:
-            # all at once: a list of two for each line is what takes the time otherwise
-            parts = map(ids.__getitem__, " ".join(found).split(" ") if found else ())
+        if as_lists:
+            regular = set(map(type, found)) <= {list} and set(map(len, found)) <= {2}
+            spelled = chain.from_iterable(found)
+        else:
+            regular = set(map(str.count, found, repeat(" "))) <= {1}
+            if found:
+                spelled = " ".join(found).split(" ")  # in one go: a split for each line takes most of the time
+        if regular:
+            parts = map(ids.__getitem__, spelled)
             return tuple(zip(parts, parts, strict=True))
     except (TypeError, KeyError):
         pass
-    for rank, line in enumerate(found):
-        if not isinstance(line, str) or line.count(" ") != 1:
-            raise FormatError(f"{name}: {place(rank)} must be two tokens with one space between, not {show(line)}")
-        for part in line.split(" "):
+    shape = "a pair of tokens" if as_lists else "two tokens with one space between"
+    for rank, merge in enumerate(found):
+        pair = merge
+        if not as_lists:
+            pair = merge.split(" ") if isinstance(merge, str) else None
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {show(merge)}")
+        for part in pair:
             if part not in ids:
-                raise FormatError(f"{name}: {place(rank)} {show(line)}: {show(part)} is not in the vocabulary")
+                raise FormatError(f"{name}: {position(rank)} {show(merge)}: {show(part)} is not in the vocabulary")
     raise AssertionError("unreachable: some merge failed above")

@@ -1,38 +1,27 @@
-"""Mistral's tekken.json: ranks as in a .tiktoken file, behind a block of special tokens, with the pattern beside them.
+"""Mistral's tekken.json: the split pattern, special tokens, and ranks as in a .tiktoken file.
 
-The first ``default_num_special_tokens`` ids are special tokens, the token of rank r has the id after them plus r, and
-of the ranks only as many count as fit into ``default_vocab_size``. Files from before special tokens were written into
-them use those of the first release.
+The first ``default_num_special_tokens`` ids are special tokens, and the token of rank r has that number plus r as its
+id; ranks that do not fit into ``default_vocab_size`` are left out. Early files do not list their special tokens, which
+are those of the first release.
 
 Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/tokens/tokenizers/tekken.py
 """
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from ..errors import FormatError
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import Source, parse_json, read_file, show, without_collector
+from .files import show, without_collector
 from .tiktoken import canonical_base64
 
-__all__ = ["from_json", "load", "recognizes"]
+__all__ = ["from_json", "recognizes"]
 
 FIRST_RELEASE = (
     "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
 )  # fmt: skip
-
-
-def load(path: Source) -> Vocab:
-    """The vocabulary in a file.
-
-    Raises:
-        FormatError: The file is damaged; names file and place.
-        OSError: The file cannot be read.
-    """
-    return from_json(parse_json(read_file(path), os.fspath(path)), os.fspath(path))
 
 
 def recognizes(content: Any) -> bool:

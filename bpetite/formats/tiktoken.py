@@ -1,7 +1,7 @@
-"""tiktoken's file of ranks: a token a line, as base64, a space, and its rank, which is its id.
+"""tiktoken's file of ranks: on each line a token as base64, a space, and its rank, which is its id.
 
-The file holds no split pattern and no special tokens; who reads it has to know them. A vocabulary read from it is of
-the ranks kind.
+The file holds neither the split pattern nor special tokens; its reader has to know them. A vocabulary read from it is
+of the ranks kind.
 
 Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/tiktoken/load.py
 """
@@ -17,7 +17,8 @@ from typing import Any
 from ..errors import FormatError
 from ..patterns import BY_NAME
 from ..steps.splits import SplitPattern
-from ..vocabulary.vocab import MAX_ID, Vocab, place_specials
+from ..vocabulary.special_literals import place_specials
+from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
 from .encodings import PUBLISHED
 from .files import Source, read_file, without_collector
@@ -36,13 +37,13 @@ def load(
 
     Args:
         path: The file.
-        pattern: The split pattern; that of the encoding when not given.
-        special_tokens: Literals, or literal -> id; those of the encoding when None and no pattern is given.
-        name: The name of a published encoding; the file's name without ``.tiktoken`` when None.
+        pattern: The split pattern; by default that of the encoding.
+        special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
+        name: The name of a published encoding; by default the file's name without ``.tiktoken``.
 
     Raises:
-        FormatError: The file is damaged; names file and line. No pattern is given, and no encoding of this name is
-            published.
+        FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
+            has the name.
         OSError: The file cannot be read.
     """
     return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
@@ -56,8 +57,8 @@ def from_encoding(
 
     Args:
         encoding: The encoding.
-        pattern: Instead of its own.
-        special_tokens: Instead of its own.
+        pattern: Replaces its own.
+        special_tokens: Replace its own.
 
     Raises:
         FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
@@ -128,7 +129,7 @@ def parse(data: bytes, name: str) -> dict[int, bytes]:
             found = list(map(a2b_base64, spelled))
         except Base64Error:
             found = []
-        # writing base64 again is the one check that finds every way in which reading it is lenient
+        # encoding again finds every way in which decoding base64 is lenient
         if b"".join(digits).isdigit() and list(map(b2a_base64, found)) == [text + b"\n" for text in spelled]:
             tokens = dict(zip(map(int, digits), found, strict=True)) if max(map(len, digits)) <= 10 else {}
             if len(tokens) == len(lines) == len(set(found)) and max(tokens) <= MAX_ID and b"" not in found:
@@ -137,7 +138,7 @@ def parse(data: bytes, name: str) -> dict[int, bytes]:
 
 
 def canonical_base64(base64: bytes) -> bytes | None:
-    """The bytes behind base64 in its one canonical form; None if it is not."""
+    """The bytes of base64 in canonical form; None for anything else."""
     try:
         token = a2b_base64(base64)
     except Base64Error:
@@ -146,7 +147,7 @@ def canonical_base64(base64: bytes) -> bytes | None:
 
 
 def _first_fault(data: bytes) -> str:
-    """What is wrong in the first line that is wrong."""
+    """What is wrong in the first line with an error."""
     rank_at: dict[int, int] = {}
     token_at: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
@@ -171,11 +172,11 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind, without its special tokens, which the format has no place for.
+    """The file of a vocabulary of the ranks kind, without its special tokens, which the format does not hold.
 
     Raises:
-        FormatError: The vocabulary has a merge list; see :func:`bpetite.formats.ranks.to_ranks`.
-        FormatError: The vocabulary has settings that nobody who reads the file would know of.
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`) or a normalization,
+            which a reader of the file would not know of.
     """
     if vocab.merges is not None:
         raise FormatError(

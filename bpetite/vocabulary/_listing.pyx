@@ -1,7 +1,7 @@
-"""A vocabulary listed as text, one way only: what its fingerprint is taken of.
+"""A vocabulary as text in one canonical form, from which its fingerprint is computed.
 
-Tokens are lines ``id length`` with the bytes and a newline behind, in the order of the ids; merges are lines
-``left right`` in rank order. Formatting a hundred thousand lines in Python takes longer than reading the vocabulary.
+A token is a line ``id length``, its bytes and a newline, in the order of the ids; a merge is a line ``left right``, in
+rank order. Formatting a hundred thousand lines in Python takes longer than reading the vocabulary.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t, uint64_t
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef inline char* _decimal(char* at, uint64_t number) noexcept nogil:
-    """Write a number at ``at``; returns where it ends."""
+    """Write a number; returns its end."""
     cdef char digits[DIGITS]
     cdef int count = 0
     while True:

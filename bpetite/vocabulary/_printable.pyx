@@ -1,20 +1,20 @@
 """Vocabularies in GPT-2's printable form, read straight from the bytes of a file: vocab.json, merges.txt, and the same
-two as parts of another JSON file.
+two as members of another JSON file.
 
 The way through `json` makes a str of every token, a pair and a dict entry of it, then bytes of the str; merges become
 lines, parts and look-ups. Here a token goes from the file to its bytes in one step, and a merge to its two ids.
 
-Only what is right is read. Whatever else stands there (an id twice or that is no uint32, a character that stands for no
-byte, a merge of what is no token, a bracket too many) gives None, and the caller takes the way through `json`, which
-accepts the rare case or says what is wrong and where. So this module has no errors of its own to raise, and what it
-accepts must be what that way accepts, with the same result.
+Only what is right is read. For anything else (an id twice or that is no uint32, a character that stands for no byte, a
+merge of what is no token, a bracket too many) the functions return None, and the caller takes the way through `json`,
+which accepts the rare case or says what is wrong and where. So no error messages are made here, and what is accepted
+here must be accepted there, with the same result.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_SetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_READ
+from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
@@ -26,7 +26,7 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject* value) noexcept
 
 cdef enum:
-    CHARACTERS = 0x144         # the characters of the printable form are below
+    CHARACTERS = 0x144         # the characters of the printable form are below this
     LONGEST_ID = 10            # digits
 
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
@@ -48,13 +48,6 @@ cdef int _fill() noexcept:
 _fill()
 
 
-cdef inline const uint8_t* _blanks(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """Past JSON's white space."""
-    while p < end and (p[0] == c" " or p[0] == c"\n" or p[0] == c"\r" or p[0] == c"\t"):
-        p += 1
-    return p
-
-
 cdef inline int _hex(uint8_t digit) noexcept nogil:
     if c"0" <= digit <= c"9":
         return digit - c"0"
@@ -63,7 +56,7 @@ cdef inline int _hex(uint8_t digit) noexcept nogil:
 
 
 cdef const uint8_t* _escape(const uint8_t* p, const uint8_t* end, uint32_t* character) noexcept nogil:
-    """OUT: the character of a JSON escape at p, of those that could be in a token; NULL for others."""
+    """Read a JSON escape of those that could be in a token. OUT: its character. Returns its end, NULL for others."""
     cdef int digit, i
     if end - p < 2:
         return NULL
@@ -81,91 +74,176 @@ cdef const uint8_t* _escape(const uint8_t* p, const uint8_t* end, uint32_t* char
     return p + 6
 
 
-cdef const uint8_t* _token(const uint8_t* p, const uint8_t* end, bint escapes, uint8_t* out, Py_ssize_t* length
-                           ) noexcept nogil:
-    """Read a token up to the first character that is ASCII and in none: a space, a quote, a newline.
+@final
+cdef class _Reader:
+    """A position in a part of a file.
 
-    OUT: its bytes, no more than it has in the file. Returns where that character is, NULL where another stands that
-    stands for no byte.
+    Methods read something and move past it; they return False where it is not there, and then the position is lost.
+
+    Args:
+        data: The file.
+        start: Where the part begins; at the beginning of the file, a byte-order mark is skipped.
+        stop: Where it ends.
     """
-    cdef uint32_t character
-    cdef Py_ssize_t n = 0
-    while p < end:
-        character = p[0]
-        if character == c'"' and escapes:
-            break
-        if character == c"\\" and escapes:
-            p = _escape(p, end, &character)
-            if p == NULL or character >= CHARACTERS or BYTE_OF[character] < 0:
-                return NULL
-        elif character < 0x80:
-            if BYTE_OF[character] < 0:
+
+    cdef bytes data               # keeps the memory alive
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
+    cdef Py_ssize_t length        # of that token
+
+    def __cinit__(self, bytes data not None, Py_ssize_t start, Py_ssize_t stop):
+        if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
+            raise ValueError(f"{start} to {stop} is no part of {len(data)} bytes")
+        self.data = data
+        self.p = <const uint8_t*> PyBytes_AS_STRING(data) + start
+        self.end = <const uint8_t*> PyBytes_AS_STRING(data) + stop
+        if start == 0 and stop >= 3 and memcmp(self.p, b"\xef\xbb\xbf", 3) == 0:
+            self.p += 3
+        self.token = <uint8_t*> malloc(stop - start + 1)
+        if self.token == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.token)
+
+    cdef bint blanks(self) noexcept nogil:
+        """Skip JSON's white space; returns whether anything follows."""
+        while self.p < self.end and self.p[0] in (c" ", c"\n", c"\r", c"\t"):
+            self.p += 1
+        return self.p < self.end
+
+    cdef bint take(self, uint8_t character) noexcept nogil:
+        """Read this character."""
+        if self.p == self.end or self.p[0] != character:
+            return False
+        self.p += 1
+        return True
+
+    cdef bint read(self, uint8_t character) noexcept nogil:
+        """Read white space, then this character."""
+        self.blanks()
+        return self.take(character)
+
+    cdef int open(self, uint8_t opening, uint8_t closing) noexcept nogil:
+        """Read the opening bracket of a JSON array or object that fills the part.
+
+        Returns 1 before the first item, 0 after an empty one, -1 if it is not there.
+        """
+        if not self.read(opening) or not self.blanks():
+            return -1
+        return 1 if self.p[0] != closing else self.next(closing)
+
+    cdef int next(self, uint8_t closing) noexcept nogil:
+        """Read what follows an item: 1 before the next item, 0 at the end, -1 if it is neither."""
+        if self.read(c","):
+            return 1
+        return 0 if self.take(closing) and not self.blanks() else -1
+
+    cdef bint read_token(self, bint escapes) noexcept nogil:
+        """Read a token up to the first ASCII character that is in none: a space, a quote, a newline."""
+        cdef const uint8_t* p = self.p
+        cdef const uint8_t* end = self.end
+        cdef uint8_t* out = self.token
+        cdef uint32_t character
+        cdef Py_ssize_t n = 0
+        while p < end:
+            character = p[0]
+            if character == c'"' and escapes:
                 break
-            p += 1
-        else:
-            # two bytes of UTF-8, not one more than is needed
-            if not 0xC2 <= character <= 0xC5 or end - p < 2 or p[1] & 0xC0 != 0x80:
-                return NULL
-            character = (character & 0x1F) << 6 | (p[1] & 0x3F)
-            if character >= CHARACTERS or BYTE_OF[character] < 0:
-                return NULL
-            p += 2
-        out[n] = <uint8_t> BYTE_OF[character]
-        n += 1
-    length[0] = n
-    return p
+            if character == c"\\" and escapes:
+                p = _escape(p, end, &character)
+                if p == NULL or character >= CHARACTERS or BYTE_OF[character] < 0:
+                    return False
+            elif character < 0x80:
+                if BYTE_OF[character] < 0:
+                    break
+                p += 1
+            else:
+                # two bytes of UTF-8, no overlong form
+                if not 0xC2 <= character <= 0xC5 or end - p < 2 or p[1] & 0xC0 != 0x80:
+                    return False
+                character = (character & 0x1F) << 6 | (p[1] & 0x3F)
+                if character >= CHARACTERS or BYTE_OF[character] < 0:
+                    return False
+                p += 2
+            out[n] = <uint8_t> BYTE_OF[character]
+            n += 1
+        self.length = n
+        self.p = p
+        return True
 
+    cdef bint read_id(self, uint32_t* token_id) noexcept nogil:
+        """Read an id as JSON writes integers, 0..2^32-1."""
+        cdef const uint8_t* start = self.p
+        cdef uint64_t value = 0
+        while self.p < self.end and c"0" <= self.p[0] <= c"9" and self.p - start <= LONGEST_ID:
+            value = 10 * value + (self.p[0] - c"0")
+            self.p += 1
+        token_id[0] = <uint32_t> value
+        return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
-cdef const uint8_t* _id(const uint8_t* p, const uint8_t* end, uint64_t* value) noexcept nogil:
-    """Read an id as JSON writes integers, 0..2^32-1; NULL for anything else."""
-    cdef const uint8_t* start = p
-    value[0] = 0
-    while p < end and c"0" <= p[0] <= c"9" and p - start <= LONGEST_ID:
-        value[0] = 10 * value[0] + (p[0] - c"0")
-        p += 1
-    if p == start or (start[0] == c"0" and p - start > 1) or value[0] > 0xFFFFFFFFu:
-        return NULL
-    return p
+    cdef bint read_merge(self, bint escapes, TokenTable table, list pairs) except -1:
+        """Read two tokens with a space between and append their ids."""
+        cdef Py_ssize_t left, right
+        if not self.read_token(escapes) or not self.take(c" "):
+            return False
+        left = table.find(self.token, self.length)
+        if not self.read_token(escapes):
+            return False
+        right = table.find(self.token, self.length)
+        if left < 0 or right < 0:
+            return False
+        left_id, right_id = table.order[left], table.order[right]
+        pair = PyTuple_New(2)
+        Py_INCREF(left_id)
+        PyTuple_SET_ITEM(pair, 0, left_id)
+        Py_INCREF(right_id)
+        PyTuple_SET_ITEM(pair, 1, right_id)
+        PyObject_GC_UnTrack(<PyObject*> pair)      # a pair of two ints cannot be garbage in a cycle
+        pairs.append(pair)
+        return True
 
 
 def members(bytes data not None):
-    """Where the values of a JSON object stand.
+    """The positions of the values in a JSON object.
+
+    Only brackets and quotes are looked at; damage to anything else is found when the values are read.
 
     Args:
-        data: The file. Brackets and quotes are what is looked at; who reads a value or the rest finds other damage.
+        data: The file.
 
     Returns:
-        key -> (start, stop) of its value, or None: no object, a key twice or one with an escape, or damage.
+        key -> (start, stop) of its value, in the order of the file. None for what is no object, a key that occurs twice
+        or has an escape, or damage.
 
     >>> members(b'{"a": {"b": []}, "c": 5}')
     {'a': (6, 15), 'c': (22, 23)}
     """
+    cdef _Reader reader = _Reader(data, 0, len(data))
     cdef const uint8_t* start = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef const uint8_t* end = start + PyBytes_GET_SIZE(data)
-    cdef const uint8_t* p = start
+    cdef const uint8_t* end = reader.end
+    cdef const uint8_t* p
     cdef const uint8_t* key
     cdef const uint8_t* value
     cdef dict found = {}
     cdef Py_ssize_t depth, count = 0
-    if end - p >= 3 and memcmp(p, b"\xef\xbb\xbf", 3) == 0:
-        p += 3
-    p = _blanks(p, end)
-    if p == end or p[0] != c"{":
+    cdef int state = reader.open(c"{", c"}")
+    if state == 0:
         return None
-    while True:
-        p = _blanks(p + 1, end)                    # past the brace or the comma
-        if p == end or p[0] != c'"':
+    while state > 0:
+        if not reader.read(c'"'):
             return None
-        key = p + 1
+        key = reader.p
         p = <const uint8_t*> memchr(key, c'"', end - key)
         if p == NULL or memchr(key, c"\\", p - key) != NULL:
             return None
         name = key[:p - key]
-        p = _blanks(p + 1, end)
-        if p == end or p[0] != c":":
+        reader.p = p + 1
+        if not reader.read(c":"):
             return None
-        p = _blanks(p + 1, end)
-        value = p
+        reader.blanks()
+        value = p = reader.p
         depth = 0
         while p < end and (depth or (p[0] != c"," and p[0] != c"}")):
             if p[0] == c"{" or p[0] == c"[":
@@ -188,9 +266,9 @@ def members(bytes data not None):
         except UnicodeDecodeError:
             return None
         count += 1
-        if p[0] == c"}":
-            break
-    return found if len(found) == count and _blanks(p + 1, end) == end else None
+        reader.p = p
+        state = reader.next(c"}")
+    return found if state == 0 and len(found) == count else None
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
@@ -198,86 +276,29 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
 
     Args:
         data: The file.
-        start: Where the object begins in it; white space may stand before it, and a byte-order mark before that.
-        stop: Where it ends; white space may stand there. -1 for the end of the file.
+        start: Where the object begins in it, white space before it included.
+        stop: Where it ends, white space after it included; -1 for the end of the file.
 
     Returns:
-        id -> bytes, in the order of the file; None where it is not all as it should be. That no two have the same
-        bytes is for the caller to see to.
+        id -> bytes, in the order of the file; None where anything is wrong. Tokens with the same bytes are not looked
+        for.
 
     >>> read_tokens('{"Ġa": 5, "\\\\u0120": 3}'.encode())
     {5: b' a', 3: b' '}
     """
-    cdef const uint8_t* p = <const uint8_t*> PyBytes_AS_STRING(data) + start
-    cdef const uint8_t* end = <const uint8_t*> PyBytes_AS_STRING(data) + (
-        PyBytes_GET_SIZE(data) if stop < 0 else stop)
+    cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
     cdef dict tokens = {}
-    cdef Py_ssize_t length = 0, count = 0
-    cdef uint64_t token_id = 0
-    cdef uint8_t* buffer
-    if start < 0 or start > PyBytes_GET_SIZE(data) or stop > PyBytes_GET_SIZE(data) or end < p:
-        raise ValueError(f"the object is to stand from {start} to {stop} of {len(data)} bytes")
-    if start == 0 and end - p >= 3 and memcmp(p, b"\xef\xbb\xbf", 3) == 0:
-        p += 3
-    p = _blanks(p, end)
-    if p == end or p[0] != c"{":
-        return None
-    if _blanks(p + 1, end) < end and _blanks(p + 1, end)[0] == c"}":
-        return tokens if _blanks(_blanks(p + 1, end) + 1, end) == end else None
-    buffer = <uint8_t*> malloc(end - p)
-    if buffer == NULL:
-        raise MemoryError()
-    try:
-        while True:
-            p = _blanks(p + 1, end)                # past the brace or the comma
-            if p == end or p[0] != c'"':
-                return None
-            p = _token(p + 1, end, True, buffer, &length)
-            if p == NULL or p == end or p[0] != c'"':
-                return None
-            p = _blanks(p + 1, end)
-            if p == end or p[0] != c":":
-                return None
-            p = _id(_blanks(p + 1, end), end, &token_id)
-            if p == NULL:
-                return None
-            PyDict_SetItem(tokens, token_id, PyBytes_FromStringAndSize(<const char*> buffer, length))
-            count += 1
-            p = _blanks(p, end)
-            if p == end:
-                return None
-            if p[0] == c"}":
-                break
-            if p[0] != c",":
-                return None
-    finally:
-        free(buffer)
-    return tokens if len(tokens) == count and _blanks(p + 1, end) == end else None
-
-
-cdef const uint8_t* _merge(const uint8_t* p, const uint8_t* end, bint escapes, uint8_t* buffer, TokenTable table,
-                           list pairs) except? NULL:
-    """Read two tokens with a space between and append their ids; NULL, with no exception set, if they are not that."""
-    cdef Py_ssize_t length = 0, left, right
-    p = _token(p, end, escapes, buffer, &length)
-    if p == NULL or p == end or p[0] != c" ":
-        return NULL
-    left = table.find(buffer, length)
-    p = _token(p + 1, end, escapes, buffer, &length)
-    if p == NULL or p == end:
-        return NULL
-    right = table.find(buffer, length)
-    if left < 0 or right < 0:
-        return NULL
-    left_id, right_id = table.order[left], table.order[right]
-    pair = PyTuple_New(2)
-    Py_INCREF(left_id)
-    PyTuple_SET_ITEM(pair, 0, left_id)
-    Py_INCREF(right_id)
-    PyTuple_SET_ITEM(pair, 1, right_id)
-    PyObject_GC_UnTrack(<PyObject*> pair)          # two ints: no garbage collection has to find that out
-    pairs.append(pair)
-    return p
+    cdef Py_ssize_t count = 0
+    cdef uint32_t token_id = 0
+    cdef int state = reader.open(c"{", c"}")
+    while state > 0:
+        if not (reader.read(c'"') and reader.read_token(True) and reader.take(c'"')
+                and reader.read(c":") and reader.blanks() and reader.read_id(&token_id)):
+            return None
+        tokens[token_id] = PyBytes_FromStringAndSize(<const char*> reader.token, reader.length)
+        count += 1
+        state = reader.next(c"}")
+    return tokens if state == 0 and len(tokens) == count else None
 
 
 def read_merges(bytes data not None, TokenTable table not None):
@@ -285,117 +306,70 @@ def read_merges(bytes data not None, TokenTable table not None):
 
     Args:
         data: The file.
-        table: The vocabulary. Of two tokens with the same bytes the one of the lower id is meant.
+        table: The vocabulary. Of two tokens with the same bytes, the one with the lower id is meant.
 
     Returns:
-        Pairs of ids; None where it is not all as it should be.
+        Pairs of ids; None where anything is wrong.
     """
-    cdef const uint8_t* p = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef const uint8_t* end = p + PyBytes_GET_SIZE(data)
-    cdef uint8_t* buffer
+    cdef _Reader reader = _Reader(data, 0, len(data))
     cdef list pairs = []
-    if end - p >= 3 and memcmp(p, b"\xef\xbb\xbf", 3) == 0:
-        p += 3
-    if end - p >= 8 and memcmp(p, b"#version", 8) == 0:
+    if reader.end - reader.p >= 8 and memcmp(reader.p, b"#version", 8) == 0:
         try:
-            (<bytes> data).partition(b"\n")[0].decode("utf-8")
+            data.partition(b"\n")[0].decode("utf-8")
         except UnicodeDecodeError:
             return None
-        p = <const uint8_t*> memchr(p, c"\n", end - p)
-        if p == NULL:
+        reader.p = <const uint8_t*> memchr(reader.p, c"\n", reader.end - reader.p)
+        if reader.p == NULL:
             return None
-        p += 1
-    buffer = <uint8_t*> malloc(end - p + 1)
-    if buffer == NULL:
-        raise MemoryError()
-    try:
-        while p < end:
-            p = _merge(p, end, False, buffer, table, pairs)
-            if p == NULL:
-                return None
-            if p[0] == c"\r" and end - p > 1:
-                p += 1
-            if p[0] != c"\n":
-                return None
-            p += 1
-    finally:
-        free(buffer)
+        reader.p += 1
+    while reader.p < reader.end:
+        if not reader.read_merge(False, table, pairs):
+            return None
+        reader.take(c"\r")
+        if not reader.take(c"\n"):
+            return None
     return tuple(pairs)
 
 
 def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None):
     """The merges in a JSON array of strings, each two tokens with a space between.
 
-    Args:
-        data: The file.
-        start: Where the array begins.
-        stop: Where it ends; white space may stand there.
-        table: As for :func:`read_merges`, and so is what is returned.
+    Arguments and result are those of :func:`read_tokens` and :func:`read_merges`.
     """
-    cdef const uint8_t* p = <const uint8_t*> PyBytes_AS_STRING(data) + start
-    cdef const uint8_t* end = <const uint8_t*> PyBytes_AS_STRING(data) + stop
-    cdef uint8_t* buffer
+    cdef _Reader reader = _Reader(data, start, stop)
     cdef list pairs = []
-    if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
-        raise ValueError(f"the array is to stand from {start} to {stop} of {len(data)} bytes")
-    if p == end or p[0] != c"[":
-        return None
-    if _blanks(p + 1, end) < end and _blanks(p + 1, end)[0] == c"]":
-        return () if _blanks(_blanks(p + 1, end) + 1, end) == end else None
-    buffer = <uint8_t*> malloc(end - p + 1)
-    if buffer == NULL:
-        raise MemoryError()
-    try:
-        while True:
-            p = _blanks(p + 1, end)                # past the bracket or the comma
-            if p == end or p[0] != c'"':
-                return None
-            p = _merge(p + 1, end, True, buffer, table, pairs)
-            if p == NULL or p[0] != c'"':
-                return None
-            p = _blanks(p + 1, end)
-            if p == end:
-                return None
-            if p[0] == c"]":
-                break
-            if p[0] != c",":
-                return None
-    finally:
-        free(buffer)
-    return tuple(pairs) if _blanks(p + 1, end) == end else None
+    cdef int state = reader.open(c"[", c"]")
+    while state > 0:
+        if not (reader.read(c'"') and reader.read_merge(True, table, pairs) and reader.take(c'"')):
+            return None
+        state = reader.next(c"]")
+    return tuple(pairs) if state == 0 else None
 
 
 def decode_tokens(printables):
-    """The bytes behind printable forms, as :func:`bpetite.bytelevel.decode_token` gives them, or None where it raises.
+    """The bytes of printable forms, as :func:`bpetite.bytelevel.decode_token_bytes` gives them; None where it raises.
 
     Args:
         printables: An iterable of str.
     """
     cdef list made = []
-    cdef Py_ssize_t i, n, capacity = 0
-    cdef uint8_t* buffer = NULL
+    cdef Py_ssize_t i, n
+    cdef uint8_t* out
     cdef uint32_t character
     cdef int kind
     cdef void* units
-    try:
-        for printable in printables:
-            if not isinstance(printable, str):
+    for printable in printables:
+        if not isinstance(printable, str):
+            return None
+        n = PyUnicode_GET_LENGTH(printable)
+        kind = PyUnicode_KIND(printable)
+        units = PyUnicode_DATA(printable)
+        token = PyBytes_FromStringAndSize(NULL, n)
+        out = <uint8_t*> PyBytes_AS_STRING(token)
+        for i in range(n):
+            character = PyUnicode_READ(kind, units, i)
+            if character >= CHARACTERS or BYTE_OF[character] < 0:
                 return None
-            n = PyUnicode_GET_LENGTH(printable)
-            if n > capacity:
-                free(buffer)
-                capacity = 2 * n
-                buffer = <uint8_t*> malloc(capacity)
-                if buffer == NULL:
-                    raise MemoryError()
-            kind = PyUnicode_KIND(printable)
-            units = PyUnicode_DATA(printable)
-            for i in range(n):
-                character = PyUnicode_READ(kind, units, i)
-                if character >= CHARACTERS or BYTE_OF[character] < 0:
-                    return None
-                buffer[i] = <uint8_t> BYTE_OF[character]
-            made.append(PyBytes_FromStringAndSize(<const char*> buffer, n))
-        return made
-    finally:
-        free(buffer)
+            out[i] = <uint8_t> BYTE_OF[character]
+        made.append(token)
+    return made

@@ -5,13 +5,13 @@ from ..headers.types cimport token_t
 
 
 cdef class TokenTable:
-    # A token's slot is its place in the order of ids; slots are 0..size-1. Nothing changes after construction.
+    # A token's slot is its index in the order of ids, 0..size-1. Nothing changes after construction.
     cdef readonly Py_ssize_t size
-    cdef readonly Py_ssize_t repeated    # tokens whose bytes are those of a lower id
-    cdef readonly bint empty       # one of them has no bytes
-    cdef list order                # slot -> id, as the int objects that it was made of
+    cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id
+    cdef readonly bint empty       # a token has no bytes
+    cdef list order                # slot -> id, as the int objects that the table was made from
     cdef token_t* ids              # slot -> id, ascending
-    cdef uint8_t* blob             # the bytes of all tokens in slot order, 16 readable bytes behind the last
+    cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
     cdef uint64_t direct           # entries of slot_of

@@ -1,8 +1,9 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id.
 
-One blob with all bytes, in the order of the ids, serves decoding (copy from it), whole-word look-up and the building of
-the merge table. A Python dict of bytes objects would cost a pointer chase and the interpreter lock at each use. Ids
-may be any uint32: where they are dense enough an array maps id -> slot, otherwise a binary search over the sorted ids.
+One blob with all bytes, in the order of the ids, serves decoding (copying from it), look-up of whole words and the
+building of the merge table. A dict of bytes objects would cost a pointer chase and the interpreter lock at each use.
+Ids may be any uint32: where they are dense enough an array maps id -> slot, otherwise a binary search over the sorted
+ids does.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
@@ -22,25 +23,27 @@ cdef class TokenTable:
 
     Raises:
         MemoryError: No memory for the tables.
-        OverflowError: An id is outside 0..2^32-1.
         TypeError: An id is no int, or a token no bytes object.
+        ValueError: An id is outside 0..2^32-1, or there are too many tokens.
     """
 
     def __cinit__(self, dict tokens):
-        cdef list order = sorted(tokens), values
-        cdef Py_ssize_t size = len(order), slot
+        cdef list order, values
+        cdef Py_ssize_t size = len(tokens), slot
         cdef uint64_t total = 0, capacity = 16, at
         cdef bytes token
         cdef bint same
+        for token_id, value in tokens.items():
+            if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(value)):
+                raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {value!r}")
+            total += PyBytes_GET_SIZE(value)
+        order = sorted(tokens)
+        if size and (order[0] < 0 or order[size - 1] > 0xFFFFFFFF):
+            raise ValueError(f"token id {order[0] if order[0] < 0 else order[size - 1]} is outside 0..{0xFFFFFFFF}")
+        if size >= 1 << 31:
+            raise ValueError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
         # Most vocabularies are in the order of their ids, and need no look-up for each.
         values = list(tokens.values()) if order == list(tokens) else [tokens[token_id] for token_id in order]
-        for slot in range(size):
-            if not (PyLong_CheckExact(order[slot]) and PyBytes_CheckExact(values[slot])):
-                raise TypeError(f"tokens are int -> bytes, not {order[slot]!r} -> {values[slot]!r}")
-        if size >= 1 << 31:
-            raise OverflowError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
-        for slot in range(size):
-            total += PyBytes_GET_SIZE(<bytes> values[slot])
         self.order = order
         self.size = size
         self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))

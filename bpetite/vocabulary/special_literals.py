@@ -1,17 +1,20 @@
-"""The literals of special tokens, checked in one place for vocabularies and training."""
+"""The literals of special tokens: what is a valid one, and the ids that they get."""
+from __future__ import annotations
 
-__all__ = ["check_literal"]
+from collections.abc import Mapping, Sequence
+
+__all__ = ["check_literal", "place_specials"]
 
 
 def check_literal(literal: object) -> bytes:
     """The UTF-8 of a special token's literal.
 
     Raises:
-        TypeError: It is no str.
-        ValueError: It is empty, or holds a lone surrogate.
+        TypeError: It is not a str.
+        ValueError: It is empty or holds a lone surrogate.
 
-    >>> check_literal("<s>")
-    b'<s>'
+    >>> check_literal("<é>")
+    b'<\\xc3\\xa9>'
     """
     if not isinstance(literal, str):
         raise TypeError(f"a special token is a str, not {literal!r}")
@@ -21,3 +24,51 @@ def check_literal(literal: object) -> bytes:
         return literal.encode("utf-8")
     except UnicodeEncodeError as bad:
         raise ValueError(f"special token {literal!r} holds a lone surrogate at {bad.start}") from None
+
+
+def place_specials(
+    special_tokens: Sequence[str] | Mapping[str, int] | None, tokens: dict[int, bytes], id_of: dict[bytes, int]
+) -> dict[str, int]:
+    """The ids of special tokens.
+
+    Args:
+        special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
+            others get the ids after the highest one, in the order given.
+        tokens: IN/OUT: id -> bytes; literals that are no tokens yet are added.
+        id_of: IN/OUT: bytes -> id, at least of the tokens that are literals; added to as well.
+
+    Returns:
+        literal -> id.
+
+    Raises:
+        TypeError: ``special_tokens`` is one str, or a literal is no str.
+        ValueError: A literal is empty or holds a lone surrogate; an id belongs to another token.
+
+    >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0})
+    {'<s>': 1, 'a': 0}
+    """
+    if special_tokens is None:
+        return {}
+    if isinstance(special_tokens, str | bytes):
+        raise TypeError(f"special_tokens is a list of str or a dict, not {special_tokens!r}")
+    placed: dict[str, int] = {}
+    given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
+    free = max(tokens, default=-1) + 1
+    for literal, wanted in given.items():
+        data = check_literal(literal)
+        known = id_of.get(data)
+        if wanted is not None:
+            refusal = f"special token {literal!r} cannot have the id {wanted}"
+            if known not in (None, wanted):
+                raise ValueError(f"{refusal}: token {known} has these bytes")
+            if tokens.get(wanted, data) != data:
+                raise ValueError(f"{refusal}: it belongs to {tokens[wanted]!r}")
+            token_id = wanted
+        elif known is not None:
+            token_id = known
+        else:
+            token_id, free = free, free + 1
+        tokens[token_id] = data
+        id_of[data] = token_id
+        placed[literal] = token_id
+    return placed

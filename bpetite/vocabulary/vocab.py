@@ -1,34 +1,53 @@
 """What a tokenizer is, apart from how it runs: tokens, merges, special tokens, split pattern, normalization.
 
-File formats give a :class:`Vocab` and take one; the trainer gives one; the tokenizer runs one. Everything that can be
-wrong with a vocabulary is found here, so that nothing behind it has to check again.
+File formats and the trainer make a :class:`Vocab`; the tokenizer runs one. Everything that can be wrong with a
+vocabulary is found here, so that no later stage has to check again.
 """
 from __future__ import annotations
 
 import codecs
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from .._merge import MergeTable
 from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
+from .special_literals import check_literal, place_specials
 
-if TYPE_CHECKING:  # what few vocabularies have is imported for those that have it
+if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
+    from typing_extensions import Unpack
+
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern
     from ..steps.template import Template
 
-__all__ = ["FLAGS", "MAX_ID", "Vocab", "place_specials"]
+__all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
+
+#: What decoding does with bytes that are not UTF-8. Any other name that is registered with
+#: :func:`codecs.register_error` works too; type checkers want a ``cast(ErrorHandler, name)`` for it.
+ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
 
 MAX_ID = 2**32 - 1
 
-#: What can be said of a special token beyond its literal and id, see :class:`Vocab`.
+#: The flags that a special token can have, see :class:`Vocab`.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
+
+
+class Settings(TypedDict, total=False):
+    """The fields of a :class:`Vocab` that have defaults."""
+
+    pattern: SplitPattern
+    normalization: Normalization
+    ignore_merges: bool
+    errors: ErrorHandler
+    token_flags: dict[str, tuple[str, ...]]
+    template: Template | None
+    kept: dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +55,7 @@ class Vocab:
     """A validated vocabulary; immutable by contract, comparable, picklable.
 
     Args:
-        tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order, with gaps.
+        tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order; gaps are allowed.
         merges: Pairs of ids in rank order; a pair becomes the token whose bytes are the two joined. None makes a
             vocabulary of the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the
             id of the two joined.
@@ -45,12 +64,14 @@ class Vocab:
             Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
-        errors: How decoding treats bytes that are not UTF-8, a codec error name.
+        errors: How decoding treats bytes that are not UTF-8, the name of a codec error handler.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
-            normalized text, after the others), "plain" (text like any other to who skips special tokens in decoding).
+            normalized text, after the others), "plain" (kept when decoding skips special tokens).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
-        kept: Settings of the file it came from that change no ids here, such as "dropout", to be written again.
+        kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
+        table: The TokenTable of ``tokens``, where a loader has made one already. It is ignored if ``tokens`` has grown
+            since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an
@@ -68,16 +89,19 @@ class Vocab:
     pattern: SplitPattern = patterns.GPT2
     normalization: Normalization = None
     ignore_merges: bool = False
-    errors: str = "strict"
+    errors: ErrorHandler = "strict"
     token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    table: InitVar[TokenTable | None] = None
 
-    def __post_init__(self) -> None:
-        if not self._builds():
-            _check_tokens(self.tokens, self.id_of, self.special_tokens)
-            if self.merges is not None:
-                _merge_results(self.merges, self.tokens, self.id_of)
+    def __post_init__(self, table: TokenTable | None) -> None:
+        if table is not None and len(table) == len(self.tokens):
+            object.__setattr__(self, "token_table", table)
+        if self.token_table.repeated or self.token_table.empty:
+            _check_tokens(self.tokens, self.special_tokens)
+        if self.merges is not None and not self._has_merge_table(self.merges):
+            _check_merges(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
         if not patterns.is_plain(self.pattern):
             from ..steps import splits
@@ -100,7 +124,7 @@ class Vocab:
         tokens: Mapping[int, bytes],
         merges: Iterable[tuple[bytes, bytes]] | None,
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
-        **settings: Any,
+        **settings: Unpack[Settings],
     ) -> Vocab:
         """A Vocab from merges in bytes and special tokens with or without ids.
 
@@ -109,10 +133,13 @@ class Vocab:
             merges: Pairs of token bytes in rank order, or None for the ranks kind.
             special_tokens: Literals, or literal -> id. A literal that is a token keeps that token's id; others get
                 the ids after the highest one, in the order given.
-            settings: The remaining fields of Vocab.
+            settings: The fields of Vocab that have defaults.
 
         Raises:
-            ValueError: As for Vocab; a merge of bytes that are no token names the merge's place.
+            ValueError: As for Vocab; for a merge of bytes that are no token, with its rank.
+
+        >>> Vocab.build({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<s>"]).merges
+        ((0, 1),)
         """
         tokens = dict(tokens)
         id_of = {token: token_id for token_id, token in tokens.items()}
@@ -130,22 +157,6 @@ class Vocab:
                     raise ValueError(f"merge {rank} must be a pair of bytes, not {merge!r}") from None
         specials = place_specials(special_tokens, tokens, id_of)
         return cls(tokens, None if pairs is None else tuple(pairs), specials, **settings)
-
-    @classmethod
-    def from_table(cls, table: TokenTable | None, tokens: dict[int, bytes], *arguments: Any, **settings: Any) -> Vocab:
-        """A Vocab of tokens that a loader has made a table of, which is not made again; if tokens have been added
-        since, it is.
-
-        Args:
-            table: The table, or None; ``tokens`` has what it holds and perhaps more.
-            tokens: id -> bytes.
-            arguments: The remaining fields of Vocab, and so are ``settings``.
-        """
-        vocab = cls.__new__(cls)
-        if table is not None and len(table) == len(tokens):
-            vocab.__dict__["token_table"] = table
-        vocab.__init__(tokens, *arguments, **settings)  # type: ignore[misc]
-        return vocab
 
     @cached_property
     def id_of(self) -> dict[bytes, int]:
@@ -171,34 +182,33 @@ class Vocab:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
         return build_merge_table(self.token_table, self.merges, frozenset(self.special_tokens.values()))
 
-    def _builds(self) -> bool:
-        """Whether tokens and merges are beyond doubt, since the tables of the core can be built of them, which is
-        needed anyway; if not, the checks in Python say what is wrong, if it is."""
+    def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
+        """Whether the merge table, which is needed anyway, can be built and has every merge once."""
         try:
-            table = self.token_table
-            return not (
-                table.repeated or table.empty or (self.merges is not None and len(self.merge_table) < len(self.merges))
-            )
+            return len(self.merge_table) == len(merges)
         except (TypeError, ValueError, OverflowError):
             return False
 
     @property
-    def kind(self) -> str:
-        """"merges" or "ranks"."""
+    def kind(self) -> Literal["merges", "ranks"]:
+        """"merges" where a merge list decides, "ranks" where the ids do."""
         return "ranks" if self.merges is None else "merges"
 
     @property
     def is_rare(self) -> bool:
-        """Whether it asks for what the compiled core does not do and :mod:`bpetite.engine.pipeline` does: flags of
-        special tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
+        """Whether it needs :mod:`bpetite.engine.pipeline`, since the compiled core does not have what it asks for:
+        flags of special tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
         flagged = any(set(flags) != {"plain"} for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
         return flagged or rewritten or not patterns.is_plain(self.pattern)
 
-    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
-        import hashlib  # not at the top, as json: loading does without them
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        import hashlib  # these two not at the top: loading does without them
         import json
 
         from ..steps import normalizers, splits
@@ -212,7 +222,7 @@ class Vocab:
             "errors": self.errors,
             "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[1]),
         }
-        # only where they say something, so that what has none keeps the fingerprint it had without them
+        # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
         rare = {
             "token_flags": self.token_flags,
             "template": self.template and self.template.to_json(),
@@ -226,111 +236,51 @@ class Vocab:
         return digest.hexdigest()
 
     def __hash__(self) -> int:
-        return int(self.fingerprint[:15], 16)
+        return int(self.fingerprint()[:15], 16)
 
     def __repr__(self) -> str:
         merges = "ranks" if self.merges is None else f"{len(self.merges)} merges"
         return (
             f"Vocab({len(self.tokens)} tokens, {merges}, {len(self.special_tokens)} special tokens, "
-            f"fingerprint {self.fingerprint[:8]})"
+            f"fingerprint {self.fingerprint()[:8]})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
 
-def _check_tokens(tokens: dict[int, bytes], id_of: dict[bytes, int], special_tokens: dict[str, int]) -> None:
-    if set(map(type, tokens)) - {int} or set(map(type, tokens.values())) - {bytes}:
-        wrong = next(item for item in tokens.items() if type(item[0]) is not int or type(item[1]) is not bytes)
-        raise TypeError(f"a vocabulary maps int to bytes, not {wrong[0]!r} to {wrong[1]!r}")
-    if tokens and not 0 <= min(tokens) <= max(tokens) <= MAX_ID:
-        wrong_id = next(token_id for token_id in tokens if not 0 <= token_id <= MAX_ID)
-        raise ValueError(f"token id {wrong_id} is outside 0..{MAX_ID}")
-    if len(id_of) != len(tokens):
-        special = set(special_tokens.values())
-        first: dict[bytes, int] = {}
-        for token_id, token in sorted(tokens.items()):
-            if first.setdefault(token, token_id) != token_id and (token_id not in special or first[token] in special):
-                raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
-    if b"" in id_of:
-        raise ValueError(f"token {id_of[b'']} is empty")
+def _check_tokens(tokens: dict[int, bytes], special_tokens: dict[str, int]) -> None:
+    """Find the empty token, or two with the same bytes; the higher id may be that of a special token."""
+    special = set(special_tokens.values())
+    first: dict[bytes, int] = {}
+    for token_id, token in sorted(tokens.items()):
+        if not token:
+            raise ValueError(f"token {token_id} is empty")
+        if first.setdefault(token, token_id) != token_id and (token_id not in special or first[token] in special):
+            raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
 
 
-def _merge_results(
-    merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], id_of: dict[bytes, int]
-) -> list[int]:
-    if len(set(merges)) != len(merges):
-        first: dict[tuple[int, int], int] = {}
-        for rank, pair in enumerate(merges):
-            if first.setdefault(pair, rank) != rank:
-                raise ValueError(f"merges {first[pair]} and {rank} are the same pair {_show_pair(pair, tokens)}")
-    try:
-        return [id_of[tokens[left] + tokens[right]] for left, right in merges]
-    except (KeyError, TypeError, ValueError):
-        pass
+def _check_merges(merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], id_of: dict[bytes, int]) -> None:
+    first: dict[tuple[int, int], int] = {}
     for rank, pair in enumerate(merges):
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
         for part in pair:
             if part not in tokens:
                 raise ValueError(f"merge {rank} {pair!r}: no token has the id {part}")
-        if tokens[pair[0]] + tokens[pair[1]] not in id_of:
-            joined = tokens[pair[0]] + tokens[pair[1]]
-            raise ValueError(f"merge {rank} {_show_pair(pair, tokens)} gives {joined!r}, which is no token")
-    raise AssertionError("unreachable: some merge failed above")
-
-
-def _show_pair(pair: tuple[int, int], tokens: dict[int, bytes]) -> str:
-    return repr((tokens.get(pair[0]), tokens.get(pair[1])))
-
-
-def place_specials(
-    special_tokens: Sequence[str] | Mapping[str, int] | None, tokens: dict[int, bytes], id_of: dict[bytes, int]
-) -> dict[str, int]:
-    """literal -> id; puts literals that are no tokens yet into ``tokens`` and ``id_of``."""
-    if special_tokens is None:
-        return {}
-    if isinstance(special_tokens, str | bytes):
-        raise TypeError(f"special_tokens is a list of str or a dict, not {special_tokens!r}")
-    placed: dict[str, int] = {}
-    given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
-    free = max(tokens, default=-1) + 1
-    for literal, wanted in given.items():
-        data = _special_bytes(literal)
-        token_id = id_of.get(data)
-        if wanted is None:
-            if token_id is None:
-                token_id, free = free, free + 1
-        elif token_id not in (None, wanted):
-            raise ValueError(f"special token {literal!r} cannot have the id {wanted}: token {token_id} has these bytes")
-        elif wanted in tokens and tokens[wanted] != data:
-            raise ValueError(f"special token {literal!r} cannot have the id {wanted}: it belongs to {tokens[wanted]!r}")
-        else:
-            token_id = wanted
-        assert token_id is not None  # narrowed for the type checker
-        tokens[token_id] = data
-        id_of[data] = token_id
-        placed[literal] = token_id
-    return placed
-
-
-def _special_bytes(literal: object) -> bytes:
-    if not isinstance(literal, str):
-        raise TypeError(f"a special token is a str, not {literal!r}")
-    if not literal:
-        raise ValueError("a special token must not be empty")
-    try:
-        return literal.encode("utf-8")
-    except UnicodeEncodeError as bad:
-        raise ValueError(f"special token {literal!r} holds a lone surrogate at {bad.start}") from None
+        left, right = tokens[pair[0]], tokens[pair[1]]
+        if left + right not in id_of:
+            raise ValueError(f"merge {rank} {(left, right)} gives {left + right!r}, which is no token")
+        if first.setdefault(pair, rank) != rank:
+            raise ValueError(f"merges {first[pair]} and {rank} are the same pair {(left, right)}")
 
 
 def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes]) -> None:
     for literal, token_id in special_tokens.items():
-        data = _special_bytes(literal)
+        data = check_literal(literal)
         if tokens.get(token_id) != data:
             raise ValueError(f"special token {literal!r}: id {token_id} holds {tokens.get(token_id)!r}")
 

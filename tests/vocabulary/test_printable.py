@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
-from bpetite.bytelevel import decode_token, encode_token
+from bpetite.bytelevel import decode_token_bytes, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, native, packaged
 from bpetite.formats.files import parse_json
@@ -38,7 +38,7 @@ def plain_tokens(data: bytes) -> dict[int, bytes]:
     ids = check_ids(parse_json(data, "x"), "x", "x")
     if any(token_id < 0 or token_id > 2**32 - 1 for token_id in ids.values()):
         raise FormatError("an id out of range")
-    return {token_id: decode_token(printable) for printable, token_id in ids.items()}
+    return {token_id: decode_token_bytes(printable) for printable, token_id in ids.items()}
 
 
 def changed(data: Any, whole: bytes) -> bytes:
@@ -161,7 +161,7 @@ def test_members_not_found(text: str) -> None:
 @given(st.lists(st.text(st.characters(max_codepoint=0x150)) | st.text("abĠĊ"), max_size=4))
 def test_printable_forms_are_decoded(printables: list[str]) -> None:
     try:
-        plain: list[bytes] | None = [decode_token(printable) for printable in printables]
+        plain: list[bytes] | None = [decode_token_bytes(printable) for printable in printables]
     except ValueError:
         plain = None
     assert decode_tokens(printables) == plain
