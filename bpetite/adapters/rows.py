@@ -1,23 +1,31 @@
-"""Rows of a model's input: one text or a pair, cut to fit, with special tokens around and padding beside.
+"""Rows of a model's input: one text or a pair, truncated to fit, with special tokens around it, and padded.
 
-The ids of a row are made at once; what few callers ask for (offsets, words, which text a token is of) when asked for.
+The ids of a row are built at once. What few callers ask for (offsets, words, which text a token belongs to) is built
+when it is asked for.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
+from ..engine.padding import Side, windows
 from ..steps.template import Part, Template
 
-__all__ = ["Piece", "Row", "Sample", "cut", "lay_out"]
+__all__ = ["Row", "Sample", "Segment", "Span", "build_row", "truncate"]
 
-#: What stands around texts when a tokenizer has no template.
+#: (start, end) in characters of a text, or in tokens of it.
+Span = tuple[int, int]
+Value = TypeVar("Value")
+
+#: The template of a tokenizer that has none: the texts alone.
 BARE = Template((Part(text="A"),), (Part(text="A"), Part(text="B", type_id=1)))
 
 
-class Piece(NamedTuple):
-    """A stretch of a row: tokens of text 0 or 1 from its token ``start`` on, or special tokens (text None)."""
+class Segment(NamedTuple):
+    """Consecutive tokens of a row: those of text 0 or 1 from its token ``start`` on, or special tokens (text None)."""
 
     text: int | None
     ids: Sequence[int]
@@ -31,28 +39,28 @@ class Sample:
     Args:
         ids: The token ids of each text.
         spans: Gives (start, end) in characters of each token of a text, see ``Tokenizer.encode_with_offsets``.
-        words: For each text that came as words, the word that each token is of.
+        words: For each text that was given as words, the index of the word that each token belongs to.
         spell: Gives the printable form of an id.
     """
 
     def __init__(
         self,
         ids: Sequence[Sequence[int]],
-        spans: Callable[[int], list[tuple[int, int]]],
+        spans: Callable[[int], list[Span]],
         words: Sequence[list[int]] | None,
         spell: Callable[[int], str],
     ) -> None:
         self.ids, self._spans, self.words, self.spell = ids, spans, words, spell
-        self._cache: dict[int, list[tuple[int, int]]] = {}
+        self._cache: dict[int, list[Span]] = {}
 
-    def spans(self, text: int) -> list[tuple[int, int]]:
+    def spans(self, text: int) -> list[Span]:
         """(start, end) of each token of a text, in characters."""
         if text not in self._cache:
             self._cache[text] = self._spans(text)
         return self._cache[text]
 
     def __getstate__(self) -> dict[str, Any]:
-        """By value, as a loader's worker sends it: the spans, and nothing of the tokenizer that made them."""
+        """The spans by value, without the tokenizer that computes them: what the worker of a data loader sends."""
         for text in range(len(self.ids)):
             self.spans(text)
         return self.__dict__ | {"_spans": None, "spell": None}
@@ -62,30 +70,27 @@ class Row:
     """One row; has the attributes of ``tokenizers.Encoding`` that ``transformers.BatchEncoding`` reads.
 
     Args:
-        sample: What it is cut from.
-        pieces: Its stretches, in order.
+        sample: The input that it is cut from.
+        segments: Its tokens, in order.
     """
 
-    def __init__(self, sample: Sample, pieces: Sequence[Piece]) -> None:
-        self._sample, self._pieces = sample, pieces
-        self.ids: list[int] = [token_id for piece in pieces for token_id in piece.ids]
+    def __init__(self, sample: Sample, segments: Sequence[Segment]) -> None:
+        self._sample, self._segments = sample, segments
+        self.ids: list[int] = [token_id for segment in segments for token_id in segment.ids]
         self.attention_mask = [1] * len(self.ids)
-        self.overflowing: list[Row] = []
-        self._before = self._behind = 0
+        self._left = self._right = 0  # padding tokens on either side
         self._pad_type_id = 0
 
-    def pad(self, width: int, pad_id: int, pad_type_id: int, side: str) -> None:
-        """Fill the row up to a width."""
+    def pad(self, width: int, pad_id: int, pad_type_id: int, padding_side: str) -> None:
+        """Fill the row up to a width. It must not be padded yet."""
         missing = max(width - len(self.ids), 0)
+        self._left, self._right = (missing, 0) if padding_side == "left" else (0, missing)
         self._pad_type_id = pad_type_id
-        if side == "left":
-            self._before = missing
-            self.ids = [pad_id] * missing + self.ids
-            self.attention_mask = [0] * missing + self.attention_mask
-        else:
-            self._behind = missing
-            self.ids = self.ids + [pad_id] * missing
-            self.attention_mask = self.attention_mask + [0] * missing
+        self.ids = self._padded(self.ids, pad_id)
+        self.attention_mask = self._padded(self.attention_mask, 0)
+
+    def _padded(self, values: list[Value], filler: Value) -> list[Value]:
+        return [filler] * self._left + values + [filler] * self._right
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -101,37 +106,41 @@ class Row:
     @property
     def type_ids(self) -> list[int]:
         """The type of each token, padding included."""
-        made = [piece.type_id for piece in self._pieces for _ in piece.ids]
-        return [self._pad_type_id] * self._before + made + [self._pad_type_id] * self._behind
+        return self._padded([segment.type_id for segment in self._segments for _ in segment.ids], self._pad_type_id)
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for each token that is of no text."""
+        """1 for each token that belongs to no text."""
         return [int(text is None) for text in self.sequence_ids]
 
     @cached_property
     def sequence_ids(self) -> list[int | None]:
-        """The text, 0 or 1, that each token is of; None for special tokens and padding."""
-        made = [piece.text for piece in self._pieces for _ in piece.ids]
-        return [None] * self._before + made + [None] * self._behind
+        """The text, 0 or 1, of each token; None for special tokens and padding."""
+        return self._padded([segment.text for segment in self._segments for _ in segment.ids], None)
 
     @cached_property
-    def offsets(self) -> list[tuple[int, int]]:
-        """(start, end) in characters of each token in its text; (0, 0) for special tokens and padding."""
-        made: list[tuple[int, int]] = []
-        for text, ids, start, _ in self._pieces:
-            made += [(0, 0)] * len(ids) if text is None else self._sample.spans(text)[start : start + len(ids)]
-        return [(0, 0)] * self._before + made + [(0, 0)] * self._behind
+    def offsets(self) -> list[Span]:
+        """(start, end) of each token in its text, in characters; (0, 0) for special tokens and padding."""
+        return self._per_token(self._sample.spans, (0, 0))
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The word that each token is of, where the text came as words."""
-        if self._sample.words is None:
+        """The index of the word that each token belongs to, where the text was given as words.
+
+        Raises:
+            NotImplementedError: The text was not given as words.
+        """
+        words = self._sample.words
+        if words is None:
             raise NotImplementedError("words are known where a text is given as words (is_split_into_words=True)")
-        made: list[int | None] = []
-        for text, ids, start, _ in self._pieces:
-            made += [None] * len(ids) if text is None else self._sample.words[text][start : start + len(ids)]
-        return [None] * self._before + made + [None] * self._behind
+        return self._per_token(words.__getitem__, None)
+
+    def _per_token(self, values_of: Callable[[int], list[Any]], filler: Any) -> list[Any]:
+        """A value for each token: that of its text, or a filler."""
+        values: list[Any] = []
+        for text, ids, start, _ in self._segments:
+            values += [filler] * len(ids) if text is None else values_of(text)[start : start + len(ids)]
+        return self._padded(values, filler)
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -139,14 +148,14 @@ class Row:
         return [self._sample.spell(token_id) for token_id in self.ids]
 
     def token_to_sequence(self, token: int) -> int | None:
-        """The text that a token is of."""
+        """The text that a token belongs to."""
         return self.sequence_ids[token]
 
     def token_to_word(self, token: int) -> int | None:
-        """The word that a token is of."""
+        """The index of the word that a token belongs to."""
         return self.word_ids[token]
 
-    def token_to_chars(self, token: int) -> tuple[int, int] | None:
+    def token_to_chars(self, token: int) -> Span | None:
         """(start, end) of a token; None for special tokens."""
         return None if self.sequence_ids[token] is None else self.offsets[token]
 
@@ -158,33 +167,33 @@ class Row:
         return None
 
 
-def lay_out(sample: Sample, windows: Sequence[tuple[int, int]], template: Template | None) -> Row:
-    """A row of the tokens ``start:end`` of each text, with special tokens as a template says."""
+def build_row(sample: Sample, spans: Sequence[Span], template: Template | None) -> Row:
+    """A row of the tokens ``start:end`` of each text, with the special tokens of a template."""
     template = template or BARE
     parts = template.single if len(sample.ids) == 1 else template.pair
-    pieces: list[Piece] = []
+    segments: list[Segment] = []
     for part in parts:
         if part.text:
             text = "AB".index(part.text)
-            start, end = windows[text]
-            pieces.append(Piece(text, sample.ids[text][start:end], start, part.type_id))
+            start, end = spans[text]
+            segments.append(Segment(text, sample.ids[text][start:end], start, part.type_id))
         elif part.ids:
-            pieces.append(Piece(None, part.ids, 0, part.type_id))
-    return Row(sample, pieces)
+            segments.append(Segment(None, part.ids, 0, part.type_id))
+    return Row(sample, segments)
 
 
-def cut(
-    lengths: Sequence[int], room: int | None, strategy: str, side: str, stride: int, overflow: bool
-) -> list[list[tuple[int, int]]]:
-    """Where to cut a text or a pair so that it has room: for each row a window (start, end) of each text.
+def truncate(
+    lengths: Sequence[int], room: int | None, strategy: str, side: Side, stride: int, overflow: bool
+) -> list[list[Span]]:
+    """Where to cut a text or a pair so that it fits: for each row (start, end) in the tokens of each text.
 
     Args:
         lengths: Tokens of each text.
         room: Tokens that fit beside the special ones; None for no bound.
         strategy: "longest_first", "only_first" or "only_second".
         side: Where a text loses tokens.
-        stride: How many tokens a row repeats of the one before.
-        overflow: Whether what is cut off gives further rows.
+        stride: How many tokens of the row before a row repeats.
+        overflow: Whether the tokens that are cut off give further rows.
 
     Raises:
         ValueError: The text that may be cut is too short, or ``stride`` leaves no progress.
@@ -194,25 +203,25 @@ def cut(
         return [whole]
     if room < 0:
         raise ValueError(f"max_length leaves no room: {-room} tokens short for the special tokens alone")
-    keep = _shares(list(lengths), room, strategy)
+    kept = _shares(lengths, room, strategy)
     if not overflow:
-        pairs = zip(keep, lengths, strict=True)
-        return [[(0, kept) if side == "right" else (length - kept, length) for kept, length in pairs]]
-    cut_texts = [text for text, kept in enumerate(keep) if kept < lengths[text]]
-    if len(cut_texts) > 1:
+        return [[_windows(length, size, side, None)[0] for length, size in zip(lengths, kept, strict=True)]]
+    shortened = [text for text, size in enumerate(kept) if size < lengths[text]]
+    if len(shortened) > 1:
         raise ValueError("return_overflowing_tokens for a pair needs truncation='only_first' or 'only_second'")
-    text = cut_texts[0]
-    if stride >= keep[text]:
-        raise ValueError(f"stride {stride} must be less than the {keep[text]} tokens that a row keeps")
-    made = []
-    for window in _windows(lengths[text], keep[text], stride, side):
-        row = list(whole)
-        row[text] = window
-        made.append(row)
-    return made
+    text = shortened[0]
+    if stride >= kept[text]:
+        raise ValueError(f"stride {stride} must be less than the {kept[text]} tokens that a row keeps")
+    found = _windows(lengths[text], kept[text], side, stride)
+    return [[*whole[:text], window, *whole[text + 1 :]] for window in (found if side == "right" else found[::-1])]
 
 
-def _shares(lengths: list[int], room: int, strategy: str) -> list[int]:
+def _windows(length: int, size: int, side: Side, stride: int | None) -> list[Span]:
+    _, starts, ends = windows(np.array([length]), size, side, stride)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def _shares(lengths: Sequence[int], room: int, strategy: str) -> list[int]:
     """How many tokens each text keeps."""
     if len(lengths) == 1:
         if strategy == "only_second":
@@ -220,31 +229,16 @@ def _shares(lengths: list[int], room: int, strategy: str) -> list[int]:
         return [room]
     if strategy in ("only_first", "only_second"):
         text = 0 if strategy == "only_first" else 1
-        kept = room - lengths[1 - text]
-        if kept <= 0:
-            other = lengths[1 - text]
+        other = lengths[1 - text]
+        if room <= other:
             raise ValueError(
                 f"truncation={strategy!r}: the other text alone has {other} tokens, and there is room for {room}"
             )
-        return [kept, lengths[1]] if text == 0 else [lengths[0], kept]
+        return [room - other, other] if text == 0 else [other, room - other]
+    # The longer text loses tokens down to the length of the other; if that is not enough, each keeps half of the room.
     short, long = sorted(lengths)
     long = short if short > room else max(short, room - short)
     if short + long > room:
         short = room // 2
         long = short + room % 2
     return [short, long] if lengths[0] <= lengths[1] else [long, short]
-
-
-def _windows(length: int, size: int, stride: int, side: str) -> list[tuple[int, int]]:
-    made: list[tuple[int, int]] = []
-    if side == "right":
-        for start in range(0, length, size - stride):
-            made.append((start, min(start + size, length)))
-            if made[-1][1] == length:
-                break
-        return made
-    for end in range(length, 0, stride - size):
-        made.append((max(end - size, 0), end))
-        if made[-1][0] == 0:
-            break
-    return made

@@ -1,13 +1,13 @@
 """A tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults, its errors.
 
-What differs is in docs/tiktoken.md. Above all: text is never read with special tokens by surprise, as in tiktoken, and
-overlapping special tokens are taken leftmost and longest, not by hash order.
+docs/tiktoken.md lists what differs. As in tiktoken, a special token in a text raises unless it is allowed. Other than
+there, overlapping special tokens are matched leftmost and longest, not by hash order.
 
 Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0.14.0)
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -52,7 +52,7 @@ class Encoding:
     # Text to ids
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Token ids, special tokens read as text."""
+        """Token ids; special tokens are read as text."""
         return self._repaired(self.tokenizer.encode_ordinary, text)
 
     def encode(
@@ -61,26 +61,25 @@ class Encoding:
         """Token ids.
 
         Args:
-            text: The text; surrogate pairs in it become their character, lone surrogates U+FFFD.
+            text: The text. A surrogate pair in it becomes its character, a lone surrogate becomes U+FFFD.
             allowed_special: Special tokens to recognise, or "all".
-            disallowed_special: Literals that must not be in the text; "all" is the special tokens not allowed.
+            disallowed_special: Literals that must not be in the text; "all" means the special tokens not allowed.
 
         Raises:
             ValueError: A disallowed literal is in the text.
         """
-        allowed = self._checked(text, allowed_special, disallowed_special)
-        return self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), text)
+        options = self._options([text], allowed_special, disallowed_special)
+        return self._repaired(partial(self.tokenizer.encode, **options), text)
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
     ) -> npt.NDArray[np.uint32]:
-        """As :meth:`encode`, an array uint32; a surrogate raises UnicodeEncodeError."""
-        allowed = self._checked(text, allowed_special, disallowed_special)
-        return self.tokenizer.encode_to_numpy(text, allowed_special=allowed)
+        """As :meth:`encode`, as an array of uint32; a surrogate raises UnicodeEncodeError."""
+        return self.tokenizer.encode_to_numpy(text, **self._options([text], allowed_special, disallowed_special))
 
     def encode_ordinary_batch(self, text: Sequence[str], *, num_threads: int = 8) -> list[list[int]]:
         """:meth:`encode_ordinary` of many texts."""
-        return self._batch(text, (), num_threads)
+        return self.encode_batch(text, num_threads=num_threads, disallowed_special=())
 
     def encode_batch(
         self,
@@ -91,24 +90,24 @@ class Encoding:
         disallowed_special: Specials = "all",
     ) -> list[list[int]]:
         """:meth:`encode` of many texts."""
-        allowed: Specials = ()
-        for one in text:
-            allowed = self._checked(one, allowed_special, disallowed_special)
-        return self._batch(text, allowed, num_threads)
+        options = self._options(text, allowed_special, disallowed_special)
+        try:
+            return self.tokenizer.encode_batch(text, num_threads=num_threads, **options)
+        except UnicodeEncodeError:
+            return [self._repaired(partial(self.tokenizer.encode, **options), one) for one in text]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of the token that is just this; special tokens count.
+        """The id of the token with this text or these bytes; it may be a special token.
 
         Raises:
             KeyError: There is no such token.
         """
-        if isinstance(text_or_bytes, str):
-            special = self._special_tokens.get(text_or_bytes)
-            return self.tokenizer.token_id(text_or_bytes) if special is None else special
+        if isinstance(text_or_bytes, str) and text_or_bytes in self._special_tokens:
+            return self._special_tokens[text_or_bytes]
         return self.tokenizer.token_id(text_or_bytes)
 
     def encode_with_unstable(self, text: str, **_: Any) -> NoReturn:
-        """Not offered; tiktoken calls it unstable itself."""
+        """Not offered; tiktoken itself calls it unstable."""
         raise NotImplementedError("encode_with_unstable is not offered; Tokenizer.encode_iterable encodes growing text")
 
     # Ids to text
@@ -117,19 +116,19 @@ class Encoding:
         """The bytes of tokens, joined.
 
         Raises:
-            KeyError: An id that is no token.
+            KeyError: No token has an id.
         """
         return self.tokenizer.decode_bytes(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of tokens; what is not UTF-8 becomes U+FFFD unless ``errors`` says otherwise."""
+        """The text of tokens; bytes that are not UTF-8 become U+FFFD unless ``errors`` says otherwise."""
         return self.tokenizer.decode(tokens, errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token.
 
         Raises:
-            KeyError: An id that is no token.
+            KeyError: No token has the id.
         """
         return self.tokenizer.token_bytes(token)
 
@@ -138,19 +137,20 @@ class Encoding:
         return [self.tokenizer.token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of tokens, and where in it each starts: the first character with a byte of the token.
+        """The text of tokens, and the position in it of the first character that has a byte of each token.
 
         Raises:
             UnicodeDecodeError: The tokens are not UTF-8 together.
         """
         offsets: list[int] = []
         characters = 0
-        pieces = self.decode_tokens_bytes(tokens)
-        for piece in pieces:
-            continued = bytes(byte for byte in piece if 0x80 <= byte < 0xC0)
-            offsets.append(max(0, characters - (0x80 <= piece[0] < 0xC0)))
-            characters += len(piece) - len(continued)
-        return b"".join(pieces).decode("utf-8"), offsets
+        found = self.decode_tokens_bytes(tokens)
+        for token in found:
+            continuation = [0x80 <= byte < 0xC0 for byte in token]
+            # a token that begins inside a character starts where that character does
+            offsets.append(max(0, characters - continuation[0]))
+            characters += len(token) - sum(continuation)
+        return b"".join(found).decode("utf-8"), offsets
 
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
@@ -165,7 +165,7 @@ class Encoding:
     # What is in it
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of all tokens that are not special, in the order of the bytes."""
+        """The bytes of all tokens that are not special, sorted."""
         special = set(self._special_tokens.values())
         return sorted(token for token_id, token in self.tokenizer.vocab.items() if token_id not in special)
 
@@ -191,10 +191,10 @@ class Encoding:
 
     @property
     def n_vocab(self) -> int:
-        """The highest id and one."""
+        """The highest id plus one."""
         return self.max_token_value + 1
 
-    # What code that builds on an Encoding reads from it
+    # Attributes that code which extends an Encoding reads
 
     @cached_property
     def _special_token_values(self) -> set[int]:
@@ -211,40 +211,20 @@ class Encoding:
         ranks = self.tokenizer.to_ranks()
         return {t: token_id for token_id, t in ranks.vocab.items() if token_id not in self._special_token_values}
 
-    def _checked(self, text: str, allowed: Specials, disallowed: Specials) -> Collection[str]:
-        """The special tokens to recognise; ValueError where the text holds what it must not."""
+    def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
+        """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""
         literals = self.special_tokens_set
         recognised = literals if allowed == "all" else literals & set(allowed)
         if disallowed == "all":
-            refused: Collection[str] = literals - recognised
+            refused = literals - recognised
         elif isinstance(disallowed, str):
             raise TypeError(f'disallowed_special is "all" or a collection of literals, not {disallowed!r}')
         else:
-            refused = disallowed
-        if refused:
-            try:
-                # all at once, as in encoding
-                spans = self.tokenizer._special_spans(text, refused, ())
-                found = [text[start:end] for start, end in spans[:1]]
-            except (ValueError, UnicodeEncodeError):  # literals that are no special tokens; surrogates
-                found = sorted((literal for literal in refused if literal in text), key=text.index)
-            if found:
-                self._refuse(found[0])
-        return recognised
-
-    def _refuse(self, literal: str) -> NoReturn:
-        raise ValueError(
-            f"Encountered text corresponding to disallowed special token {literal!r}. To encode it as a special token, "
-            f"pass it to `allowed_special`, e.g. `allowed_special={{{literal!r}}}`. To encode it as ordinary text, "
-            f"disable the check for it: `disallowed_special=(enc.special_tokens_set - {{{literal!r}}})`, or for all: "
-            "`disallowed_special=()`."
-        )
-
-    def _batch(self, text: Sequence[str], allowed: Specials, num_threads: int) -> list[list[int]]:
-        try:
-            return self.tokenizer.encode_batch(text, num_threads=num_threads, allowed_special=allowed)
-        except UnicodeEncodeError:
-            return [self._repaired(partial(self.tokenizer.encode, allowed_special=allowed), one) for one in text]
+            refused = literals & set(disallowed)
+            for literal in set(disallowed) - literals:
+                if any(literal in text for text in texts):
+                    raise ValueError(f"the text holds {literal!r}, which disallowed_special names")
+        return {"allowed_special": recognised, "disallowed_special": refused}
 
     @staticmethod
     def _repaired(encode: Callable[[str], list[int]], text: str) -> list[int]:

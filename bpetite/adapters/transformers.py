@@ -1,7 +1,7 @@
 """A tokenizer in the shape of a fast tokenizer of ``transformers``, for training scripts and collators.
 
-It is a ``PreTrainedTokenizerBase``, so what takes one of those takes this; calling, padding, truncating, offsets and
-decoding run on bpetite. It is picklable, and calling it changes nothing in it, so ``datasets.map`` finds its cache.
+It is a ``PreTrainedTokenizerBase``, so it goes wherever one of those goes. Calling, padding, truncation, offsets and
+decoding run on bpetite. It is picklable, and a call changes nothing in it, so ``datasets.map`` finds its cache.
 """
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerBase
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from ..bytelevel import decode_token_bytes, encode_token
-from ..vocabulary.vocab import Vocab
-from .rows import Row, Sample, cut, lay_out
+from .rows import Row, Sample, Span, build_row, truncate
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -30,7 +29,7 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
     Args:
         tokenizer: The tokenizer that does the work.
         options: Those of ``PreTrainedTokenizerBase``: ``pad_token``, ``bos_token``, ``model_max_length``,
-            ``padding_side``, ``chat_template`` and so on. Special tokens that are no tokens yet are added.
+            ``padding_side``, ``chat_template`` and so on. Special tokens that the vocabulary lacks are added.
     """
 
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012 - the base class declares it so
@@ -46,12 +45,12 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
 
     @property
     def is_fast(self) -> bool:
-        """True: offsets and the like are there."""
+        """True: offsets and words are available."""
         return True
 
     @property
     def vocab_size(self) -> int:
-        """The rows that an embedding table needs: the highest id and one."""
+        """The number of rows that an embedding table needs: the highest id plus one."""
         return self.tokenizer.vocab_size
 
     def __len__(self) -> int:
@@ -62,9 +61,10 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
 
     def get_vocab(self) -> dict[str, int]:
         """printable form (the literal, for special tokens) -> id."""
-        special = set(self.tokenizer.special_tokens.values())
-        made = {encode_token(t): token_id for token_id, t in self.tokenizer.vocab.items() if token_id not in special}
-        return made | self.tokenizer.special_tokens
+        specials = self.tokenizer.special_tokens
+        special_ids = set(specials.values())
+        vocab = self.tokenizer.vocab.items()
+        return {encode_token(token): token_id for token_id, token in vocab if token_id not in special_ids} | specials
 
     def get_added_vocab(self) -> dict[str, int]:
         """literal -> id of the special tokens."""
@@ -78,27 +78,21 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
         """id -> special token."""
-        flags = self._vocab.token_flags
-        made = {}
-        for literal, token_id in sorted(self.tokenizer.special_tokens.items(), key=lambda item: item[1]):
-            of = flags.get(literal, ())
-            made[token_id] = AddedToken(
-                literal,
-                single_word="single_word" in of,
-                lstrip="lstrip" in of,
-                rstrip="rstrip" in of,
-                normalized="normalized" in of,
-                special="plain" not in of,
-            )
-        return made
+        vocab = self.tokenizer.to_vocab()
+        added = {}
+        for literal, token_id in sorted(vocab.special_tokens.items(), key=lambda item: item[1]):
+            flags = vocab.token_flags.get(literal, ())
+            settings = {flag: flag in flags for flag in ("single_word", "lstrip", "rstrip", "normalized")}
+            added[token_id] = AddedToken(literal, **settings, special="plain" not in flags)
+        return added
 
-    @property
-    def _vocab(self) -> Vocab:
-        return self.tokenizer._vocab
+    def _plain_tokens(self) -> set[str]:
+        """Literals that bpetite matches as special tokens and ``transformers`` treats as words."""
+        return {literal for literal, flags in self.tokenizer.to_vocab().token_flags.items() if "plain" in flags}
 
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken], special_tokens: bool = False) -> int:
-        """Tokens that are new get the next ids: a tokenizer is immutable, so this view takes another one."""
-        vocab = self._vocab
+        """New tokens get the next ids. A tokenizer is immutable, so this view changes to another one."""
+        vocab = self.tokenizer.to_vocab()
         specials, flags = dict(vocab.special_tokens), dict(vocab.token_flags)
         tokens = dict(vocab.tokens)
         for token in new_tokens:
@@ -108,9 +102,10 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             specials[literal] = vocab.id_of.get(literal.encode("utf-8"), max(tokens, default=-1) + 1)
             tokens[specials[literal]] = literal.encode("utf-8")
             given = token if isinstance(token, AddedToken) else AddedToken(literal, special=special_tokens)
-            # (that the library would look for it after the others matters only where text is normalized)
+            # "normalized" is left out: it matters only for text that is normalized
             found = [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(given, flag)]
-            found += [] if special_tokens or given.special else ["plain"]
+            if not (special_tokens or given.special):
+                found.append("plain")
             if found:
                 flags[literal] = tuple(found)
         added = len(specials) - len(vocab.special_tokens)
@@ -120,36 +115,38 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
         return added
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int | None:
-        special = self.tokenizer.special_tokens.get(token)
-        if special is not None:
-            return special
+        specials = self.tokenizer.special_tokens
+        if token in specials:
+            return specials[token]
         try:
-            return self._vocab.id_of[decode_token_bytes(token)]
+            return self.tokenizer.token_id(decode_token_bytes(token))
         except (KeyError, ValueError):
             unknown = self._special_tokens_map.get("unk_token")
-            return self.tokenizer.special_tokens.get(str(unknown)) if unknown is not None else None
+            return None if unknown is None else specials.get(str(unknown))
 
     def _spell(self, token_id: int) -> str:
         token = self.tokenizer.token_bytes(token_id)
         literal = token.decode("utf-8", "replace")
-        return literal if self.tokenizer.special_tokens.get(literal) == token_id else encode_token(token)
+        is_special = self.tokenizer.to_vocab().special_tokens.get(literal) == token_id
+        return literal if is_special else encode_token(token)
 
     def convert_ids_to_tokens(self, ids: int | Sequence[int], skip_special_tokens: bool = False) -> Any:
-        """The printable form of an id or of each; None for an id that is no token."""
+        """The printable form of an id or of each; None for an id without a token."""
         if isinstance(ids, int):
-            return self._spell(ids) if ids in self._vocab.tokens else None
+            return self._spell(ids) if ids in self.tokenizer.to_vocab().tokens else None
         skipped = set(self.all_special_ids) if skip_special_tokens else set()
-        return [self.convert_ids_to_tokens(int(one)) for one in ids if int(one) not in skipped]
+        return [self.convert_ids_to_tokens(int(token_id)) for token_id in ids if int(token_id) not in skipped]
 
     def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
-        """The text of printable forms."""
+        """The text of tokens in printable form."""
         return self._decode([self._convert_token_to_id_with_added_voc(token) for token in tokens])
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """How many tokens the template puts around a text, or a pair."""
         template = self.tokenizer.template
-        parts = () if template is None else template.pair if pair else template.single
-        return sum(len(part.ids) for part in parts)
+        if template is None:
+            return 0
+        return sum(len(part.ids) for part in (template.pair if pair else template.single))
 
     def get_special_tokens_mask(
         self,
@@ -163,7 +160,7 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             return [int(token_id in special) for token_id in token_ids_0]
         texts = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
         sample = Sample(texts, lambda text: [], None, self._spell)
-        return lay_out(sample, [(0, len(ids)) for ids in texts], self.tokenizer.template).special_tokens_mask
+        return build_row(sample, [(0, len(ids)) for ids in texts], self.tokenizer.template).special_tokens_mask
 
     # Text to ids
 
@@ -171,8 +168,9 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **options: Any
     ) -> list[str]:
         """The printable forms of the tokens of a text."""
-        made: list[str] = self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **options).tokens()
-        return made
+        batch = self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **options)
+        tokens: list[str] = batch.tokens()
+        return tokens
 
     def _encode_plus(  # the signature is the base class's
         self,
@@ -204,17 +202,17 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
         rows: list[Row] = []
         origin: list[int] = []
         for number, sample in enumerate(samples):
-            around = self.num_special_tokens_to_add(len(sample.ids) > 1) if template is not None else 0
-            windows = cut(
+            special = 0 if template is None else self.num_special_tokens_to_add(len(sample.ids) > 1)
+            cuts = truncate(
                 [len(ids) for ids in sample.ids],
-                None if bound is None else bound - around,
+                None if bound is None else bound - special,
                 TruncationStrategy(truncation_strategy).value,
                 self.truncation_side,
                 stride,
                 return_overflowing_tokens,
             )
-            rows += [lay_out(sample, window, template) for window in windows]
-            origin += [number] * len(windows)
+            rows += [build_row(sample, spans, template) for spans in cuts]
+            origin += [number] * len(cuts)
         for row in rows:
             self._eventual_warn_about_too_long_sequence(row.ids, max_length, verbose)
         self._pad_rows(rows, padding_strategy, max_length, pad_to_multiple_of, padding_side)
@@ -240,37 +238,28 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
     def _samples(
         self, firsts: Sequence[Any], seconds: Sequence[Any] | None, as_words: bool, split_special: bool | None
     ) -> list[Sample]:
-        """All inputs, encoded in one call."""
-        split_special = self.split_special_tokens if split_special is None else split_special
-        flags = self._vocab.token_flags
-        allowed: Any = "all"
-        if split_special:
-            allowed = [literal for literal in self.tokenizer.special_tokens if "plain" in flags.get(literal, ())]
+        """All inputs; the first texts are encoded in one call, the second texts in another."""
+        if split_special is None:
+            split_special = self.split_special_tokens
+        options: dict[str, Any] = {"allowed_special": self._plain_tokens()} if split_special else {}
         columns = [firsts] if seconds is None else [firsts, seconds]
-        encoded: list[list[tuple[list[int], list[int] | None]]] = []
+        encoded: list[list[tuple[list[int], list[int] | None]]] = []  # the ids of each text, and their words
         for column in columns:
-            texts = [word for text in column for word in text] if as_words else column
-            flat = iter(self.tokenizer.encode_batch(texts, allowed_special=allowed))
             if as_words:
-                encoded.append([_join([next(flat) for _ in text]) for text in column])
+                words = iter(self.tokenizer.encode_batch([word for text in column for word in text], **options))
+                encoded.append([_join([next(words) for _ in text]) for text in column])
             else:
-                encoded.append([(ids, None) for ids in flat])
-        samples = []
-        for number in range(len(firsts)):
-            given = [column[number] for column in columns]
-            parts = [one[number] for one in encoded]
+                encoded.append([(ids, None) for ids in self.tokenizer.encode_batch(column, **options)])
 
-            def spans(text: int, given: Sequence[Any] = given) -> list[tuple[int, int]]:
-                pieces = given[text] if as_words else [given[text]]
-                return [
-                    span
-                    for piece in pieces
-                    for span in self.tokenizer.encode_with_offsets(piece, allowed_special=allowed)[1]
-                ]
+        def sample(texts: Sequence[Any], found: Sequence[tuple[list[int], list[int] | None]]) -> Sample:
+            def spans(text: int) -> list[Span]:
+                pieces = texts[text] if as_words else [texts[text]]
+                return [span for piece in pieces for span in self.tokenizer.encode_with_offsets(piece, **options)[1]]
 
-            words = [of for _, of in parts if of is not None]
-            samples.append(Sample([ids for ids, _ in parts], spans, words or None, self._spell))
-        return samples
+            words = [numbers for _, numbers in found if numbers is not None]
+            return Sample([ids for ids, _ in found], spans, words or None, self._spell)
+
+        return [sample(*one) for one in zip(zip(*columns, strict=True), zip(*encoded, strict=True), strict=True)]
 
     def _pad_rows(
         self, rows: Sequence[Row], strategy: Any, max_length: int | None, multiple: int | None, side: str | None
@@ -292,9 +281,9 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             token_ids = token_ids["input_ids"]
         ids = [token_ids] if isinstance(token_ids, int) else list(token_ids)
         if skip_special_tokens:
-            flags = self._vocab.token_flags
-            special = self.tokenizer.special_tokens.items()
-            skipped = {token_id for literal, token_id in special if "plain" not in flags.get(literal, ())}
+            plain = self._plain_tokens()
+            specials = self.tokenizer.special_tokens.items()
+            skipped = {token_id for literal, token_id in specials if literal not in plain}
             ids = [token_id for token_id in ids if token_id not in skipped]
         return self.tokenizer.decode(ids, errors="replace")
 
@@ -302,12 +291,13 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
         """Write tokenizer.json."""
-        place = os.path.join(save_directory, f"{filename_prefix}-" * bool(filename_prefix) + "tokenizer.json")
-        self.tokenizer.to_merges().save(place, format="huggingface", overwrite=True)
-        return (place,)
+        name = f"{filename_prefix}-tokenizer.json" if filename_prefix else "tokenizer.json"
+        path = os.path.join(save_directory, name)
+        self.tokenizer.to_merges().save(path, format="huggingface", overwrite=True)
+        return (path,)
 
     def _save_pretrained(self, save_directory: Any, file_names: tuple[str, ...], **options: Any) -> tuple[str, ...]:
-        """Leave a directory that ``transformers.AutoTokenizer`` loads without bpetite."""
+        """Write a directory that ``transformers.AutoTokenizer`` loads without bpetite."""
         with open(file_names[0], encoding="utf-8") as file:
             config = json.load(file)
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
@@ -319,15 +309,15 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
 
 
 def _inputs(text: Any, text_pair: Any, as_words: bool) -> tuple[Sequence[Any], Sequence[Any] | None, bool]:
-    """First texts, second texts or None, and whether it was a batch."""
+    """First texts, second texts or None, and whether it is a batch."""
     if not isinstance(text, str | list | tuple):
-        kind = type(text).__name__
-        raise ValueError(f"text is a str, a list of them, or words with is_split_into_words=True, not {kind}")
+        given = type(text).__name__
+        raise ValueError(f"text is a str, a list of them, or words with is_split_into_words=True, not {given}")
     batched = isinstance(text, list | tuple)
     if as_words:
         batched = batched and len(text) > 0 and isinstance(text[0], list | tuple)
     if not batched:
-        return [text], None if not text_pair else [text_pair], False
+        return [text], [text_pair] if text_pair else None, False
     if text_pair is None:
         if text and not as_words and all(isinstance(one, list | tuple) and len(one) == 2 for one in text):
             return [pair[0] for pair in text], [pair[1] for pair in text], True
@@ -340,6 +330,6 @@ def _inputs(text: Any, text_pair: Any, as_words: bool) -> tuple[Sequence[Any], S
 
 
 def _join(words: Sequence[list[int]]) -> tuple[list[int], list[int]]:
-    """The ids of words, and the word that each is of."""
+    """The ids of words, and the index of the word that each belongs to."""
     ids = [token_id for word in words for token_id in word]
     return ids, [number for number, word in enumerate(words) for _ in word]

@@ -1,4 +1,4 @@
-"""Looking at a tokenizer: what is in it, what differs between two, and what they make of a text.
+"""Analysing tokenizers: what is in one, what differs between two, and what they make of texts.
 
 >>> from bpetite import Tokenizer
 >>> from bpetite.analysis import audit
@@ -7,15 +7,15 @@
 """
 from .auditing import AuditReport, Finding, audit
 from .comparing import DiffReport, Place, diff
-from .kinds import KINDS
-from .pages.text_page import EncodingView, view
 from .reach import Reach, Unreachable, reach
+from .token_classes import TOKEN_CLASSES
 from .usage import ScriptUse, Usage, measure
 from .validating import Check, ValidationReport, validate
+from .viewing import TokenView, view
 
 __all__ = [
     # what is in a tokenizer, and what is wrong with it
-    "KINDS",
+    "TOKEN_CLASSES",
     "AuditReport",
     "Finding",
     "Reach",
@@ -31,7 +31,7 @@ __all__ = [
     "Place",
     "diff",
     # a text, to look at
-    "EncodingView",
+    "TokenView",
     "view",
     # whether to trust it
     "Check",

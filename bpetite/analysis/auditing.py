@@ -3,27 +3,29 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, show
-from .kinds import kinds_of
 from .reach import REASONS, Unreachable, reach
 from .settings import settings_of
+from .token_classes import token_classes
 from .usage import Usage, measure
 
 __all__ = ["AuditReport", "Finding", "audit"]
 
-#: How many examples a finding carries; its count is always whole.
+#: How many examples a finding carries; its count covers all.
 EXAMPLES = 20
 
-#: Bytes that no UTF-8 text holds: no text misses a token for them.
+#: Bytes that no UTF-8 text holds, so that no text needs a token for them.
 NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 
 Severity = Literal["fault", "note"]
+Example = dict[str, Any]
+Case = TypeVar("Case")
 
 
 @dataclass(frozen=True)
@@ -32,38 +34,39 @@ class Finding:
 
     Attributes:
         code: A stable name for programs, such as "missing-bytes".
-        severity: "fault": text is refused, changed or encoded otherwise than meant, or ids are wasted by a mistake in
-            the vocabulary. "note": good to know, and usual in tokenizers that work well.
+        severity: "fault": text is refused, changed or encoded otherwise than intended, or a mistake in the vocabulary
+            wastes ids. "note": good to know, and common in tokenizers that work well.
         message: One sentence for people.
-        count: How many tokens, merges or bytes it is about.
-        examples: The first of them; dicts with what there is to say, such as "id", "token" and "why".
+        count: How many tokens, merges or bytes it concerns.
+        examples: The first of them: dicts with what there is to say, such as "id", "token" and "why".
     """
 
     code: str
     severity: Severity
     message: str
     count: int
-    examples: tuple[dict[str, Any], ...] = ()
+    examples: tuple[Example, ...] = ()
 
 
 @dataclass
 class AuditReport:
-    """What :func:`audit` found out.
+    """What :func:`audit` found.
 
     Attributes:
         settings: Size, kind, pattern, normalization, special tokens, fingerprint.
-        kinds: kind of token -> ids, see :data:`bpetite.analysis.KINDS`.
-        scripts: script -> number of tokens whose first character of any script is of this one.
-        lengths: bytes -> number of tokens that long; special tokens are not counted.
-        longest: The longest tokens, longest first: ids.
+        tokens: id -> bytes.
+        classes: class of tokens -> ids, see :data:`bpetite.analysis.TOKEN_CLASSES`.
+        scripts: script -> number of tokens whose first character that has a script has this one.
+        lengths: length in bytes -> number of tokens; special tokens are not counted.
+        longest: The ids of the longest tokens, longest first.
         unreachable: Tokens that no text can produce.
         findings: Faults first, then notes.
-        usage: What came of the texts; None without texts.
+        usage: What was measured on the texts; None without texts.
     """
 
     settings: dict[str, Any]
     tokens: dict[int, bytes] = field(repr=False)
-    kinds: dict[str, list[int]] = field(repr=False)
+    classes: dict[str, list[int]] = field(repr=False)
     scripts: dict[str, int]
     lengths: dict[int, int] = field(repr=False)
     longest: list[int] = field(repr=False)
@@ -80,33 +83,24 @@ class AuditReport:
         """Everything, for JSON; tokens as ``{"id": ..., "token": ...}`` with the token as :func:`repr` shows it."""
         return {
             "settings": self.settings,
-            "kinds": {kind: len(ids) for kind, ids in self.kinds.items()},
+            "kinds": {name: len(ids) for name, ids in self.classes.items()},
             "scripts": self.scripts,
             "lengths": {str(length): count for length, count in self.lengths.items()},
-            "longest": [{"id": one, "token": show(self.tokens[one])} for one in self.longest],
+            "longest": [{"id": token_id, "token": show(self.tokens[token_id])} for token_id in self.longest],
             "unreachable": [
                 {"id": one.id, "token": show(one.token), "reason": one.reason} for one in self.unreachable
             ],
             "faults": len(self.faults),
-            "findings": [
-                {
-                    "code": finding.code,
-                    "severity": finding.severity,
-                    "message": finding.message,
-                    "count": finding.count,
-                    "examples": list(finding.examples),
-                }
-                for finding in self.findings
-            ],
+            "findings": [vars(finding) | {"examples": list(finding.examples)} for finding in self.findings],
             "usage": None if self.usage is None else self.usage.to_dict(),
         }
 
 
 def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditReport:
-    """Look through a vocabulary, and measure it on texts if there are any.
+    """Examine a vocabulary, and measure it on texts if there are any.
 
     Args:
-        tokenizer: What to look at.
+        tokenizer: The tokenizer to examine.
         texts: Documents, read as ordinary text, one after the other; see :mod:`bpetite.analysis.usage`.
 
     Raises:
@@ -135,10 +129,10 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditRepo
     return AuditReport(
         settings=settings_of(tokenizer),
         tokens=vocab.tokens,
-        kinds=kinds_of(vocab.tokens, specials),
+        classes=token_classes(vocab.tokens, specials),
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
-        longest=sorted(ordinary, key=lambda one: (-len(ordinary[one]), one))[:EXAMPLES],
+        longest=sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES],
         unreachable=found.unreachable,
         findings=sorted(findings, key=lambda finding: finding.severity != "fault"),
         usage=None if texts is None else measure(tokenizer, texts),
@@ -146,6 +140,7 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditRepo
 
 
 def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
+    """The tokens that are whole characters."""
     for token_id, token in tokens.items():
         try:
             yield token_id, token.decode("utf-8")
@@ -153,102 +148,96 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
             continue
 
 
-def _example(vocab: Vocab, token_id: int, **more: Any) -> dict[str, Any]:
+# What can be wrong. Each function yields the findings for which there are cases.
+
+
+def _finding(
+    code: str, severity: Severity, message: str, cases: Sequence[Case], example: Callable[[Case], Example]
+) -> Iterator[Finding]:
+    if cases:
+        yield Finding(code, severity, message, len(cases), tuple(example(case) for case in cases[:EXAMPLES]))
+
+
+def _token_example(vocab: Vocab, token_id: int, **more: Any) -> Example:
     return {"id": token_id, "token": show(vocab.tokens[token_id]), **more}
 
 
-# What can be wrong
+def _byte_example(byte: int) -> Example:
+    return {"byte": f"0x{byte:02X}"}
 
 
 def _missing_bytes(vocab: Vocab) -> Iterator[Finding]:
     missing = [byte for byte in range(256) if bytes([byte]) not in vocab.id_of]
     needed = [byte for byte in missing if byte not in NEVER_IN_UTF8]
-    if needed:
-        yield Finding(
-            "missing-bytes",
-            "fault",
-            "bytes without a token: text that holds them is refused",
-            len(needed),
-            tuple({"byte": f"0x{byte:02X}"} for byte in needed[:EXAMPLES]),
-        )
-    if len(missing) > len(needed):
-        yield Finding(
-            "missing-invalid-bytes",
-            "note",
-            "bytes without a token that no UTF-8 text holds",
-            len(missing) - len(needed),
-            tuple({"byte": f"0x{byte:02X}"} for byte in missing if byte in NEVER_IN_UTF8),
-        )
+    invalid = [byte for byte in missing if byte in NEVER_IN_UTF8]
+    message = "bytes without a token: text that holds them is refused"
+    yield from _finding("missing-bytes", "fault", message, needed, _byte_example)
+    message = "bytes without a token that no UTF-8 text holds"
+    yield from _finding("missing-invalid-bytes", "note", message, invalid, _byte_example)
 
 
 def _forgeable(vocab: Vocab, forgeable: dict[int, str]) -> Iterator[Finding]:
-    if forgeable:
-        yield Finding(
-            "forgeable-specials",
-            "fault",
-            "special tokens that ordinary text can form, so that encode_ordinary does not keep them out",
-            len(forgeable),
-            tuple(_example(vocab, token_id, text=text) for token_id, text in list(forgeable.items())[:EXAMPLES]),
-        )
+    return _finding(
+        "forgeable-specials",
+        "fault",
+        "special tokens that ordinary text can form, so that encode_ordinary does not keep them out",
+        list(forgeable.items()),
+        lambda case: _token_example(vocab, case[0], text=case[1]),
+    )
 
 
 def _merge_order(vocab: Vocab) -> Iterator[Finding]:
-    made: set[int] = {vocab.id_of[bytes([byte])] for byte in range(256) if bytes([byte]) in vocab.id_of}
-    first_made: dict[int, int] = {}
+    made = {vocab.id_of[bytes([byte])] for byte in range(256) if bytes([byte]) in vocab.id_of}
+    first_rank: dict[int, int] = {}
     for rank, result in enumerate(vocab.merge_results):
-        first_made.setdefault(result, rank)
-    early: list[dict[str, Any]] = []
+        first_rank.setdefault(result, rank)
+    early: list[tuple[int, int]] = []
     for rank, (pair, result) in enumerate(zip(vocab.merges or (), vocab.merge_results, strict=True)):
-        for part in pair:
-            if part not in made:
-                later = first_made.get(part)
-                why = "no merge makes it" if later is None else f"merge {later} makes it"
-                early.append(_example(vocab, part, merge=rank, why=f"merge {rank} needs it and {why}"))
+        early += [(rank, part) for part in pair if part not in made]
         made.add(result)
-    if early:
-        yield Finding(
-            "merge-order",
-            "fault",
-            "merges whose parts are made by later merges or by none: encoders that apply the list once, in order, give "
-            "other ids than those that look for the lowest rank",
-            len(early),
-            tuple(early[:EXAMPLES]),
-        )
+
+    def example(case: tuple[int, int]) -> Example:
+        rank, part = case
+        source = f"merge {first_rank[part]} makes it" if part in first_rank else "no merge makes it"
+        return _token_example(vocab, part, merge=rank, why=f"merge {rank} needs it and {source}")
+
+    return _finding(
+        "merge-order",
+        "fault",
+        "merges whose parts are made by later merges or by none: encoders that apply the list once, in order, give "
+        "different ids from those that look for the lowest rank",
+        early,
+        example,
+    )
 
 
 def _unreachable(unreachable: list[Unreachable]) -> Iterator[Finding]:
     by_reason: defaultdict[str, list[Unreachable]] = defaultdict(list)
-    bytes_alone = [one for one in unreachable if one.reason == "utf-8" and len(one.token) == 1]
     for one in unreachable:
-        if not (one.reason == "utf-8" and len(one.token) == 1):
-            by_reason[one.reason].append(one)
-    if bytes_alone:
-        yield Finding(
-            "unreachable-bytes",
-            "note",
-            "byte tokens that no text can produce, because no UTF-8 text holds them; every byte-level vocabulary with "
-            "all 256 bytes has them",
-            len(bytes_alone),
-            tuple({"id": one.id, "token": show(one.token)} for one in bytes_alone[:EXAMPLES]),
-        )
+        by_reason["bytes" if one.reason == "utf-8" and len(one.token) == 1 else one.reason].append(one)
+    yield from _finding(
+        "unreachable-bytes",
+        "note",
+        "byte tokens that no text can produce, because no UTF-8 text holds them; every byte-level vocabulary with all "
+        "256 bytes has them",
+        by_reason["bytes"],
+        _unreachable_example,
+    )
     for reason, meaning in REASONS.items():
-        if found := by_reason[reason]:
-            yield Finding(
-                f"unreachable-{reason}",
-                "note" if all(_is_usual(one) for one in found) else "fault",
-                f"tokens that no text can produce: {meaning}",
-                len(found),
-                tuple(
-                    {"id": one.id, "token": show(one.token)}
-                    | ({"instead": [show(part) for part in one.instead[:8]]} if one.instead else {})
-                    for one in found[:EXAMPLES]
-                ),
-            )
+        found = by_reason[reason]
+        severity: Severity = "note" if all(map(_is_usual, found)) else "fault"
+        message = f"tokens that no text can produce: {meaning}"
+        yield from _finding(f"unreachable-{reason}", severity, message, found, _unreachable_example)
+
+
+def _unreachable_example(one: Unreachable) -> Example:
+    example = {"id": one.id, "token": show(one.token)}
+    return example | {"instead": [show(part) for part in one.instead[:8]]} if one.instead else example
 
 
 def _is_usual(one: Unreachable) -> bool:
-    """Training leaves parts of characters behind that other merges grew over, or whose other parts the pattern keeps
-    away; that is nobody's mistake. A token that its own merges do not make is one."""
+    """Whether training leaves such tokens: parts of characters that later merges absorb, or that the pattern separates
+    from the rest of their character. A token that its own merges do not make is a mistake."""
     if one.reason in ("utf-8", "neighbours"):
         return True
     try:
@@ -263,43 +252,30 @@ def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
         groups: defaultdict[str, list[int]] = defaultdict(list)
         for token_id, text in texts.items():
             groups[unicodedata.normalize(form, text)].append(token_id)
-        same = [sorted(ids) for ids in groups.values() if len(ids) > 1]
-        if same:
-            yield Finding(
-                f"same-after-{form}",
-                "note",
-                f"groups of tokens that are the same text after {form}: what looks alike gets different ids",
-                len(same),
-                tuple(
-                    {"ids": ids[:8], "tokens": [ascii(texts[one]) for one in ids[:8]]}
-                    for ids in sorted(same)[:EXAMPLES]
-                ),
-            )
+        yield from _finding(
+            f"same-after-{form}",
+            "note",
+            f"groups of tokens that are the same text after {form}: what looks alike gets different ids",
+            sorted(sorted(ids) for ids in groups.values() if len(ids) > 1),
+            lambda ids: {"ids": ids[:8], "tokens": [ascii(texts[token_id]) for token_id in ids[:8]]},
+        )
 
 
 def _overlapping_specials(vocab: Vocab) -> Iterator[Finding]:
     literals = sorted(vocab.special_tokens)
-    inside = [(one, other) for one in literals for other in literals if one != other and one in other]
-    if inside:
-        yield Finding(
-            "overlapping-specials",
-            "note",
-            "special tokens that are part of another one: the longest wins at one place",
-            len(inside),
-            tuple({"special": one, "inside": other} for one, other in inside[:EXAMPLES]),
-        )
+    return _finding(
+        "overlapping-specials",
+        "note",
+        "special tokens that are part of another one: of those that match at a position, the longest is taken",
+        [(one, other) for one in literals for other in literals if one != other and one in other],
+        lambda case: {"special": case[0], "inside": case[1]},
+    )
 
 
 def _second_ways(vocab: Vocab) -> Iterator[Finding]:
-    again = [result for result, times in Counter(vocab.merge_results).items() if times > 1]
-    if again:
-        yield Finding(
-            "second-ways",
-            "note",
-            "tokens that several merges make",
-            len(again),
-            tuple(_example(vocab, token_id) for token_id in sorted(again)[:EXAMPLES]),
-        )
+    again = sorted(result for result, times in Counter(vocab.merge_results).items() if times > 1)
+    message = "tokens that several merges make"
+    return _finding("second-ways", "note", message, again, lambda token_id: _token_example(vocab, token_id))
 
 
 def _gaps(vocab: Vocab) -> Iterator[Finding]:

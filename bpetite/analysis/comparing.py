@@ -12,15 +12,19 @@ import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 from .characters import show
+from .positions import token_ends
 from .settings import settings_of
 
 __all__ = ["DiffReport", "Place", "diff"]
 
-#: Texts that are encoded at a time.
-GROUP = 256
+#: Texts that are encoded in one call.
+BATCH = 256
 
 #: Characters shown on either side of a place.
 AROUND = 24
+
+#: Tokens shown of a place in texts that are normalized differently.
+REWRITTEN = 8
 
 #: Settings that follow from others, or that have a section of their own.
 _DERIVED = ("scanner", "fingerprint", "special_tokens", "tokens", "vocab_size", "merges")
@@ -33,11 +37,11 @@ class Place:
     """A stretch of text that two tokenizers encode differently.
 
     Attributes:
-        document: Number of the text, from 0.
-        offset: Where in it, in characters.
-        cut: True when the tokens' bytes differ; False when they are the same tokens under other ids.
-        before, text, after: The stretch and what stands around it.
-        a, b: (id, bytes) of the tokens on either side.
+        document: Index of the text.
+        offset: Where it begins there, in characters.
+        cut: True when the tokens' bytes differ; False for one token under two ids.
+        before, text, after: The stretch and its surroundings.
+        a, b: (id, bytes) of the tokens of each tokenizer.
     """
 
     document: int
@@ -56,16 +60,19 @@ class DiffReport:
 
     Attributes:
         settings: setting -> (value in A, value in B) where they differ.
-        specials: literal -> (id in A, id in B), None where it is no special token, where they differ.
+        specials: literal -> (id in A, id in B) where they differ; None where it is not a special token.
         only_a, only_b: bytes -> id of tokens that the other does not have.
         moved: bytes -> (id in A, id in B) of tokens that both have under different ids.
         shared: How many tokens both have under the same id.
-        first_merge: The first rank at which the merge lists differ; None if they do not, or there is none to compare.
+        first_merge: The first rank at which the merge lists differ; None if they are equal.
+        merges_at_first: The merge of A and that of B at this rank; None after the end of a list.
         merges_only_a, merges_only_b: How many merges the other does not have.
-        merges_reordered: How many merges that both have would have to move for the order to be the same.
-        documents, documents_differing, tokens_a, tokens_b: Counts over the texts; None without texts.
-        cut_places: How many stretches of text are cut into other tokens.
-        other_ids: How many tokens are cut alike and have another id.
+        merges_reordered: How many of the common merges would have to move for their order to be the same.
+        documents: How many texts were compared; None if there were no texts.
+        documents_differing: How many of them get different ids.
+        tokens_a, tokens_b: How many tokens all texts have.
+        cut_places: How many stretches of text are cut into different tokens.
+        other_ids: How many tokens are cut alike and have different ids.
         places: The first of both kinds.
     """
 
@@ -102,15 +109,23 @@ class DiffReport:
         )
 
     def to_dict(self, limit: int = 100) -> dict[str, Any]:
-        """For JSON; lists of tokens are cut at ``limit``, their counts are whole."""
+        """For JSON; lists of tokens are cut at ``limit``, their counts are not."""
 
         def tokens(found: dict[bytes, int]) -> dict[str, Any]:
-            first = [{"id": one, "token": show(token)} for token, one in islice(found.items(), limit)]
-            return {"count": len(found), "first": first}
+            first = [(token_id, token) for token, token_id in islice(found.items(), limit)]
+            return {"count": len(found), "first": _token_dicts(first)}
 
-        def merge(pair: tuple[bytes, bytes] | None) -> list[str] | None:
-            return None if pair is None else [show(part) for part in pair]
-
+        moved = [{"token": show(token), "a": a, "b": b} for token, (a, b) in islice(self.moved.items(), limit)]
+        merge_a, merge_b = (
+            None if pair is None else [show(part) for part in pair] for pair in self.merges_at_first
+        )
+        texts = None
+        if self.documents is not None:
+            counts = ("documents", "documents_differing", "tokens_a", "tokens_b", "cut_places", "other_ids")
+            places = [
+                vars(place) | {"a": _token_dicts(place.a), "b": _token_dicts(place.b)} for place in self.places[:limit]
+            ]
+            texts = {name: getattr(self, name) for name in counts} | {"places": places}
         return {
             "same": self.same,
             "settings": {name: {"a": a, "b": b} for name, (a, b) in self.settings.items()},
@@ -119,58 +134,34 @@ class DiffReport:
                 "shared": self.shared,
                 "only_a": tokens(self.only_a),
                 "only_b": tokens(self.only_b),
-                "moved": {
-                    "count": len(self.moved),
-                    "first": [
-                        {"token": show(token), "a": a, "b": b} for token, (a, b) in islice(self.moved.items(), limit)
-                    ],
-                },
+                "moved": {"count": len(self.moved), "first": moved},
             },
             "merges": {
                 "first_difference": self.first_merge,
-                "a": merge(self.merges_at_first[0]),
-                "b": merge(self.merges_at_first[1]),
+                "a": merge_a,
+                "b": merge_b,
                 "only_a": self.merges_only_a,
                 "only_b": self.merges_only_b,
                 "reordered": self.merges_reordered,
             },
-            "texts": None
-            if self.documents is None
-            else {
-                "documents": self.documents,
-                "documents_differing": self.documents_differing,
-                "tokens_a": self.tokens_a,
-                "tokens_b": self.tokens_b,
-                "cut_places": self.cut_places,
-                "other_ids": self.other_ids,
-                "places": [_place_dict(place) for place in self.places[:limit]],
-            },
+            "texts": texts,
         }
 
 
-def _place_dict(place: Place) -> dict[str, Any]:
-    return {
-        "document": place.document,
-        "offset": place.offset,
-        "cut": place.cut,
-        "before": place.before,
-        "text": place.text,
-        "after": place.after,
-        "a": [{"id": one, "token": show(token)} for one, token in place.a],
-        "b": [{"id": one, "token": show(token)} for one, token in place.b],
-    }
+def _token_dicts(tokens: Iterable[tuple[int, bytes]]) -> list[dict[str, Any]]:
+    return [{"id": token_id, "token": show(token)} for token_id, token in tokens]
 
 
 def diff(
     a: Tokenizer, b: Tokenizer, texts: Iterable[str] | None = None, *, ordinary: bool = False, places: int = 10
 ) -> DiffReport:
-    """Compare two tokenizers, and the ids that they give texts.
+    """Compare two tokenizers, and the ids that they give to texts.
 
     Args:
         a, b: The tokenizers.
         texts: Documents to encode with both.
-        ordinary: Read the texts as ordinary text, recognising no special tokens.
-        places: How many differing stretches of each kind to report with their surroundings.
+        ordinary: Read the texts as ordinary text, in which no special tokens are recognised.
+        places: How many places of each kind to report.
 
     Raises:
         ValueError: A text has a byte that has no token in one of them.
@@ -186,7 +177,7 @@ def diff(
     _compare_vocabulary(a, b, report)
     _compare_merges(a.merges, b.merges, report)
     if texts is not None:
-        _Texts(a, b, report, ordinary, places).run(texts)
+        _TextComparison(a, b, report, ordinary, places).run(texts)
     return report
 
 
@@ -204,13 +195,14 @@ def _compare_settings(a: Tokenizer, b: Tokenizer, report: DiffReport) -> None:
 
 
 def _compare_vocabulary(a: Tokenizer, b: Tokenizer, report: DiffReport) -> None:
-    ids_a, ids_b = a.to_vocab().id_of, b.to_vocab().id_of
-    by_id = sorted(ids_a.items(), key=lambda item: item[1])
-    report.only_a = {token: one for token, one in by_id if token not in ids_b}
-    report.only_b = {
-        token: one for token, one in sorted(ids_b.items(), key=lambda item: item[1]) if token not in ids_a
+    ids_a, ids_b = (
+        dict(sorted(side.to_vocab().id_of.items(), key=lambda item: item[1])) for side in (a, b)
+    )
+    report.only_a = {token: token_id for token, token_id in ids_a.items() if token not in ids_b}
+    report.only_b = {token: token_id for token, token_id in ids_b.items() if token not in ids_a}
+    report.moved = {
+        token: (token_id, ids_b[token]) for token, token_id in ids_a.items() if ids_b.get(token, token_id) != token_id
     }
-    report.moved = {token: (one, ids_b[token]) for token, one in by_id if token in ids_b and ids_b[token] != one}
     report.shared = len(ids_a) - len(report.only_a) - len(report.moved)
 
 
@@ -239,97 +231,87 @@ def _longest_rise(numbers: Sequence[int]) -> int:
     return len(piles)
 
 
-class _Texts:
-    """Comparing the ids of texts."""
+class _TextComparison:
+    """Compares the ids of texts, and adds what differs to a report."""
 
-    def __init__(self, a: Tokenizer, b: Tokenizer, report: DiffReport, ordinary: bool, limit: int) -> None:
+    def __init__(self, a: Tokenizer, b: Tokenizer, report: DiffReport, ordinary: bool, places: int) -> None:
         self.sides = (a, b)
-        self.tokens = (a.to_vocab().tokens, b.to_vocab().tokens)
         self.report = report
         self.options: dict[str, Any] = {"allowed_special": ()} if ordinary else {}
-        self.limit = limit
-        self.room = {True: limit, False: limit}  # for places of the two kinds
+        self.cut_left = self.other_id_left = places  # how many places of each kind may still be reported
 
     def run(self, texts: Iterable[str]) -> None:
-        number = 0
         texts = iter(texts)
-        while group := list(islice(texts, GROUP)):
-            (ids_a, at_a), (ids_b, at_b) = (
-                side.encode_batch_to_numpy(group, **self.options) for side in self.sides
+        report = self.report
+        report.documents = 0
+        while batch := list(islice(texts, BATCH)):
+            (ids_a, offsets_a), (ids_b, offsets_b) = (
+                side.encode_batch_to_numpy(batch, **self.options) for side in self.sides
             )
-            self.report.tokens_a += len(ids_a)
-            self.report.tokens_b += len(ids_b)
-            for index, text in enumerate(group):
-                ours = ids_a[at_a[index] : at_a[index + 1]]
-                theirs = ids_b[at_b[index] : at_b[index + 1]]
+            report.tokens_a += len(ids_a)
+            report.tokens_b += len(ids_b)
+            for index in range(len(batch)):
+                ours = ids_a[offsets_a[index] : offsets_a[index + 1]]
+                theirs = ids_b[offsets_b[index] : offsets_b[index + 1]]
                 if not np.array_equal(ours, theirs):
-                    self.report.documents_differing += 1
-                    self.compare(number + index, text, ours, theirs)
-            number += len(group)
-        self.report.documents = number
+                    report.documents_differing += 1
+                    self.compare(report.documents + index, ours, theirs)
+            report.documents += len(batch)
 
-    def compare(self, document: int, text: str, ours: Ids, theirs: Ids) -> None:
+    def compare(self, document: int, ours: Ids, theirs: Ids) -> None:
         data, data_b = (side.decode_bytes(ids) for side, ids in zip(self.sides, (ours, theirs), strict=True))
         if data != data_b:
-            self.compare_rewritten(document, data, data_b, ours, theirs)
+            self.compare_rewritten(document, data, ours, theirs)
             return
-        ends_a, ends_b = self.ends(0, ours), self.ends(1, theirs)
-        # Where both have an edge. Between two such edges, one token on each side is the same token.
+        ends_a, ends_b = (token_ends(side, ids) for side, ids in zip(self.sides, (ours, theirs), strict=True))
+        # Stretch i of the text lies between common edges i - 1 and i; its tokens are first..last on each side.
         edges = np.intersect1d(ends_a, ends_b, assume_unique=True)
         last_a, last_b = np.searchsorted(ends_a, edges), np.searchsorted(ends_b, edges)
         first_a, first_b = np.append(0, last_a[:-1] + 1), np.append(0, last_b[:-1] + 1)
-        one_each = (first_a == last_a) & (first_b == last_b)
-        other_id = one_each & (ours[last_a] != theirs[last_b])
-        cut = ~one_each
-        opens = cut & ~np.append(False, cut[:-1])  # stretches side by side are one place
-        self.report.cut_places += int(opens.sum())
-        self.report.other_ids += int(other_id.sum())
-        closes = np.flatnonzero(cut & ~np.append(cut[1:], False))
-        stretches = [
-            *zip(np.flatnonzero(opens)[: self.room[True]].tolist(), closes.tolist(), [True] * self.limit, strict=False),
-            *((one, one, False) for one in np.flatnonzero(other_id)[: self.room[False]].tolist()),
-        ]
-        for first, last, is_cut in sorted(stretches):
-            self.add(document, data, is_cut, ours[first_a[first] : last_a[last] + 1],
-                     theirs[first_b[first] : last_b[last] + 1],
-                     int(edges[first - 1]) if first else 0, int(edges[last]))  # fmt: skip
+        same_token = (first_a == last_a) & (first_b == last_b)
+        other_id = np.flatnonzero(same_token & (ours[last_a] != theirs[last_b]))
+        # Adjacent stretches that are cut differently are one place.
+        opens = np.flatnonzero(~same_token & np.append(True, same_token[:-1]))
+        closes = np.flatnonzero(~same_token & np.append(same_token[1:], True))
+        self.report.cut_places += len(opens)
+        self.report.other_ids += len(other_id)
+        cut = zip(opens[: self.cut_left].tolist(), closes[: self.cut_left].tolist(), strict=True)
+        found = [(first, last, True) for first, last in cut]
+        found += [(at, at, False) for at in other_id[: self.other_id_left].tolist()]
+        for first, last, is_cut in sorted(found):
+            tokens_a = ours[first_a[first] : last_a[last] + 1]
+            tokens_b = theirs[first_b[first] : last_b[last] + 1]
+            start = int(edges[first - 1]) if first else 0
+            self.add(document, data, is_cut, tokens_a, tokens_b, start, int(edges[last]))
 
-    def compare_rewritten(self, document: int, data: bytes, data_b: bytes, ours: Ids, theirs: Ids) -> None:
-        """The two normalize differently, so there are no common places: show the first tokens that differ."""
+    def compare_rewritten(self, document: int, data: bytes, ours: Ids, theirs: Ids) -> None:
+        """Report the first tokens that differ: the two normalize differently, so no positions are comparable."""
         length = min(len(ours), len(theirs))
         unlike = np.flatnonzero(ours[:length] != theirs[:length])
         first = int(unlike[0]) if len(unlike) else length
-        start = len(self.sides[0].decode_bytes(ours[:first]))
         self.report.cut_places += 1
-        if self.room[True]:
-            self.add(document, data, True, ours[first : first + 8], theirs[first : first + 8], start,
-                     start + len(self.sides[0].decode_bytes(ours[first : first + 8])))  # fmt: skip
-
-    def ends(self, side: int, ids: Ids) -> npt.NDArray[np.int64]:
-        tokens = self.tokens[side]
-        different, places = np.unique(ids, return_inverse=True)
-        lengths = np.array([len(tokens[one]) for one in different.tolist()], dtype=np.int64)
-        return np.cumsum(lengths[places])
+        if self.cut_left:
+            decode = self.sides[0].decode_bytes
+            tokens_a, tokens_b = ours[first : first + REWRITTEN], theirs[first : first + REWRITTEN]
+            start = len(decode(ours[:first]))
+            self.add(document, data, True, tokens_a, tokens_b, start, start + len(decode(tokens_a)))
 
     def add(self, document: int, data: bytes, cut: bool, a: Ids, b: Ids, start: int, end: int) -> None:
-        self.room[cut] -= 1
-        # Edges may lie inside a character; people are shown whole ones.
+        if cut:
+            self.cut_left -= 1
+        else:
+            self.other_id_left -= 1
+        # An edge may lie inside a character; people are shown whole ones.
         while start and data[start] & 0xC0 == 0x80:
             start -= 1
         while end < len(data) and data[end] & 0xC0 == 0x80:
             end += 1
         before = data[:start].decode("utf-8", "replace")
-        self.report.places.append(
-            Place(
-                document,
-                len(before),
-                cut,
-                before[-AROUND:],
-                data[start:end].decode("utf-8", "replace"),
-                data[end : end + 4 * AROUND].decode("utf-8", "ignore")[:AROUND],
-                *(
-                    tuple((one, self.tokens[side][one]) for one in ids.tolist())
-                    for side, ids in enumerate((a, b))
-                ),
-            )
+        after = data[end : end + 4 * AROUND].decode("utf-8", "ignore")
+        text = data[start:end].decode("utf-8", "replace")
+        tokens_a, tokens_b = (
+            tuple((token_id, side.token_bytes(token_id)) for token_id in ids.tolist())
+            for side, ids in zip(self.sides, (a, b), strict=True)
         )
+        place = Place(document, len(before), cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b)
+        self.report.places.append(place)

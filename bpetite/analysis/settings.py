@@ -1,4 +1,4 @@
-"""What a tokenizer is set to, as values that JSON can hold."""
+"""The settings of a tokenizer, as values that JSON can hold."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,25 +9,25 @@ __all__ = ["settings_of"]
 
 
 def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Size, kind, pattern, normalization, special tokens and the rest; keys in the order people want to read them.
+    """Size, kind, pattern, normalization, special tokens and the rest, in the order in which people want to read them.
 
-    What JSON has no word for, such as the steps of an imported tokenizer, is given as its ``repr``.
+    A value that JSON cannot express, such as the steps of an imported tokenizer, is given as its ``repr``.
     """
     vocab = tokenizer.to_vocab()
     return {
-        "tokens": len(vocab.tokens),
+        "tokens": len(tokenizer),
         "vocab_size": tokenizer.vocab_size,
-        "kind": vocab.kind,
+        "kind": tokenizer.kind,
         "merges": None if vocab.merges is None else len(vocab.merges),
         "ignore_merges": vocab.ignore_merges,
-        "pattern": _plain(vocab.pattern),
+        "pattern": _plain(tokenizer.pattern),
         "scanner": tokenizer.scanner,
-        "normalization": _plain(vocab.normalization),
-        "errors": vocab.errors,
-        "special_tokens": dict(vocab.special_tokens),
+        "normalization": _plain(tokenizer.normalization),
+        "errors": tokenizer.errors,
+        "special_tokens": tokenizer.special_tokens,
         "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
-        "template": None if vocab.template is None else repr(vocab.template),
-        "fingerprint": vocab.fingerprint(),
+        "template": None if tokenizer.template is None else repr(tokenizer.template),
+        "fingerprint": tokenizer.fingerprint(),
     }
 
 

@@ -1,7 +1,7 @@
-"""What a tokenizer makes of text: compression by script, tokens that are used and that are not, fragmented words.
+"""What a tokenizer makes of text: compression by script, which tokens are used, which words are fragmented.
 
-Texts are read as ordinary text, a few million characters at a time, so that files of any size are measured in memory of
-one size. Everything is counted with NumPy over arrays of tokens and of code points.
+Texts are read as ordinary text, a few million characters at a time, so memory does not grow with the size of a file.
+Everything is counted with NumPy over arrays of tokens and of code points.
 """
 from __future__ import annotations
 
@@ -16,28 +16,40 @@ import regex
 
 from ..tokenizer import Tokenizer
 from .characters import COMMON, scripts_of
+from .positions import character_sizes
 
 __all__ = ["ScriptUse", "Usage", "measure"]
 
-#: Characters that are measured at a time; longer documents are cut behind a line.
+#: Characters that are measured at a time; longer documents are cut after a line.
 BLOCK = 1 << 21
 
-#: Order of the Renyi entropy that went best with translation quality in the paper that proposed it.
+#: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
 RENYI_ORDER = 2.5
 
-#: Words longer than this are left out of the list of costly words: it is meant to be read.
+#: Longer words are left out of the list of costly words, which people read.
 LONGEST_WORD = 40
 
+#: A word of this many tokens is costly.
+COSTLY = 3
+
+#: The table of costly words is cut back to KEPT_WORDS when it has grown to MOST_WORDS.
+MOST_WORDS, KEPT_WORDS = 200_000, 50_000
+
+#: Code points of Unicode.
+CODE_POINTS = 0x110000
+
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-# Where a document may be cut: behind a line end after a mark that is no space and before a letter. The split patterns
-# in use cut there as well, so that the pieces give the tokens of the whole.
+# Where a document may be cut: after a line that ends in a mark other than white space, and before a letter. The split
+# patterns in use cut there as well, so the pieces give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S\n)(?=\p{L})")
+
+Numbers = npt.NDArray[Any]
 
 
 @dataclass
 class ScriptUse:
-    """Counts of one script. A token belongs to the script of its first character that has one, a word likewise; a word
-    is a run of letters, marks and digits."""
+    """Counts of one script. Tokens and words belong to the script of their first character that has one; a word is a
+    sequence of letters, marks and digits. ``word_tokens`` adds up the tokens that each word overlaps."""
 
     tokens: int = 0
     bytes: int = 0
@@ -48,7 +60,7 @@ class ScriptUse:
 
     @property
     def bytes_per_token(self) -> float:
-        return self.bytes / self.tokens if self.tokens else 0.0
+        return self.bytes / max(self.tokens, 1)
 
     @property
     def tokens_per_character(self) -> float:
@@ -56,31 +68,37 @@ class ScriptUse:
 
     @property
     def tokens_per_word(self) -> float:
-        """How many tokens a word touches, on average."""
-        return self.word_tokens / self.words if self.words else 0.0
+        """How many tokens a word overlaps, on average."""
+        return self.word_tokens / max(self.words, 1)
 
     @property
     def whole_word_share(self) -> float:
-        """The share of words that are one token, or part of one."""
-        return self.whole_words / self.words if self.words else 0.0
+        """The share of words that lie in one token."""
+        return self.whole_words / max(self.words, 1)
 
     def add(self, other: ScriptUse) -> None:
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def to_dict(self) -> dict[str, float]:
+        """For JSON."""
+        counts = {name: getattr(self, name) for name in ("tokens", "bytes", "characters", "words")}
+        rates = ("bytes_per_token", "tokens_per_character", "tokens_per_word", "whole_word_share")
+        return counts | {name: round(getattr(self, name), 4) for name in rates}
+
 
 @dataclass
 class Usage:
-    """What came of measuring texts.
+    """What :func:`measure` found.
 
     Attributes:
         documents: How many texts.
-        counts: int64, how often each token occurred, in the order of ``ids``.
-        ids: The ids of the vocabulary, ascending.
-        ordinary: Which of them are no special tokens: text is read as ordinary text, which does not use those.
+        ids: int64[n]: the ids of the vocabulary, ascending.
+        counts: int64[n]: how often each of them occurred.
+        ordinary: bool[n]: which of them are not special tokens; ordinary text does not use those.
         scripts: script -> its counts; "Common" holds spaces, digits, punctuation and symbols.
         word_tokens: How many words have 1, 2, ... tokens; the last of the ten counts 10 and more.
-        costly_words: (word, how often, tokens each): those that take most tokens beyond one a word.
+        costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
     """
 
     documents: int
@@ -100,9 +118,15 @@ class Usage:
         return total
 
     @property
+    def by_size(self) -> list[tuple[str, ScriptUse]]:
+        """(script, its counts), the script with most bytes first."""
+        return sorted(self.scripts.items(), key=lambda item: -item[1].bytes)
+
+    @property
     def never_used(self) -> list[int]:
-        """The ids of tokens that did not occur; special tokens are not among them."""
-        return [int(token_id) for token_id in self.ids[self.ordinary & (self.counts == 0)]]
+        """The ids of tokens that did not occur, special tokens left out."""
+        unused: list[int] = self.ids[self.ordinary & (self.counts == 0)].tolist()
+        return unused
 
     def most_used(self, limit: int) -> list[tuple[int, int]]:
         """(id, how often) of the most frequent tokens."""
@@ -111,8 +135,8 @@ class Usage:
 
     @property
     def renyi_efficiency(self) -> float:
-        """Renyi entropy of order 2.5 of the token frequencies over the highest possible one, log of the vocabulary's
-        size: 1 when all tokens are used alike, near 0 when few carry everything.
+        """Renyi entropy of order 2.5 of the token frequencies, divided by its maximum, the logarithm of the
+        vocabulary's size: 1 when all tokens are equally frequent, near 0 when a few make up the text.
 
         Source: V. Zouhar et al., "Tokenization and the Noiseless Channel", ACL 2023.
         """
@@ -124,38 +148,23 @@ class Usage:
         return float(entropy / np.log(len(self.counts))) + 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; ids stand for tokens."""
-        scripts = sorted(self.scripts.items(), key=lambda item: -item[1].bytes)
+        """For JSON; tokens are given as ids."""
+        costly = [{"word": word, "count": count, "tokens": tokens} for word, count, tokens in self.costly_words]
         return {
             "documents": self.documents,
-            **_figures(self.total),
+            **self.total.to_dict(),
             "renyi_efficiency": round(self.renyi_efficiency, 6),
             "tokens_used": int(np.count_nonzero(self.counts)),
             "never_used": self.never_used,
             "most_used": [{"id": token_id, "count": count} for token_id, count in self.most_used(50)],
             "words_by_tokens": self.word_tokens,
-            "costly_words": [
-                {"word": word, "count": count, "tokens": tokens} for word, count, tokens in self.costly_words
-            ],
-            "scripts": {name: _figures(use) for name, use in scripts},
+            "costly_words": costly,
+            "scripts": {name: use.to_dict() for name, use in self.by_size},
         }
 
 
-def _figures(use: ScriptUse) -> dict[str, float]:
-    return {
-        "tokens": use.tokens,
-        "bytes": use.bytes,
-        "characters": use.characters,
-        "words": use.words,
-        "bytes_per_token": round(use.bytes_per_token, 4),
-        "tokens_per_character": round(use.tokens_per_character, 4),
-        "tokens_per_word": round(use.tokens_per_word, 4),
-        "whole_word_share": round(use.whole_word_share, 4),
-    }
-
-
 def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
-    """Encode texts as ordinary text and count what comes out.
+    """Encode texts as ordinary text and count the tokens.
 
     Raises:
         ValueError: A byte of a text has no token.
@@ -191,11 +200,12 @@ class _Measure:
         tokens = tokenizer.vocab
         self.ids = np.array(sorted(tokens), dtype=np.int64)
         self.lengths = np.array([len(tokens[token_id]) for token_id in self.ids.tolist()], dtype=np.int64)
-        self.dense = bool(len(self.ids) == 0 or self.ids[-1] == len(self.ids) - 1)
-        self.script_of = np.zeros(0x110000, dtype=np.uint8)
-        self.is_word = np.zeros(0x110000, dtype=bool)
-        self.known = np.zeros(0x110000, dtype=bool)
+        self.dense = len(self.ids) == 0 or bool(self.ids[-1] == len(self.ids) - 1)
         self.names = [COMMON]
+        # Of each code point: the index of its script in `names`, whether it is part of words, whether both are known.
+        self.script_of = np.zeros(CODE_POINTS, dtype=np.uint8)
+        self.is_word = np.zeros(CODE_POINTS, dtype=bool)
+        self.known = np.zeros(CODE_POINTS, dtype=bool)
         self.costly: Counter[tuple[str, int]] = Counter()
 
     def run(self, texts: Iterable[str]) -> Usage:
@@ -204,8 +214,8 @@ class _Measure:
         for held, begun in blocks(texts):
             usage.documents += begun
             self.add(held, usage)
-            if len(self.costly) > 200_000:  # keep what matters, drop the long tail
-                self.costly = Counter(dict(self.costly.most_common(50_000)))
+            if len(self.costly) > MOST_WORDS:
+                self.costly = Counter(dict(self.costly.most_common(KEPT_WORDS)))
         ranked = sorted(self.costly.items(), key=lambda item: (-item[1] * (item[0][1] - 1), item[0]))
         usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]
         return usage
@@ -214,50 +224,36 @@ class _Measure:
         ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         if not len(ids):
             return
-        places = ids.astype(np.int64) if self.dense else np.searchsorted(self.ids, ids)
-        usage.counts += np.bincount(places, minlength=len(self.ids))
-        # What the ids stand for, which is the texts themselves, but for normalization.
+        index = ids.astype(np.int64) if self.dense else np.searchsorted(self.ids, ids)
+        usage.counts += np.bincount(index, minlength=len(self.ids))
+        # The tokens' own text: the texts themselves, but for normalization.
         data = self.tokenizer.decode_bytes(ids)
         text = data.decode("utf-8")
         codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         self.learn(codes)
 
-        ends = np.cumsum(self.lengths[places])
-        starts = ends - self.lengths[places]
-        sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-        char_at = np.repeat(np.arange(len(codes), dtype=np.int32), sizes)  # of each byte
-        begins = np.frombuffer(data, dtype=np.uint8) & 0xC0 != 0x80
-        begun = np.concatenate([[0], np.cumsum(begins)])
+        # Positions in bytes, of tokens and of characters, and the character and the token of each byte.
+        lengths, sizes = self.lengths[index], character_sizes(codes)
+        token_end, char_end = np.cumsum(lengths), np.cumsum(sizes)
+        token_start, char_start = token_end - lengths, char_end - sizes
+        char_at = np.repeat(np.arange(len(codes), dtype=np.int32), sizes)
+        token_at = np.repeat(np.arange(len(ids), dtype=np.int32), lengths)
+        text_edges = np.append(char_at, len(codes))[np.append(0, token_end)[offsets]]
 
-        scripts = self.script_of[codes]
-        none = len(codes)
-        owned = np.where(scripts != 0, np.arange(none, dtype=np.int32), none)
-        next_owned = np.append(np.minimum.accumulate(owned[::-1])[::-1], none)
-        padded = np.append(scripts, 0)
-        reach = next_owned[char_at[starts]]
-        token_script = np.where(reach <= char_at[ends - 1], padded[reach], 0)
-
-        token_at = np.repeat(np.arange(len(ids), dtype=np.int32), self.lengths[places])  # of each byte
-        first_byte = ends_of(sizes) - sizes
-        inside = self.is_word[codes]
-        breaks = np.zeros(none + 1, dtype=bool)
-        edges = np.append(0, ends)[offsets]  # in bytes, where a text ends and the next begins
-        breaks[np.append(char_at, none)[edges]] = True
-        before = np.append(False, inside[:-1])
-        word_starts = np.flatnonzero(inside & (~before | breaks[:-1]))
-        behind = np.append(inside[1:], False)
-        word_ends = np.flatnonzero(inside & (~behind | breaks[1:]))
-        first = token_at[first_byte[word_starts]]
-        last = token_at[first_byte[word_ends] + sizes[word_ends] - 1]
-        touched = (last - first + 1).astype(np.int64)
-        word_reach = next_owned[word_starts]
-        word_script = np.where(word_reach <= word_ends, padded[word_reach], 0)
+        first_word_char, last_word_char = self.words(codes, text_edges)
+        first_token = token_at[char_start[first_word_char]]
+        last_token = token_at[char_end[last_word_char] - 1]
+        touched = (last_token - first_token + 1).astype(np.int64)
+        token_script, word_script = self.first_scripts(
+            codes, (char_at[token_start], char_at[token_end - 1]), (first_word_char, last_word_char)
+        )
+        begun = np.append(0, char_at + 1)  # how many characters begin before each byte
 
         width = len(self.names)
         per_script = {
             "tokens": np.bincount(token_script, minlength=width),
-            "bytes": np.bincount(token_script, weights=ends - starts, minlength=width),
-            "characters": np.bincount(token_script, weights=begun[ends] - begun[starts], minlength=width),
+            "bytes": np.bincount(token_script, weights=lengths, minlength=width),
+            "characters": np.bincount(token_script, weights=begun[token_end] - begun[token_start], minlength=width),
             "words": np.bincount(word_script, minlength=width),
             "word_tokens": np.bincount(word_script, weights=touched, minlength=width),
             "whole_words": np.bincount(word_script, weights=touched == 1, minlength=width),
@@ -268,17 +264,31 @@ class _Measure:
                 usage.scripts.setdefault(name, ScriptUse()).add(found)
         for tokens, words in enumerate(np.bincount(np.minimum(touched, 10), minlength=11)[1:].tolist()):
             usage.word_tokens[tokens] += words
-        costly = np.flatnonzero((touched >= 3) & (word_ends - word_starts < LONGEST_WORD))
-        self.costly.update(
-            (text[start : end + 1], count)
-            for start, end, count in zip(
-                word_starts[costly].tolist(), word_ends[costly].tolist(), touched[costly].tolist(), strict=True
-            )
-        )
+        costly = np.flatnonzero((touched >= COSTLY) & (last_word_char - first_word_char < LONGEST_WORD))
+        columns = (first_word_char, last_word_char, touched)
+        for first, last, count in zip(*(column[costly].tolist() for column in columns), strict=True):
+            self.costly[text[first : last + 1], count] += 1
+
+    def words(self, codes: Numbers, text_edges: Numbers) -> tuple[Numbers, Numbers]:
+        """The first and the last character of each word; a word ends where its text does."""
+        inside = self.is_word[codes]
+        edge = np.zeros(len(codes) + 1, dtype=bool)
+        edge[text_edges] = True
+        before, after = np.append(False, inside[:-1]), np.append(inside[1:], False)
+        return np.flatnonzero(inside & (~before | edge[:-1])), np.flatnonzero(inside & (~after | edge[1:]))
+
+    def first_scripts(self, codes: Numbers, *stretches: tuple[Numbers, Numbers]) -> Iterator[Numbers]:
+        """For each array of stretches (first and last character), the script of their first character that has one."""
+        scripts = np.append(self.script_of[codes], 0)
+        having = np.where(scripts != 0, np.arange(len(scripts), dtype=np.int32), len(codes))
+        next_having = np.minimum.accumulate(having[::-1])[::-1]
+        for first, last in stretches:
+            found = next_having[first]
+            yield np.where(found <= last, scripts[found], 0)
 
     def learn(self, codes: npt.NDArray[np.uint32]) -> None:
-        """Look up scripts and word characters among code points that were not met before."""
-        met = np.zeros(0x110000, dtype=bool)
+        """Look up scripts and word characters of code points that are not known yet."""
+        met = np.zeros(CODE_POINTS, dtype=bool)
         met[codes] = True
         new = np.flatnonzero(met & ~self.known).astype(np.uint32)
         if not len(new):
@@ -289,10 +299,5 @@ class _Measure:
             if script not in self.names:
                 self.names.append(script)
             self.script_of[ord(character)] = self.names.index(script)
-        for run in _WORD.findall(characters):
-            self.is_word[[ord(character) for character in run]] = True
-
-
-def ends_of(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Where things of these sizes end when they lie one behind the other."""
-    return np.cumsum(sizes, dtype=np.int64)
+        for word in _WORD.findall(characters):
+            self.is_word[[ord(character) for character in word]] = True

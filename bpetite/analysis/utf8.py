@@ -1,4 +1,4 @@
-"""UTF-8 in parts: what a token holds that begins or ends inside a character, and what can complete it."""
+"""Parts of UTF-8 characters: which bytes of a token begin or end inside a character, and what completes it."""
 from __future__ import annotations
 
 import codecs
@@ -16,59 +16,63 @@ __all__ = [
     "tail_of",
 ]
 
-_FOLLOWING = range(0x80, 0xC0)
+_CONTINUATION = range(0x80, 0xC0)
 _LEADS = {2: range(0xC2, 0xE0), 3: range(0xE0, 0xF0), 4: range(0xF0, 0xF5)}
 
+#: Lead byte -> first and last second byte, where that is not all of 80..BF: overlong forms, surrogates, above U+10FFFF.
+_SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
 
-def _ways_to_fill(part: bytes, before: bool, behind: bool) -> Iterator[tuple[list[range], int]]:
-    """What bytes make a character of a part of one: ranges to take one byte each from, and how many stand in front."""
+#: The bytes that may precede a part, a range for each, and those that may follow it.
+Frame = tuple[list[range], list[range]]
+
+
+def _frames(part: bytes, before: bool, after: bool) -> Iterator[Frame]:
     for size, leads in _LEADS.items():
-        free = size - len(part)
-        if free < 1 or (not before and part[0] not in leads):
+        missing = size - len(part)
+        if missing < 1:
             continue
-        for front in range(1, free + 1) if before and behind else (free,) if before else (0,):
-            yield [*[leads, *[_FOLLOWING] * 3][:front], *[_FOLLOWING] * (free - front)], front
+        if not before:
+            if part[0] in leads:
+                yield [], [_CONTINUATION] * missing
+            continue
+        for number in range(1 if after else missing, missing + 1):
+            yield [leads] + [_CONTINUATION] * (number - 1), [_CONTINUATION] * (missing - number)
 
 
-def characters_with(part: bytes, *, before: bool = False, behind: bool = False) -> Iterator[bytes]:
-    """The UTF-8 of every character that is a part of one and bytes before it, behind it, or on both sides."""
-    for ranges, front in _ways_to_fill(part, before, behind):
-        for filled in product(*ranges):
-            data = bytes(filled[:front]) + part + bytes(filled[front:])
+def characters_with(part: bytes, *, before: bool = False, after: bool = False) -> Iterator[bytes]:
+    """The UTF-8 of every character that consists of a part and of bytes before it, after it, or on both sides."""
+    for front, back in _frames(part, before, after):
+        for filled in product(*front, *back):
+            data = bytes(filled[: len(front)]) + part + bytes(filled[len(front) :])
             if is_character(data):
                 yield data
 
 
-def some_characters_with(part: bytes, most: int, *, before: bool = False, behind: bool = False) -> list[bytes]:
-    """All such characters, or, where there are more, so many of them drawn at random; always the same ones."""
-    found = list(islice(characters_with(part, before=before, behind=behind), most + 1))
+def some_characters_with(part: bytes, most: int, *, before: bool = False, after: bool = False) -> list[bytes]:
+    """At most ``most`` of these characters: all, or a random sample that is the same in every call."""
+    found = list(islice(characters_with(part, before=before, after=after), most + 1))
     if len(found) <= most:
         return found
-    chance = random.Random(0)
-    ways = list(_ways_to_fill(part, before, behind))
+    draw = random.Random(0).choice
+    frames = list(_frames(part, before, after))
     found.clear()
     while len(found) < most:
-        ranges, front = chance.choice(ways)
-        filled = bytes(chance.choice(one) for one in ranges)
-        data = filled[:front] + part + filled[front:]
+        front, back = draw(frames)
+        data = bytes(map(draw, front)) + part + bytes(map(draw, back))
         if is_character(data):
             found.append(data)
     return found
 
 
-#: First byte -> what may follow it, where that is not all of 80..BF: overlong forms, surrogates, beyond U+10FFFF.
-_SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
-
-
 def open_end(data: bytes) -> bytes | None:
-    """The bytes at the end of some UTF-8 that begin a character and do not end it; None if this is no UTF-8."""
+    """The bytes at the end of some UTF-8 that begin a character without ending it; None if the data is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         decoder.decode(data)
     except UnicodeDecodeError:
         return None
     rest = decoder.getstate()[0]
-    if len(rest) > 1:  # the decoder waits for a third byte before it refuses a surrogate
+    if len(rest) > 1:  # the decoder refuses a surrogate only at its third byte
         low, high = _SECOND.get(rest[0], (0x80, 0xBF))
         if not low <= rest[1] <= high:
             return None
@@ -76,6 +80,7 @@ def open_end(data: bytes) -> bytes | None:
 
 
 def is_character(data: bytes) -> bool:
+    """Whether bytes are the UTF-8 of one character."""
     try:
         return len(data.decode("utf-8")) == 1
     except UnicodeDecodeError:
@@ -83,17 +88,14 @@ def is_character(data: bytes) -> bool:
 
 
 def head_of(token: bytes) -> bytes:
-    """The continuation bytes that a token begins with: the end of a character that began before it."""
-    at = 0
-    while at < len(token) and 0x80 <= token[at] < 0xC0:
-        at += 1
-    return token[:at]
+    """The continuation bytes at the start of a token: the end of a character that began before it."""
+    return token[: len(token) - len(token.lstrip(bytes(_CONTINUATION)))]
 
 
 def tail_of(token: bytes) -> bytes | None:
-    """The bytes at a token's end that begin a character, or all of it if it is only continuation bytes.
+    """The bytes at a token's end that begin a character; all of it if it consists of continuation bytes.
 
-    Empty when the token ends with a whole character; None when its bytes are no part of UTF-8.
+    Empty when the token ends with a whole character; None when its bytes occur in no UTF-8.
     """
     head = head_of(token)
     if len(head) > 3:
@@ -103,10 +105,9 @@ def tail_of(token: bytes) -> bytes | None:
 
 def split_part(token: bytes) -> tuple[bytes, str, bytes] | None:
     """A token as the end of a character, whole characters, and the beginning of one; None if no UTF-8 holds it."""
-    tail = tail_of(token)
+    head, tail = head_of(token), tail_of(token)
     if tail is None:
         return None
-    head = head_of(token)
     if len(head) == len(token):
         return head, "", b""
     return head, token[len(head) : len(token) - len(tail)].decode("utf-8"), tail

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..analysis import diff
-from ..analysis.pages.words import diff_text
+from ..analysis.pages.report_text import diff_text
 from . import MISTAKES, one_line
 from .common import load_tokenizer
 from .reading import documents

@@ -9,7 +9,7 @@ import click
 
 from .. import bytelevel
 from ..analysis.characters import show
-from ..analysis.pages.layout import lay_out
+from ..analysis.layout import lay_out
 from ..analysis.pages.terminal import coloured, listed, printable
 from ..tokenizer import Tokenizer
 from .common import load_tokenizer

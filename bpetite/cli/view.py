@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..analysis import view
-from ..analysis.pages.text_page import WINDOW
+from ..analysis.viewing import WINDOW
 from .common import load_tokenizer
 
 __all__ = ["command"]

@@ -1,4 +1,4 @@
-"""Where characters of a normalized text come from, so that offsets of tokens point into the text as it was given."""
+"""Maps the characters of a normalized text back to the given text, so that token offsets point into the latter."""
 from __future__ import annotations
 
 import unicodedata
@@ -9,7 +9,7 @@ __all__ = ["Origin", "trace"]
 
 
 class Origin:
-    """A normalized text; character i of it came from the characters ``starts[i]:ends[i]`` of the text given."""
+    """A normalized text; its character i comes from the characters ``starts[i]:ends[i]`` of the given text."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -18,10 +18,10 @@ class Origin:
 
 
 def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:
-    """Normalize what lies between special tokens, and keep where each character came from.
+    """Normalize what lies between special tokens, and record where each character comes from.
 
     Args:
-        text: The text as given.
+        text: The given text.
         specials: (start, end) of the special tokens in it, in characters, ascending; they stay as they are.
         form: "NFC", "NFD", "NFKC" or "NFKD".
 
@@ -31,37 +31,40 @@ def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:
     """
     origin = Origin()
     parts: list[str] = []
-    at = 0
+
+    def add(normalized: str, start: int, end: int) -> None:
+        parts.append(normalized)
+        origin.starts.extend([start] * len(normalized))
+        origin.ends.extend([end] * len(normalized))
+
+    done = 0
     for start, end in [*specials, (len(text), len(text))]:
-        for first, last in pairwise(_cuts(text[at:start], form)):
-            _add(origin, parts, unicodedata.normalize(form, text[at + first : at + last]), at + first, at + last)  # type: ignore[arg-type]
-        for place in range(start, end):
-            _add(origin, parts, text[place], place, place + 1)
-        at = end
+        for first, last in pairwise(_cuts(text[done:start], form)):
+            add(_normalize(form, text[done + first : done + last]), done + first, done + last)
+        for at in range(start, end):
+            add(text[at], at, at + 1)
+        done = end
     origin.text = "".join(parts)
     return origin
 
 
-def _add(origin: Origin, parts: list[str], piece: str, start: int, end: int) -> None:
-    parts.append(piece)
-    origin.starts += [start] * len(piece)
-    origin.ends += [end] * len(piece)
-
-
 def _cuts(stretch: str, form: str) -> list[int]:
-    """Places where a stretch can be cut so that its normalized pieces are its normalized whole; with both ends."""
+    """Where a stretch can be cut so that its normalized pieces join to the normalized whole; both ends included."""
     if not stretch:
         return []
     if unicodedata.is_normalized(form, stretch):  # type: ignore[arg-type]
         return list(range(len(stretch) + 1))
     cuts = [0]
-    for place in range(1, len(stretch)):
-        if unicodedata.combining(stretch[place]):
+    for at in range(1, len(stretch)):
+        if unicodedata.combining(stretch[at]):
             continue
-        piece, following = stretch[cuts[-1] : place], stretch[place]
-        whole = unicodedata.normalize(form, piece + following)  # type: ignore[arg-type]
-        if whole == unicodedata.normalize(form, piece) + unicodedata.normalize(form, following):  # type: ignore[arg-type]
-            cuts.append(place)
+        before, after = stretch[cuts[-1] : at], stretch[at]
+        if _normalize(form, before + after) == _normalize(form, before) + _normalize(form, after):
+            cuts.append(at)
     cuts.append(len(stretch))
-    pieces = "".join(unicodedata.normalize(form, stretch[a:b]) for a, b in pairwise(cuts))  # type: ignore[arg-type]
-    return cuts if pieces == unicodedata.normalize(form, stretch) else [0, len(stretch)]  # type: ignore[arg-type]
+    joined = "".join(_normalize(form, stretch[start:end]) for start, end in pairwise(cuts))
+    return cuts if joined == _normalize(form, stretch) else [0, len(stretch)]
+
+
+def _normalize(form: str, text: str) -> str:
+    return unicodedata.normalize(form, text)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ What is done per token is compiled and inherited (:mod:`bpetite.engine._batch`,
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import MissingExtraError
@@ -145,10 +145,10 @@ class Outputs(Surface):
         max_length: int | None = None,
         padding: Padding = "longest",
         pad_token: str | int | None = None,
-        side: Side = "right",
+        padding_side: Side = "right",
         truncation_side: Side = "right",
         stride: int | None = None,
-        multiple_of: int = 1,
+        pad_to_multiple_of: int = 1,
         num_threads: int | None = None,
         allowed_special: Specials = "all",
         disallowed_special: Specials = (),
@@ -161,11 +161,11 @@ class Outputs(Surface):
             max_length: Tokens a row keeps at most.
             padding: Fill up to the "longest" row, or to "max_length".
             pad_token: A special token or an id; :attr:`eot_token` when None.
-            side: Where padding goes, "left" or "right".
+            padding_side: Where padding goes, "left" or "right".
             truncation_side: Where a text that is too long loses tokens.
             stride: None drops what is too long. A number keeps it in further rows of ``max_length`` tokens, each of
                 which begins with the last ``stride`` tokens of the row before.
-            multiple_of: The width is rounded up to a multiple of this.
+            pad_to_multiple_of: The width is rounded up to a multiple of this.
             num_threads: As for :meth:`encode_batch`, and so are the remaining arguments.
             add_special_tokens: Put special tokens around each row as :attr:`template` says; they count in
                 ``max_length`` and are never cut off.
@@ -182,30 +182,28 @@ class Outputs(Surface):
         >>> input_ids.tolist(), attention_mask.tolist()
         ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
         """
-        from .padding import PaddedBatch, pad, surround
+        from .padding import pad
 
         ids, starts = self.encode_batch_to_numpy(
             texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        rows = None
+        before: Sequence[int] = ()
+        after: Sequence[int] = ()
         if add_special_tokens and self.template is not None:
-            before, behind = self.template.around()
-            ids, starts, rows = surround(
-                ids, starts, before, behind, max_length=max_length, truncation_side=truncation_side, stride=stride
-            )
-            stride = None
-        batch = pad(
+            before, after = self.template.around()
+        return pad(
             ids,
             starts,
             pad_id=self._pad_id(pad_token),
+            before=before,
+            after=after,
             max_length=max_length,
             padding=padding,
-            side=side,
+            padding_side=padding_side,
             truncation_side=truncation_side,
             stride=stride,
-            multiple_of=multiple_of,
+            pad_to_multiple_of=pad_to_multiple_of,
         )
-        return batch if rows is None else PaddedBatch(batch.input_ids, batch.attention_mask, rows)
 
     def padded_batches(
         self,
@@ -214,10 +212,10 @@ class Outputs(Surface):
         max_tokens: int,
         max_length: int | None = None,
         pad_token: str | int | None = None,
-        side: Side = "right",
+        padding_side: Side = "right",
         truncation_side: Side = "right",
         stride: int | None = None,
-        multiple_of: int = 1,
+        pad_to_multiple_of: int = 1,
         num_threads: int | None = None,
         allowed_special: Specials = "all",
         disallowed_special: Specials = (),
@@ -249,10 +247,10 @@ class Outputs(Surface):
             max_tokens=max_tokens,
             pad_id=self._pad_id(pad_token),
             max_length=max_length,
-            side=side,
+            padding_side=padding_side,
             truncation_side=truncation_side,
             stride=stride,
-            multiple_of=multiple_of,
+            pad_to_multiple_of=pad_to_multiple_of,
         )
 
     def _pad_id(self, pad_token: str | int | None) -> int | None:

@@ -1,6 +1,6 @@
-"""Rows of token ids -> a rectangle and its mask; rows of like length -> batches within a token budget.
+"""Rows of token ids -> a rectangle with its mask; rows of similar length -> batches within a token budget.
 
-Rows come as one flat array with offsets and are moved by NumPy, never id by id.
+Rows come as one flat array with offsets. NumPy moves them, never one id at a time.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PaddedBatch", "Padding", "Side", "pad", "pad_by_length", "surround"]
+__all__ = ["PaddedBatch", "Padding", "Side", "pad", "pad_by_length", "windows"]
 
 Side: TypeAlias = Literal["left", "right"]
 Padding: TypeAlias = Literal["longest", "max_length"]
@@ -25,8 +25,8 @@ class PaddedBatch:
 
     Attributes:
         input_ids: int32[rows, width].
-        attention_mask: int8[rows, width]: 1 for a token of the text, 0 for padding.
-        rows: int64[rows]: which text each row is of.
+        attention_mask: int8[rows, width]: 1 for a token, 0 for padding.
+        rows: int64[rows]: the index of the text that each row comes from.
     """
 
     input_ids: npt.NDArray[np.int32]
@@ -42,51 +42,53 @@ def pad(
     offsets: Offsets,
     *,
     pad_id: int | None,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
     max_length: int | None = None,
     padding: Padding = "longest",
-    side: Side = "right",
+    padding_side: Side = "right",
     truncation_side: Side = "right",
     stride: int | None = None,
-    multiple_of: int = 1,
+    pad_to_multiple_of: int = 1,
 ) -> PaddedBatch:
-    """Rows of token ids as a rectangle.
+    """Lay out rows of token ids as a rectangle.
 
     Args:
         ids: All ids, row after row.
         offsets: Row i is ``ids[offsets[i]:offsets[i + 1]]``.
-        pad_id: What fills up a row; None is an error where a row needs it.
-        max_length: Tokens a row keeps at most.
+        pad_id: The id that fills up short rows; None if no row may need it.
+        before: Special ids at the start of each row. They count in ``max_length`` and are never cut off.
+        after: Special ids at the end of each row, likewise.
+        max_length: The most tokens a row keeps.
         padding: Fill up to the "longest" row, or to "max_length".
-        side: Where padding goes.
+        padding_side: Where padding goes.
         truncation_side: Where a row that is too long loses tokens.
-        stride: None drops what is too long. A number keeps it in further rows of ``max_length`` tokens, each of which
-            begins with the last ``stride`` tokens of the row before.
-        multiple_of: The width is rounded up to a multiple of this.
+        stride: None drops the tokens that are cut off. A number keeps them in further rows, each of which repeats that
+            many tokens of the row before.
+        pad_to_multiple_of: The width is rounded up to a multiple of this.
 
     Raises:
         ValueError: Arguments that contradict each other, padding without ``pad_id``.
         OverflowError: An id of 2^31 or more does not fit int32.
 
-    >>> pad(np.array([1, 2, 3], np.uint32), np.array([0, 1, 3]), pad_id=9).input_ids.tolist()
+    >>> ids, offsets = np.array([1, 2, 3], np.uint32), np.array([0, 1, 3])
+    >>> pad(ids, offsets, pad_id=9).input_ids.tolist()
     [[1, 9], [2, 3]]
+    >>> pad(ids, offsets, pad_id=9, before=[7], max_length=2, stride=0).input_ids.tolist()
+    [[7, 1], [7, 2], [7, 3]]
     """
-    _check(max_length, padding, side, truncation_side, stride, multiple_of)
-    starts, lengths, rows = _windows(offsets, max_length, truncation_side, stride)
-    highest = max(int(ids.max(initial=0)), pad_id or 0)
-    if highest > 0x7FFFFFFF:
-        raise OverflowError(f"id {highest} does not fit int32")
-    width = int(lengths.max(initial=0))
-    if padding == "max_length" and max_length is not None:
-        width = max_length
-    width = -(-width // multiple_of) * multiple_of
-    if pad_id is None and len(lengths) and int(lengths.min()) < width:
-        raise ValueError("rows of different length need a pad_token=")
-    input_ids = np.full((len(rows), width), pad_id or 0, np.int32)
-    columns = np.arange(width)
-    inside = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]
-    before = np.cumsum(lengths) - lengths
-    input_ids[inside] = ids[np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))]
-    return PaddedBatch(input_ids, inside.astype(np.int8), rows)
+    if padding not in ("longest", "max_length"):
+        raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
+    if padding == "max_length" and max_length is None:
+        raise ValueError('padding="max_length" needs max_length=')
+    _check(max_length, padding_side, truncation_side, stride, pad_to_multiple_of, len(before) + len(after))
+    room = None if max_length is None else max_length - len(before) - len(after)
+    rows, begins, ends = windows(np.diff(offsets), room, truncation_side, stride)
+    lengths = ends - begins
+    longest = int((lengths + len(before) + len(after)).max(initial=0))
+    width = max_length if padding == "max_length" and max_length is not None else longest
+    width = -(-width // pad_to_multiple_of) * pad_to_multiple_of
+    return _rectangle(ids, offsets[rows] + begins, lengths, rows, width, pad_id, padding_side, before, after)
 
 
 def pad_by_length(
@@ -96,123 +98,128 @@ def pad_by_length(
     max_tokens: int,
     pad_id: int | None,
     max_length: int | None = None,
-    side: Side = "right",
+    padding_side: Side = "right",
     truncation_side: Side = "right",
     stride: int | None = None,
-    multiple_of: int = 1,
+    pad_to_multiple_of: int = 1,
 ) -> Iterator[PaddedBatch]:
-    """Batches of rows of like length, rows times width of each at most ``max_tokens``.
+    """Yield batches of rows of similar length; rows times width of each is at most ``max_tokens``.
 
-    Shortest rows first; rows of one length keep their order. The other arguments are those of :func:`pad`.
+    The shortest rows come first; rows of equal width keep their order. The other arguments are those of :func:`pad`.
 
     Raises:
-        ValueError: A row alone is over the budget; the message names it.
+        ValueError: One row alone exceeds the budget; the message names it.
     """
     if max_tokens < 1:
         raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
-    _check(max_length, "longest", side, truncation_side, stride, multiple_of)
-    starts, lengths, rows = _windows(offsets, max_length, truncation_side, stride)
-    widths = -(-lengths // multiple_of) * multiple_of
+    _check(max_length, padding_side, truncation_side, stride, pad_to_multiple_of)
+    rows, begins, ends = windows(np.diff(offsets), max_length, truncation_side, stride)
+    starts, lengths = offsets[rows] + begins, ends - begins
+    widths = -(-lengths // pad_to_multiple_of) * pad_to_multiple_of
     if len(widths) and int(widths.max()) > max_tokens:
         worst = int(widths.argmax())
         raise ValueError(
             f"text {int(rows[worst])} has {int(lengths[worst])} tokens, more than max_tokens={max_tokens}: "
-            f"give max_length= to cut it"
+            "cut it with max_length="
         )
     order = np.argsort(widths, kind="stable")
     first = 0
     while first < len(order):
-        # Widths ascend, so the last row of a batch decides how wide it is.
+        # Widths ascend, so the last row of a batch sets its width.
         last = first + 1
         while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
             last += 1
         chosen = order[first:last]
-        counts = lengths[chosen]
-        ends = np.cumsum(counts)
-        flat = ids[np.repeat(starts[chosen] - (ends - counts), counts) + np.arange(int(counts.sum()))]
-        batch = pad(flat, np.concatenate(([0], ends)), pad_id=pad_id, side=side, multiple_of=multiple_of)
-        yield PaddedBatch(batch.input_ids, batch.attention_mask, rows[chosen])
+        width = int(widths[chosen[-1]])
+        yield _rectangle(ids, starts[chosen], lengths[chosen], rows[chosen], width, pad_id, padding_side)
         first = last
 
 
-def surround(
-    ids: Ids,
-    offsets: Offsets,
-    before: Sequence[int],
-    behind: Sequence[int],
-    *,
-    max_length: int | None = None,
-    truncation_side: Side = "right",
-    stride: int | None = None,
-) -> tuple[Ids, Offsets, Offsets]:
-    """Rows cut so that they fit with further ids around them, and those ids around them.
+def windows(
+    lengths: Offsets, size: int | None, truncation_side: Side = "right", stride: int | None = None
+) -> tuple[Offsets, Offsets, Offsets]:
+    """Cut texts to at most ``size`` tokens each.
 
     Args:
-        ids: All ids, row after row.
-        offsets: Row i is ``ids[offsets[i]:offsets[i + 1]]``.
-        before: Ids to put in front of each row.
-        behind: Ids to put behind each row.
-        max_length: As for :func:`pad`, and so are ``truncation_side`` and ``stride``; what is put around counts.
+        lengths: Tokens of each text.
+        size: Tokens of a window at most; None cuts nothing.
+        truncation_side: Where a text that is too long loses tokens.
+        stride: None gives one window a text. A number below ``size`` covers the text with windows that overlap by that
+            many tokens, in the order of the text; the one at ``truncation_side`` may be short.
 
     Returns:
-        The new ids and offsets, and which row given each new row is of.
+        For each window the index of its text, and its first token and end there: three arrays int64[windows].
 
-    >>> surround(np.array([1, 2, 3], np.uint32), np.array([0, 1, 3]), [8], [9], max_length=3)[0].tolist()
-    [8, 1, 9, 8, 2, 9]
+    >>> [one.tolist() for one in windows(np.array([2, 5]), 3, stride=1)]
+    [[0, 1, 1], [0, 0, 2], [2, 3, 5]]
     """
-    around = len(before) + len(behind)
-    if max_length is not None and max_length <= around:
-        raise ValueError(f"max_length {max_length} leaves no room for text beside {around} special tokens")
-    room = None if max_length is None else max_length - around
-    starts, lengths, rows = _windows(offsets, room, truncation_side, stride)
-    ends = np.cumsum(lengths + around)
-    made = np.empty(int(ends[-1]) if len(ends) else 0, np.uint32)
-    firsts = ends - lengths - around
-    for place, token_id in enumerate(before):
-        made[firsts + place] = token_id
-    for place, token_id in enumerate(behind):
-        made[ends - len(behind) + place] = token_id
-    flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    made[np.repeat(firsts + len(before), lengths) + flat] = ids[np.repeat(starts, lengths) + flat]
-    return made, np.concatenate(([0], ends)), rows
+    texts = np.arange(len(lengths), dtype=np.int64)
+    if size is None or stride is None:
+        kept = lengths if size is None else np.minimum(lengths, size)
+        begins = lengths - kept if truncation_side == "left" else np.zeros_like(kept)
+        return texts, begins, begins + kept
+    step = size - stride
+    counts = np.maximum(-(-(lengths - stride) // step), 1)
+    texts = np.repeat(texts, counts)
+    number = np.arange(len(texts)) - np.repeat(np.cumsum(counts) - counts, counts)
+    if truncation_side == "left":
+        ends = lengths[texts] - (counts[texts] - 1 - number) * step
+        return texts, np.maximum(ends - size, 0), ends
+    begins = number * step
+    return texts, begins, np.minimum(begins + size, lengths[texts])
 
 
-def _windows(
-    offsets: Offsets, max_length: int | None, truncation_side: Side, stride: int | None
-) -> tuple[Offsets, Offsets, Offsets]:
-    """First id, number of ids and text of each row."""
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
-    rows = np.arange(len(lengths), dtype=np.int64)
-    if max_length is None:
-        return starts, lengths, rows
-    if stride is None:
-        kept = np.minimum(lengths, max_length)
-        return starts + (lengths - kept if truncation_side == "left" else 0), kept, rows
-    step = max_length - stride
-    windows = np.maximum(-(-(lengths - stride) // step), 1)
-    rows = np.repeat(rows, windows)
-    number = np.arange(len(rows)) - np.repeat(np.cumsum(windows) - windows, windows)
-    if truncation_side == "left":  # whole windows at the end of the text, what is left over in the first row
-        ends = np.maximum(lengths[rows] - (windows[rows] - 1 - number) * step, 0)
-        begins = np.maximum(ends - max_length, 0)
+def _rectangle(
+    ids: Ids,
+    starts: Offsets,
+    lengths: Offsets,
+    rows: Offsets,
+    width: int,
+    pad_id: int | None,
+    padding_side: Side,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+) -> PaddedBatch:
+    """Rows ``before + ids[start:start + length] + after``, filled up to a width."""
+    filled = lengths + len(before) + len(after)
+    if pad_id is None and int(filled.min(initial=width)) < width:
+        raise ValueError("rows of different length need a pad_token=")
+    offset_in_flat = np.cumsum(lengths) - lengths
+    flat = ids[np.repeat(starts - offset_in_flat, lengths) + np.arange(int(lengths.sum()))]
+    highest = max(int(flat.max(initial=0)), pad_id or 0, *before, *after)
+    if highest > 0x7FFFFFFF:
+        raise OverflowError(f"id {highest} does not fit int32")
+    input_ids = np.full((len(rows), width), pad_id or 0, np.int32)
+    columns = np.arange(width)
+    if padding_side == "right":
+        first = np.zeros_like(filled)
+        mask = columns < filled[:, None]
     else:
-        begins = number * step
-        ends = np.minimum(begins + max_length, lengths[rows])
-    return starts[rows] + begins, ends - begins, rows
+        first = width - filled
+        mask = columns >= first[:, None]
+    end_of_text = first + len(before) + lengths
+    special = [(first + number, token_id) for number, token_id in enumerate(before)]
+    special += [(end_of_text + number, token_id) for number, token_id in enumerate(after)]
+    attention_mask = mask.astype(np.int8)
+    for column, token_id in special:
+        input_ids[np.arange(len(rows)), column] = token_id
+        mask[np.arange(len(rows)), column] = False
+    input_ids[mask] = flat
+    return PaddedBatch(input_ids, attention_mask, rows)
 
 
 def _check(
-    max_length: int | None, padding: str, side: str, truncation_side: str, stride: int | None, multiple_of: int
+    max_length: int | None, padding_side: str, truncation_side: str, stride: int | None, multiple: int, special: int = 0
 ) -> None:
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length must be at least 1, not {max_length}")
-    if padding not in ("longest", "max_length"):
-        raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
-    if padding == "max_length" and max_length is None:
-        raise ValueError('padding="max_length" needs max_length=')
-    if side not in ("left", "right") or truncation_side not in ("left", "right"):
-        raise ValueError(f'side and truncation_side are "left" or "right", not {side!r} and {truncation_side!r}')
-    if multiple_of < 1:
-        raise ValueError(f"multiple_of must be at least 1, not {multiple_of}")
-    if stride is not None and (max_length is None or not 0 <= stride < max_length):
-        raise ValueError(f"stride must be at least 0 and less than max_length={max_length}, not {stride}")
+    if max_length is not None and max_length <= special:
+        raise ValueError(f"max_length {max_length} leaves no room for text beside {special} special tokens")
+    for name, side in (("padding_side", padding_side), ("truncation_side", truncation_side)):
+        if side not in ("left", "right"):
+            raise ValueError(f'{name} is "left" or "right", not {side!r}')
+    if multiple < 1:
+        raise ValueError(f"pad_to_multiple_of must be at least 1, not {multiple}")
+    if stride is not None and (max_length is None or not 0 <= stride < max_length - special):
+        beside = f" less {special} special tokens" if special else ""
+        raise ValueError(f"stride must be at least 0 and less than max_length={max_length}{beside}, not {stride}")

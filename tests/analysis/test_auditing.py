@@ -7,9 +7,9 @@ import pytest
 
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit
-from bpetite.analysis.kinds import KINDS, kind_of, kinds_of
 from bpetite.analysis.pages.audit_page import audit_page
-from bpetite.analysis.pages.words import audit_text
+from bpetite.analysis.pages.report_text import audit_text
+from bpetite.analysis.token_classes import TOKEN_CLASSES, token_class, token_classes
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
 
@@ -95,16 +95,16 @@ def test_second_ways_gaps_and_overlapping_specials() -> None:
     assert found["overlapping-specials"] == 1
 
 
-def test_kinds() -> None:
+def test_token_classes() -> None:
     expected = {
         b"the": "word", b" the": "space + word", "é".encode(): "word", b"12": "digits", b" 7": "space + digits",
         b"  ": "whitespace", b"\n\t": "whitespace", b"...": "symbols", b" (": "space + symbols", b"a": "byte",
         b"\x80": "byte", b"\xe4\xbd": "partial", b"\xbd!": "partial", b"a1": "mixed", b"a b": "mixed",
         "नमस्ते".encode(): "word", "🙂".encode(): "symbols",
     }  # fmt: skip
-    assert {token: kind_of(token) for token in expected} == expected
-    assert set(expected.values()) | {"special"} == set(KINDS)
-    assert kinds_of({0: b"<s>", 5: b"ab", 3: b"cd"}, {0}) == {"special": [0], "word": [3, 5]}
+    assert {token: token_class(token) for token in expected} == expected
+    assert set(expected.values()) | {"special"} == set(TOKEN_CLASSES)
+    assert token_classes({0: b"<s>", 5: b"ab", 3: b"cd"}, {0}) == {"special": [0], "word": [3, 5]}
 
 
 def test_scripts_and_lengths() -> None:
@@ -116,7 +116,7 @@ def test_scripts_and_lengths() -> None:
     lengths = [len(tok.token_bytes(one)) for one in report.longest]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] == max(report.lengths)
-    assert sum(map(len, report.kinds.values())) == len(tok)
+    assert sum(map(len, report.classes.values())) == len(tok)
 
 
 def test_json_and_words() -> None:
@@ -132,7 +132,7 @@ def test_json_and_words() -> None:
     said = audit_text(report, "a\x1b[31mname")
     assert "\x1b" not in said
     assert "no faults" in said
-    assert "bytes a token" in said
+    assert "bytes per token" in said
 
 
 def test_what_tokens_hold_does_not_reach_the_terminal_or_the_page() -> None:
@@ -163,7 +163,7 @@ def test_gpt2(shared: Callable[[str], Path]) -> None:
     report = audit(tok)
     assert report.faults == []
     assert {one.code: one.count for one in report.findings} == {"unreachable-bytes": 13, "same-after-NFKC": 26}
-    assert {kind: len(ids) for kind, ids in report.kinds.items()}["byte"] == 256
+    assert {kind: len(ids) for kind, ids in report.classes.items()}["byte"] == 256
     assert [one.id for one in report.unreachable] == [124, 125, *range(177, 188)]
     assert len(tok.token_bytes(report.longest[0])) == 128
 

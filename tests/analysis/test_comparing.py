@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns
 from bpetite.analysis import DiffReport, diff
-from bpetite.analysis.pages.words import diff_text
+from bpetite.analysis.pages.report_text import diff_text
 
 CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
 SMALL = Tokenizer.train(CORPUS, 280)

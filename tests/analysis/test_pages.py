@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.analysis import view
-from bpetite.analysis.pages.layout import lay_out, rows_of
+from bpetite.analysis.layout import lay_out, rows_of
 
 TOK = Tokenizer.train("the cat sat on the mat. naïve café 猫🙂 " * 5, 300, special_tokens=["<|end|>"])
 OTHER = Tokenizer.train("cats and dogs 猫 " * 5, 280, special_tokens=["<|end|>"])
@@ -222,7 +222,7 @@ def test_notebook_cell() -> None:
     assert "are shown" in cell
     assert len(cell) < 400_000
     assert 'title="id ' in cell
-    assert repr(view(TOK, "the cat")).startswith("<EncodingView of 7 characters")
+    assert repr(view(TOK, "the cat")).startswith("<TokenView of 7 characters")
 
 
 def test_save(tmp_path: Path) -> None:

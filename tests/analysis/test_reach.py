@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
+from bpetite.analysis import neighbours
 from bpetite.analysis import reach as reach_of
 
 NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
@@ -20,9 +21,9 @@ BYTES = sorted({byte for character in ALPHABET for byte in character.encode()})
 
 @pytest.fixture(autouse=True)
 def _short_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["bpetite.analysis.reach"]
-    monkeypatch.setattr(module, "BUDGET", 10_000)
-    monkeypatch.setattr(module, "_STEPS", 20_000)
+    # by module: the package's name `reach` is the function
+    monkeypatch.setattr(sys.modules["bpetite.analysis.reach"], "BUDGET", 10_000)
+    monkeypatch.setattr(neighbours, "PAIRS", 20_000)
 
 
 def short_texts(alphabet: list[str], longest: int) -> list[str]:

@@ -8,17 +8,17 @@ def test_characters_with_a_part() -> None:
     for part in (b"\xa0", b"\x88\xa0", b"\x9f\x98\x80"):
         assert sorted(characters_with(part, before=True)) == sorted(one for one in ALL if one.endswith(part))
     for part in (b"\xc3", b"\xe4", b"\xe4\xbd", b"\xed", b"\xf0\x9f", b"\xf4"):
-        assert sorted(characters_with(part, behind=True)) == sorted(one for one in ALL if one.startswith(part))
+        assert sorted(characters_with(part, after=True)) == sorted(one for one in ALL if one.startswith(part))
     for part in (b"\xa0", b"\x88\xa0"):
-        assert set(characters_with(part, before=True, behind=True)) == {one for one in ALL if part in one[1:]}
+        assert set(characters_with(part, before=True, after=True)) == {one for one in ALL if part in one[1:]}
 
 
 def test_some_of_many() -> None:
-    some = some_characters_with(b"\xf0", 100, behind=True)
+    some = some_characters_with(b"\xf0", 100, after=True)
     assert len(some) == 100
-    assert some == some_characters_with(b"\xf0", 100, behind=True)
+    assert some == some_characters_with(b"\xf0", 100, after=True)
     assert set(some) <= {one for one in ALL if one[0] == 0xF0}
-    assert len(some_characters_with(b"\xc3", 100, behind=True)) == 64
+    assert len(some_characters_with(b"\xc3", 100, after=True)) == 64
 
 
 def test_open_ends() -> None:

@@ -1,4 +1,4 @@
-"""Character offsets of tokens: they tile the text, and under normalization point into the text as it was given."""
+"""Character offsets of tokens: they tile the text; under normalization they point into the given text."""
 import unicodedata
 
 import pytest

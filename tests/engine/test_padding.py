@@ -1,4 +1,6 @@
 """Rectangles of rows against a plain version, and batches within a budget."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.engine.padding import pad
+from bpetite.steps.template import Part, Template
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
@@ -36,11 +39,11 @@ sides = st.sampled_from(["left", "right"])
 @given(st.lists(st.text("abc", max_size=12), max_size=6), st.none() | st.integers(1, 8), sides, sides, st.data())
 def test_against_a_plain_version(tok: Tokenizer, texts, max_length, side, truncation_side, data) -> None:
     stride = data.draw(st.none() | st.integers(0, max_length - 1)) if max_length else None
-    multiple_of = data.draw(st.integers(1, 4))
+    multiple = data.draw(st.integers(1, 4))
     padding = data.draw(st.sampled_from(["longest", "max_length"])) if max_length else "longest"
     batch = tok.encode_padded(
-        texts, max_length=max_length, padding=padding, side=side, truncation_side=truncation_side, stride=stride,
-        multiple_of=multiple_of, pad_token="<|pad|>",
+        texts, max_length=max_length, padding=padding, padding_side=side, truncation_side=truncation_side,
+        stride=stride, pad_to_multiple_of=multiple, pad_token="<|pad|>",
     )  # fmt: skip
     expected, numbers = [], []
     for number, text in enumerate(texts):
@@ -48,7 +51,7 @@ def test_against_a_plain_version(tok: Tokenizer, texts, max_length, side, trunca
             expected.append(row)
             numbers.append(number)
     width = max_length if padding == "max_length" else max(map(len, expected), default=0)
-    width = -(-width // multiple_of) * multiple_of
+    width = -(-width // multiple) * multiple
     ids, mask = batch
     assert ids.dtype == np.int32
     assert mask.dtype == np.int8
@@ -63,17 +66,18 @@ def test_against_a_plain_version(tok: Tokenizer, texts, max_length, side, trunca
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text("ab", max_size=9), max_size=30), st.integers(12, 40), st.integers(1, 4))
-def test_batches_within_a_budget(tok: Tokenizer, texts: list[str], max_tokens: int, multiple_of: int) -> None:
+def test_batches_within_a_budget(tok: Tokenizer, texts: list[str], max_tokens: int, multiple: int) -> None:
     seen: list[int] = []
-    for batch in tok.padded_batches(texts, max_tokens=max_tokens, multiple_of=multiple_of):
+    for batch in tok.padded_batches(texts, max_tokens=max_tokens, pad_to_multiple_of=multiple):
         assert batch.input_ids.size <= max_tokens
-        assert batch.input_ids.shape[1] % multiple_of == 0
+        assert batch.input_ids.shape[1] % multiple == 0
         for number, ids, mask in zip(batch.rows.tolist(), batch.input_ids, batch.attention_mask, strict=True):
             assert tok.decode(ids[mask == 1]) == texts[number]
         seen += batch.rows.tolist()
     assert sorted(seen) == list(range(len(texts)))
     lengths = [len(texts[number]) for number in seen]
-    assert [-(-length // multiple_of) for length in lengths] == sorted(-(-length // multiple_of) for length in lengths)
+    widths = [-(-length // multiple) for length in lengths]
+    assert widths == sorted(widths)
 
 
 def test_the_pad_token(tok: Tokenizer) -> None:
@@ -95,10 +99,10 @@ def test_the_pad_token(tok: Tokenizer) -> None:
         ({"max_length": 0}, "max_length must be at least 1, not 0"),
         ({"padding": "max_length"}, "needs max_length"),
         ({"padding": "no"}, "'no'"),
-        ({"side": "up"}, "'up'"),
+        ({"padding_side": "up"}, "'up'"),
         ({"stride": 1}, "stride"),
         ({"stride": 3, "max_length": 3}, "less than max_length=3, not 3"),
-        ({"multiple_of": 0}, "multiple_of"),
+        ({"pad_to_multiple_of": 0}, "pad_to_multiple_of"),
     ],
 )
 def test_contradictions(tok: Tokenizer, options: dict, message: str) -> None:
@@ -128,3 +132,13 @@ def test_nothing(tok: Tokenizer) -> None:
     assert list(tok.padded_batches([], max_tokens=1)) == []
     empty = pad(np.empty(0, np.uint32), np.zeros(1, np.int64), pad_id=None, max_length=4, padding="max_length")
     assert empty.input_ids.shape == (0, 4)
+
+
+def test_special_tokens_leave_room_for_a_stride() -> None:
+    parts = (Part((257,)), Part(text="A"), Part((256,)))
+    vocab = Tokenizer(BYTES, [], ["<|endoftext|>", "<|pad|>"]).to_vocab()
+    tok = Tokenizer.from_vocab(replace(vocab, template=Template(parts, ())))
+    batch = tok.encode_padded(["abcd"], max_length=4, stride=1, add_special_tokens=True)
+    assert batch.input_ids.tolist() == [[257, 97, 98, 256], [257, 98, 99, 256], [257, 99, 100, 256]]
+    with pytest.raises(ValueError, match="less than max_length=4 less 2 special tokens, not 2"):
+        tok.encode_padded(["abcd"], max_length=4, stride=2, add_special_tokens=True)

@@ -316,7 +316,7 @@ def test_rows_with_special_tokens_are_cut_and_padded_as_there(stride: int | None
         for row in [encoding, *(encoding.overflowing if stride is not None else [])]
     ]
     batch = ours.encode_padded(
-        HARD, max_length=8, pad_token="<s>", side=side, stride=stride, add_special_tokens=True  # type: ignore[arg-type]
+        HARD, max_length=8, pad_token="<s>", padding_side=side, stride=stride, add_special_tokens=True  # type: ignore[arg-type]
     )
     assert batch.rows.tolist() == [number for number, _, _ in rows]
     assert batch.input_ids.tolist() == [ids for _, ids, _ in rows]

@@ -1,4 +1,4 @@
-"""Safe HTML: whole pages that load nothing and run nothing but their own script, and tokens as coloured spans."""
+"""Safe HTML: pages that load nothing and run only their own script, and tokens as coloured spans."""
 from __future__ import annotations
 
 import base64
@@ -12,17 +12,17 @@ from importlib import resources
 from typing import Any
 
 from ..characters import invisible_name
-from .layout import Cell
+from ..layout import Cell, groups
 
-__all__ = ["asset", "document", "group_html", "tokens_html"]
+__all__ = ["asset", "document", "tokens_html"]
 
-#: Colours of ordinary tokens, taken in turn, so that neighbours differ.
+#: Colours of ordinary tokens; they alternate so that neighbours differ.
 COLOURS = 5
 
 
 @cache
 def asset(name: str) -> str:
-    """A file that lies beside this one."""
+    """The text of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -33,15 +33,15 @@ def _hash(content: str) -> str:
 def document(title: str, body: str, *, classes: str = "", script: str | None = None, data: Any = None) -> str:
     """A whole page in one file.
 
-    Its content security policy allows the one style sheet and the one script that are in it, by their hashes, and
-    nothing else: no network, no images, no frames, no forms, no script that a text could smuggle in.
+    Its content security policy allows its own style sheet and script, by their hashes, and nothing else: no network,
+    no images, no frames, no forms, no script that a text could smuggle in.
 
     Args:
         title: Plain text.
-        body: HTML, escaped already.
+        body: HTML that is already escaped.
         classes: Classes of the root element, besides "bpe".
         script: JavaScript.
-        data: What the script reads, as JSON, from the element with the id "data".
+        data: Put as JSON into the element with the id "data", for the script.
     """
     style = asset("tokens.css") + asset("page.css")
     policy = ["default-src 'none'", f"style-src {_hash(style)}", "base-uri 'none'", "form-action 'none'"]
@@ -60,13 +60,15 @@ def document(title: str, body: str, *, classes: str = "", script: str | None = N
 
 
 def _json(data: Any) -> str:
-    """JSON that may stand in a script element: no character in it can end the element or begin a comment."""
+    """JSON for a script element: no character in it can end the element or begin a comment."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _visible(text: str) -> str:
-    return "".join(one if one == " " or invisible_name(one) is None else f"[{invisible_name(one)}]" for one in text)
+    """Text in which what cannot be seen is replaced by its name."""
+    names = ((character, invisible_name(character)) for character in text)
+    return "".join(character if character == " " or name is None else f"[{name}]" for character, name in names)
 
 
 # Tokens
@@ -75,32 +77,26 @@ def _visible(text: str) -> str:
 def tokens_html(
     cells: Iterable[Cell], first: int, *, edges: Collection[tuple[int, int]] | None = None, titles: bool = False
 ) -> Iterator[str]:
-    """Spans of tokens, in pieces that joined give the whole.
+    """Spans of tokens, a group of tokens that share characters at a time.
 
     Args:
-        cells: The tokens, one behind the other.
+        cells: Consecutive tokens.
         first: The number of the first one, for its colour.
-        edges: (start, end) of the tokens of another tokenizer; those that are not among them are marked as differing.
-        titles: Say id and bytes in the title attribute, for pages without a script.
+        edges: (start, end) of the tokens of another tokenizer; tokens that are not among them are marked as differing.
+        titles: Put id and bytes into the title attribute, for pages without a script.
     """
-    group: list[str] = []
-    shown: list[str] = []
-    for number, cell in enumerate(cells, first):
-        if not cell.joined and group:
-            yield group_html(group, "".join(shown))
-            group, shown = [], []
-        different = edges is not None and (cell.start, cell.end) not in edges
-        group.append(_token(cell, number % COLOURS, different, titles))
-        shown.append(cell.text)
-    if group:
-        yield group_html(group, "".join(shown))
-
-
-def group_html(tokens: list[str], text: str) -> str:
-    """Tokens that share characters, in one frame; a token that shares none stands alone."""
-    if len(tokens) == 1:
-        return tokens[0]
-    return f'<span class="g" role="none" data-t="{escape(_visible(text), quote=True)}">{"".join(tokens)}</span>'
+    number = first
+    for group in groups(cells):
+        tokens = []
+        for cell in group:
+            different = edges is not None and (cell.start, cell.end) not in edges
+            tokens.append(_token(cell, number % COLOURS, different, titles))
+            number += 1
+        if len(group) == 1:
+            yield tokens[0]
+        else:
+            text = escape(_visible("".join(cell.text for cell in group)), quote=True)
+            yield f'<span class="g" role="none" data-t="{text}">{"".join(tokens)}</span>'
 
 
 def _token(cell: Cell, colour: int, different: bool, titles: bool) -> str:
@@ -108,7 +104,7 @@ def _token(cell: Cell, colour: int, different: bool, titles: bool) -> str:
     if different:
         classes.append("d")
     more = ""
-    if not cell.text:  # it goes on with a character and begins none
+    if not cell.text:  # no character begins in it
         classes.append("p")
         more = ' aria-label="part of a character"'
     if titles:
@@ -118,25 +114,22 @@ def _token(cell: Cell, colour: int, different: bool, titles: bool) -> str:
 
 
 def _text(text: str) -> str:
-    return "".join(_character(one, at == 0) for at, one in enumerate(text))
+    mark = text[:1]
+    # A combining mark at the start of a token would be drawn over the token before.
+    if mark > "\u02ff" and unicodedata.category(mark)[0] == "M" and not invisible_name(mark):
+        return f'<u class="m">{mark}</u>' + "".join(map(_character, text[1:]))
+    return "".join(map(_character, text))
 
 
 @cache
-def _plain(character: str) -> str:
+def _character(character: str) -> str:
     if character == " ":
         return '<u class="s"> </u>'
     if character == "\n":
         return '<u class="n"></u>\n'
     if character == "\t":
         return '<u class="t">\t</u>'
-    if 0xDC80 <= ord(character) < 0xDD00:
+    if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
         return f'<u class="x">{ord(character) - 0xDC00:02x}</u>'
     name = invisible_name(character)
     return escape(character, quote=True) if name is None else f'<u class="x">{name}</u>'
-
-
-def _character(character: str, begins: bool) -> str:
-    # A mark that begins a token would sit on the token before.
-    if begins and character > "\u02ff" and unicodedata.category(character)[0] == "M" and not invisible_name(character):
-        return f'<u class="m">{character}</u>'
-    return _plain(character)

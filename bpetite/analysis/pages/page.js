@@ -1,30 +1,30 @@
-// Hover, keyboard, search and the live summary. The page shows all its tokens without it.
+// Hover, keyboard, search and the live summary. Without it, the page still shows all its tokens.
 "use strict";
 (() => {
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const card = document.getElementById("card");
   const find = (id) => document.getElementById(id);
-  const sides = data.sides.map((_, number) => {
+  const data = JSON.parse(find("data").textContent);
+  const card = find("card");
+  const sheet = find("tokens");
+  // Of each side its tokens, and where their bytes start, with the end of the last one.
+  const sides = data.sides.map(({ start, bytes }, number) => {
     const nodes = [...document.querySelectorAll(`.side${number} [data-i]`)];
-    const starts = new Array(nodes.length + 1);
-    let at = data.sides[number].start;
+    const starts = [start];
     nodes.forEach((node, index) => {
       node.at = index;
       node.side = number;
-      starts[index] = at;
-      at += data.sides[number].bytes[node.dataset.i].length / 2;
+      starts.push(starts[index] + bytes[node.dataset.i].length / 2);
     });
-    starts[nodes.length] = at;
     return { nodes, starts };
   });
   const count = (number) => number.toLocaleString("en");
   const tokenOf = (target) => (target instanceof Element ? target.closest("[data-i]") : null);
+  const indexAt = ({ starts }, byte) => Math.max(0, starts.findIndex((start) => start > byte) - 1);
   const hexOf = (node) => data.sides[node.side].bytes[node.dataset.i];
   const spaced = (hex) => hex.replace(/(..)(?=.)/g, "$1 ");
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-  // A token's text with everything that cannot be seen written as an escape; null if it is not whole characters.
+  // A token's text, with escapes for what cannot be seen; null if it is not whole characters.
   function textOf(hex) {
     try {
       const text = utf8.decode(Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16)));
@@ -41,35 +41,25 @@
     const hex = hexOf(node);
     const text = textOf(hex);
     const { nodes, starts } = sides[node.side];
-    const lines = [];
-    const line = (make) => {
-      const p = document.createElement("p");
-      make(p);
-      lines.push(p);
-    };
-    const put = (parent, tag, text) => {
-      const element = document.createElement(tag);
-      element.textContent = text;
-      parent.append(element, " ");
-    };
-    line((p) => {
-      put(p, "b", node.dataset.i);
-      put(p, "code", text === null ? "part of a character" : `“${text}”`);
-      if (node.classList.contains("sp")) put(p, "small", "special token");
-    });
-    line((p) => {
-      put(p, "small", hex.length === 2 ? "byte" : "bytes");
-      put(p, "code", hex.length > 96 ? spaced(hex.slice(0, 96)) + " …" : spaced(hex));
-    });
-    if (text === null) {
-      const group = node.closest(".g");
-      if (group) line((p) => put(p, "small", `with its neighbours it makes ${group.dataset.t}`));
-    }
-    const twins = nodes.reduce((sum, one) => sum + (one.dataset.i === node.dataset.i), 0);
-    line((p) => put(p, "small",
-      `token ${count(node.at + 1)} of ${count(nodes.length)} shown · at byte ${count(starts[node.at])} · ${count(twins)}× on this page`));
-    card.replaceChildren(...lines);
-    return text;
+    const group = node.closest(".g");
+    const same = nodes.filter((one) => one.dataset.i === node.dataset.i).length;
+    const lines = [
+      [["b", node.dataset.i], ["code", text === null ? "part of a character" : `“${text}”`]],
+      [["small", hex.length === 2 ? "byte" : "bytes"], ["code", spaced(hex.slice(0, 96)) + (hex.length > 96 ? " …" : "")]],
+    ];
+    if (node.classList.contains("sp")) lines[0].push(["small", "special token"]);
+    if (text === null && group) lines.push([["small", `with its neighbours it makes ${group.dataset.t}`]]);
+    lines.push([["small",
+      `token ${count(node.at + 1)} of ${count(nodes.length)} shown · at byte ${count(starts[node.at])} · ${count(same)}× on this page`]]);
+    card.replaceChildren(...lines.map((parts) => {
+      const line = document.createElement("p");
+      for (const [tag, content] of parts) {
+        const element = document.createElement(tag);
+        element.textContent = content;
+        line.append(element, " ");
+      }
+      return line;
+    }));
   }
 
   let lit = [];
@@ -78,15 +68,10 @@
     lit = [];
     if (!node || sides.length < 2 || !data.aligned) return;
     const { starts } = sides[node.side];
-    const [from, to] = [starts[node.at], starts[node.at + 1]];
     const other = sides[1 - node.side];
-    let low = 0, high = other.nodes.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (other.starts[middle + 1] <= from) low = middle + 1;
-      else high = middle;
+    for (let at = indexAt(other, starts[node.at]); other.starts[at] < starts[node.at + 1] && other.nodes[at]; at++) {
+      lit.push(other.nodes[at]);
     }
-    for (; low < other.nodes.length && other.starts[low] < to; low++) lit.push(other.nodes[low]);
     for (const one of lit) one.classList.add("hl");
   }
 
@@ -105,7 +90,6 @@
     light(null);
   }
 
-  const sheet = find("tokens");
   sheet.addEventListener("pointerover", (event) => {
     const node = tokenOf(event.target);
     if (node) showCard(node);
@@ -114,7 +98,7 @@
   sheet.addEventListener("pointerleave", hideCard);
   addEventListener("scroll", () => { if (!tokenOf(document.activeElement)) hideCard(); }, { passive: true });
 
-  // One token is in the order of tabs; arrows move from it.
+  // One token can be reached with the tab key; arrows move on from it.
   let current = null;
   function roam(node) {
     if (!node) return;
@@ -139,14 +123,10 @@
     const node = tokenOf(event.target);
     if (node && getSelection().isCollapsed) node.focus({ preventScroll: true });
   });
-  function vertical(node, step) {
-    let row = node.closest(".row");
-    for (;;) {
-      row = step > 0 ? row.nextElementSibling : row.previousElementSibling;
-      if (!row) return null;
-      const found = row.querySelector(`.side${node.side} [data-i]`);
-      if (found) return found;
-    }
+  function vertical(node, sibling) {
+    let row = node.closest(".row"), found = null;
+    while (!found && (row = row[sibling])) found = row.querySelector(`.side${node.side} [data-i]`);
+    return found;
   }
   sheet.addEventListener("keydown", (event) => {
     const node = tokenOf(event.target);
@@ -155,16 +135,16 @@
     const moves = {
       ArrowRight: () => nodes[node.at + 1],
       ArrowLeft: () => nodes[node.at - 1],
-      ArrowDown: () => vertical(node, 1),
-      ArrowUp: () => vertical(node, -1),
+      ArrowDown: () => vertical(node, "nextElementSibling"),
+      ArrowUp: () => vertical(node, "previousElementSibling"),
       Home: () => nodes[0],
       End: () => nodes[nodes.length - 1],
       o: () => {
         const other = sides[1 - node.side];
-        return other && data.aligned && other.nodes[Math.max(0, other.starts.findIndex((at) => at > starts[node.at]) - 1)];
+        return other && data.aligned && other.nodes[indexAt(other, starts[node.at])];
       },
       d: () => nextDifference(node),
-      Escape: () => { hideCard(); return null; },
+      Escape: hideCard,
     };
     if (!(event.key in moves)) return;
     event.preventDefault();
@@ -196,13 +176,10 @@
     const wanted = search.value;
     const byId = /^[\s,\d]+$/.test(wanted) && /\d/.test(wanted);
     const hex = (text) => Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const ids = wanted.split(/[\s,]+/).filter(Boolean).map((id) => String(Number(id)));
     const forms = [hex(wanted), hex(" " + wanted)];
-    if (wanted) sides.forEach(({ nodes }, number) => {
-      const ids = byId
-        ? wanted.split(/[\s,]+/).filter(Boolean).map((id) => String(Number(id)))
-        : Object.entries(data.sides[number].bytes).filter(([, bytes]) => forms.includes(bytes)).map(([id]) => id);
-      hits.push(...nodes.filter((node) => ids.includes(node.dataset.i)));
-    });
+    const matches = byId ? (node) => ids.includes(node.dataset.i) : (node) => forms.includes(hexOf(node));
+    if (wanted) for (const { nodes } of sides) hits.push(...nodes.filter(matches));
     for (const node of hits) node.classList.add("hit");
     found.textContent = wanted ? (hits.length ? `${count(hits.length)} found` : "none here") : "";
   }
@@ -216,23 +193,30 @@
   }
   search.addEventListener("input", look);
   search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") { event.preventDefault(); if (now < 0 && event.shiftKey) now = 0; step(event.shiftKey ? -1 : 1); }
-    if (event.key === "Escape") { search.value = ""; look(); }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      if (now < 0 && event.shiftKey) now = 0;
+      step(event.shiftKey ? -1 : 1);
+    } else if (event.key === "Escape") {
+      search.value = "";
+      look();
+    }
   });
 
   // The summary follows the selection.
   const live = find("live");
   document.addEventListener("selectionchange", () => {
+    live.textContent = "";
     const selection = getSelection();
-    if (selection.isCollapsed || !selection.rangeCount) { live.textContent = ""; return; }
+    if (selection.isCollapsed || !selection.rangeCount) return;
     const range = selection.getRangeAt(0);
-    const element = (node) => (node.nodeType === 1 ? node : node.parentElement);
-    const ends = [element(range.startContainer), element(range.endContainer)].map(tokenOf);
-    const side = sides[(ends[0] || ends[1] || { side: 0 }).side];
-    const inside = side.nodes.filter((node) => range.intersectsNode(node));
-    if (!inside.length) { live.textContent = ""; return; }
+    const element = (node) => (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
+    const end = tokenOf(element(range.startContainer)) || tokenOf(element(range.endContainer));
+    const inside = sides[end ? end.side : 0].nodes.filter((node) => range.intersectsNode(node));
+    if (!inside.length) return;
     const characters = [...selection.toString()].length;
-    live.textContent = `selected: ${count(inside.length)} tokens, ${count(characters)} characters, ${(characters / inside.length).toFixed(2)} a token`;
+    const rate = (characters / inside.length).toFixed(2);
+    live.textContent = `selected: ${count(inside.length)} tokens, ${count(characters)} characters, ${rate} per token`;
   });
 
   find("ids").addEventListener("change", (event) => sheet.classList.toggle("ids", event.target.checked));

@@ -1,4 +1,4 @@
-"""Small plots as SVG: bars and one curve, in the page's colours, with a text for those who do not see them."""
+"""Small plots as SVG: bars and one curve, in the page's colours, with a label for screen readers."""
 from __future__ import annotations
 
 import math
@@ -9,6 +9,8 @@ __all__ = ["bars", "columns", "zipf"]
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 34
+GROUND, FULL = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP  # the level of the x axis, and the height above it
+INSIDE = WIDTH - LEFT - RIGHT
 
 
 def _svg(height: int, label: str, parts: Sequence[str]) -> str:
@@ -20,8 +22,21 @@ def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+def _line(x1: float, y1: float, x2: float, y2: float, css: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{css}"/>'
+
+
+def _grid(ticks: Sequence[tuple[float, float]]) -> list[str]:
+    """Grid lines with numbers at the left. A tick is a number and its height, a fraction of the plot's."""
+    parts = []
+    for number, fraction in ticks:
+        level = GROUND - FULL * fraction
+        parts += [_line(LEFT, level, WIDTH - RIGHT, level, "grid"), _text(LEFT - 6, level + 4, short(number), "end")]
+    return parts
+
+
+def _x_axis(name: str) -> list[str]:
+    return [_line(LEFT, GROUND, WIDTH - RIGHT, GROUND, "axis"), _text(WIDTH / 2, HEIGHT - 4, name)]
 
 
 def short(number: float) -> str:
@@ -51,33 +66,28 @@ def _ticks(highest: float, about: int = 4) -> list[float]:
 
 
 def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str:
-    """A histogram: a column for each number from 1 on; from ``most`` on they share the last."""
-    gathered = [0] * most
-    for at, count in values.items():
-        if at >= 1:
-            gathered[min(at, most) - 1] += count
-    while len(gathered) > 1 and not gathered[-1]:
-        gathered.pop()
-    highest = max(gathered, default=0) or 1
-    width = (WIDTH - LEFT - RIGHT) / len(gathered)
-    ground, full = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
-    parts = []
-    for tick in _ticks(highest):
-        level = ground - full * tick / highest
-        parts += [_line(LEFT, level, WIDTH - RIGHT, level, "grid"), _text(LEFT - 6, level + 4, short(tick), "end")]
-    for at, count in enumerate(gathered, 1):
-        height = full * count / highest
-        left = LEFT + (at - 1) * width
-        last = at == most and len(gathered) == most
+    """A histogram: a column for each number from 1 on; the last one counts ``most`` and more."""
+    counts = [0] * most
+    for number, count in values.items():
+        if number >= 1:
+            counts[min(number, most) - 1] += count
+    while len(counts) > 1 and not counts[-1]:
+        counts.pop()
+    highest = max(counts, default=0) or 1
+    width = INSIDE / len(counts)
+    parts = _grid([(tick, tick / highest) for tick in _ticks(highest)])
+    for number, count in enumerate(counts, 1):
+        height = FULL * count / highest
+        left = LEFT + (number - 1) * width
+        name = f"{number}+" if number == most else str(number)
         parts.append(
-            f'<rect x="{left + 0.5:.1f}" y="{ground - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
-            f'height="{height:.1f}" class="fill"><title>{at}{"+" if last else ""}: {count:,}</title></rect>'
+            f'<rect x="{left + 0.5:.1f}" y="{GROUND - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
+            f'height="{height:.1f}" class="fill"><title>{name}: {count:,}</title></rect>'
         )
-        if len(gathered) <= 16 or at in (1, len(gathered)) or at % 4 == 0:
-            parts.append(_text(left + width / 2, ground + 14, f"{at}{'+' if last else ''}"))
-    parts += [_line(LEFT, ground, WIDTH - RIGHT, ground, "axis"), _text(WIDTH / 2, HEIGHT - 4, x)]
-    label = f"{y} by {x}: " + ", ".join(f"{at}: {count}" for at, count in enumerate(gathered, 1))
-    return _svg(HEIGHT, label, parts)
+        if len(counts) <= 16 or number in (1, len(counts)) or number % 4 == 0:
+            parts.append(_text(left + width / 2, GROUND + 14, name))
+    label = f"{y} by {x}: " + ", ".join(f"{number}: {count}" for number, count in enumerate(counts, 1))
+    return _svg(HEIGHT, label, parts + _x_axis(x))
 
 
 def bars(values: Sequence[tuple[str, float]], *, x: str) -> str:
@@ -104,24 +114,14 @@ def zipf(counts: Sequence[int]) -> str:
     if len(ordered) < 2:
         return ""
     wide, high = math.log10(len(ordered)), math.log10(ordered[0]) or 1.0
-    ground, full = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
     ranks = sorted({min(len(ordered), max(1, round(10 ** (wide * step / 160)))) for step in range(161)})
-    points = [
-        (LEFT + (WIDTH - LEFT - RIGHT) * math.log10(rank) / wide, ground - full * math.log10(ordered[rank - 1]) / high)
+    points = " ".join(
+        f"{LEFT + INSIDE * math.log10(rank) / wide:.1f},{GROUND - FULL * math.log10(ordered[rank - 1]) / high:.1f}"
         for rank in ranks
-    ]
-    parts = []
-    for power in range(int(high) + 1):
-        level = ground - full * power / high
-        parts += [_line(LEFT, level, WIDTH - RIGHT, level, "grid"), _text(LEFT - 6, level + 4, short(10**power), "end")]
-    for power in range(int(wide) + 1):
-        parts.append(_text(LEFT + (WIDTH - LEFT - RIGHT) * power / wide, ground + 14, short(10**power)))
-    parts += [
-        _line(LEFT, ground, WIDTH - RIGHT, ground, "axis"),
-        f'<polyline class="curve" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>',
-        _text(WIDTH / 2, HEIGHT - 4, "rank"),
-    ]
-    label = "occurrences by rank: " + ", ".join(
-        f"rank {10**power}: {ordered[10**power - 1]}" for power in range(int(wide) + 1)
     )
-    return _svg(HEIGHT, label, parts)
+    parts = _grid([(10**power, power / high) for power in range(int(high) + 1)])
+    powers = range(int(wide) + 1)
+    parts += [_text(LEFT + INSIDE * power / wide, GROUND + 14, short(10**power)) for power in powers]
+    parts.append(f'<polyline class="curve" points="{points}"/>')
+    label = "occurrences by rank: " + ", ".join(f"rank {10**power}: {ordered[10**power - 1]}" for power in powers)
+    return _svg(HEIGHT, label, parts + _x_axis("rank"))

@@ -1,64 +1,55 @@
-"""Tokens in a terminal: coloured when it is one, one a line when it is not."""
+"""Tokens as text: coloured for a terminal, or one per line."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ... import bytelevel
 from ..characters import escape, show
-from .layout import Cell
+from ..layout import Cell, groups
 
 __all__ = ["coloured", "listed", "printable"]
 
-#: Backgrounds of the 256-colour palette that go with black letters; neighbours differ.
+#: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
 _SPECIAL = "\x1b[7;1m"
 _RESET = "\x1b[0m"
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def coloured(cells: Iterable[Cell]) -> str:
-    """Tokens side by side on coloured ground; what a terminal would obey is escaped.
+    """Tokens on coloured backgrounds; what a terminal would interpret is escaped.
 
-    Tokens that are parts of one character are shown as one piece with the number of them below it, as in ``🙂₃``.
+    Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
     """
     out: list[str] = []
-    for number, group in enumerate(_groups(cells)):
+    for number, group in enumerate(groups(cells)):
         style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
         text = "".join(cell.text for cell in group)
-        count = "" if len(group) == 1 else str(len(group)).translate(_SMALL)
+        count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
         *lines, last = _visible(text).split("\n")
-        # The colour ends before a line does, or the terminal paints the rest of the line.
+        # The colour ends before the line does, or the terminal paints the rest of the line.
         out += [f"{style}{line}↵{_RESET}\n" for line in lines]
         if last or count:
             out.append(f"{style}{last}{count}{_RESET}")
     return "".join(out)
 
 
-_SMALL = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
 def _visible(text: str) -> str:
-    return "".join(
-        one if one == "\n" else f"\\x{ord(one) - 0xDC00:02x}" if 0xDC80 <= ord(one) < 0xDD00 else escape(one)
-        for one in text
-    )
+    return "".join(_visible_character(character) for character in text)
 
 
-def _groups(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
-    group: list[Cell] = []
-    for cell in cells:
-        if group and not cell.joined:
-            yield group
-            group = []
-        group.append(cell)
-    if group:
-        yield group
+def _visible_character(character: str) -> str:
+    if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character if character == "\n" else escape(character)
 
 
 def listed(cells: Iterable[Cell]) -> str:
-    """One token a line: its id, a tab, its text or bytes as Python writes them."""
-    return "\n".join(f"{cell.id}\t{show(cell.data)}{'	special' if cell.special else ''}" for cell in cells)
+    """One token per line: its id, a tab, its text or bytes as Python writes them."""
+    fields = ([str(cell.id), show(cell.data), "special" if cell.special else ""] for cell in cells)
+    return "\n".join("\t".join(filter(None, line)) for line in fields)
 
 
 def printable(cells: Iterable[Cell]) -> str:
-    """Tokens in GPT-2's printable form, one space between two; the form itself holds no space."""
+    """Tokens in GPT-2's printable form, separated by spaces; the form itself holds none."""
     return " ".join(bytelevel.encode_token(cell.data) for cell in cells)

@@ -1,0 +1,127 @@
+"""Tokens laid out for display: which characters each one shows, which belong together, where lines end.
+
+A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: they are shown
+as one group, and a later one shows only the characters that begin in it. Bytes that form no character, which only ids
+that no text gave can have, are shown as bytes.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..tokenizer import Tokenizer
+from .positions import character_sizes, token_ends
+
+__all__ = ["Cell", "Layout", "groups", "lay_out", "rows_of"]
+
+#: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only what is in sight.
+LONGEST_ROW = 400
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One token as it is shown.
+
+    Attributes:
+        id: Its id.
+        data: Its bytes.
+        start: Where its bytes begin in those of the text.
+        special: Whether it is a special token.
+        text: The characters that begin in it; a byte that is not part of a character is U+DC00 plus the byte.
+        joined: Whether it begins inside a character that the token before began.
+    """
+
+    id: int
+    data: bytes
+    start: int
+    special: bool
+    text: str
+    joined: bool
+
+    @property
+    def end(self) -> int:
+        """Where its bytes end."""
+        return self.start + len(self.data)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tokens of a text, and its length in characters and in bytes."""
+
+    cells: list[Cell]
+    characters: int
+    bytes: int
+
+
+def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
+    """The cells of token ids.
+
+    Raises:
+        KeyError: An id is not in the vocabulary.
+    """
+    specials = set(tokenizer.special_tokens.values())
+    tokens = [tokenizer.token_bytes(token_id) for token_id in ids]
+    data = b"".join(tokens)
+    text = data.decode("utf-8", "surrogateescape")
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    broken = (codes >= 0xD800) & (codes < 0xE000)
+    sizes = np.where(broken, 1, character_sizes(codes))
+    starts = np.append(np.cumsum(sizes) - sizes, len(data))
+    edges = np.append(0, token_ends(tokenizer, np.array(ids, dtype=np.uint32)))
+    first = np.searchsorted(starts, edges)  # of each edge, the first character that begins there or later
+    joined = starts[first] != edges
+    cells = [
+        Cell(token_id, token, int(edges[at]), token_id in specials, text[first[at] : first[at + 1]], bool(joined[at]))
+        for at, (token_id, token) in enumerate(zip(ids, tokens, strict=True))
+    ]
+    return Layout(cells, len(text), len(data))
+
+
+def groups(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Consecutive cells that share characters; a cell that shares none is a group of its own."""
+    group: list[Cell] = []
+    for cell in cells:
+        if group and not cell.joined:
+            yield group
+            group = []
+        group.append(cell)
+    if group:
+        yield group
+
+
+def rows_of(sides: Sequence[Layout]) -> list[list[list[Cell]]]:
+    """Rows of cells for each of one or two layouts of the same text: rows[number][side].
+
+    A row ends at an edge that all sides have, after a line end or when it has grown long.
+    """
+    edges = set.intersection(*map(_edges, sides))
+    rows: list[list[list[Cell]]] = []
+    done = [0] * len(sides)  # cells of each side that are in a row
+    while any(count < len(side.cells) for count, side in zip(done, sides, strict=True)):
+        limit = _row_end(sides[0].cells, done[0], edges)
+        row = []
+        for number, side in enumerate(sides):
+            stop = done[number]
+            while stop < len(side.cells) and (limit is None or side.cells[stop].end <= limit):
+                stop += 1
+            row.append(side.cells[done[number] : stop])
+            done[number] = stop
+        rows.append(row)
+    return rows
+
+
+def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
+    """Where the row of a cell ends, in bytes; None for the last row."""
+    for at in range(first, len(cells) - 1):
+        cell = cells[at]
+        if cell.end in edges and ("\n" in cell.text or at + 1 - first >= LONGEST_ROW):
+            return cell.end
+    return None
+
+
+def _edges(side: Layout) -> set[int]:
+    """Where a row may end: after a token, and not inside a character."""
+    joined = {cell.start for cell in side.cells if cell.joined}
+    return {cell.end for cell in side.cells} - joined

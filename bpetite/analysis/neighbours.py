@@ -1,0 +1,194 @@
+"""Completing a token that is part of a character: walks over tokens that come out side by side.
+
+Merges take the lowest rank, the leftmost first, so tokens come out in a row if and only if each two neighbours come out
+as these two from their joined bytes: no merge crosses an edge between them, so inside each edge the same merges run in
+the same order as they do alone. A character is therefore completed token by token, each step a question about one pair.
+The walks are breadth-first and visit each state once; when no walk arrives, no text holds the token.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from ..reference import merge_pretoken
+from .utf8 import head_of, is_character, open_end, tail_of
+
+__all__ = ["Neighbours", "Ranks", "TooManyPairs"]
+
+#: Pairs of neighbours that are merged to complete one token, at most.
+PAIRS = 250_000
+
+#: The same for all tokens together, as a multiple of PAIRS. Only vocabularies that are made to be hard need so many.
+ALL_TOKENS = 4
+
+#: The share of PAIRS that a token gets even when the others have used up what all tokens get.
+LEAST = 100
+
+#: Completions that differ only in what follows the token.
+ENDINGS = 8
+
+#: Ranks of merges, or of tokens for a vocabulary of the ranks kind.
+Ranks = Mapping[tuple[bytes, bytes], int] | Mapping[bytes, int]
+
+
+class TooManyPairs(Exception):
+    """A token has used up its pairs, and it is not known whether it can be completed."""
+
+
+class Neighbours:
+    """What can stand beside tokens that begin or end inside a character.
+
+    Args:
+        tokens: The bytes of all tokens.
+        ranks: What decides the merges.
+    """
+
+    def __init__(self, tokens: Iterable[bytes], ranks: Ranks) -> None:
+        self.ranks = ranks
+        # Tokens inside one character; the others by the start of a character that they end with, and by the end of one
+        # that they begin with. The shortest come first, because they are the likeliest to fit.
+        self.insiders: list[bytes] = []
+        self.by_tail: dict[bytes, list[bytes]] = {}
+        self.by_head: dict[bytes, list[bytes]] = {}
+        for token in sorted(tokens, key=len):
+            tail, head = tail_of(token), head_of(token)
+            if tail is None:
+                continue
+            if len(head) == len(token):
+                self.insiders.append(token)
+                continue
+            if tail:
+                self.by_tail.setdefault(tail, []).append(token)
+            if head:
+                self.by_head.setdefault(head, []).append(token)
+        self.known_pairs: dict[tuple[bytes, bytes], bool] = {}
+        self.known_fronts: dict[bytes, bytes | None] = {}
+        self.left_for_all = ALL_TOKENS * PAIRS
+        self.left_for_token = 0
+
+    def completions(self, token: bytes) -> Iterator[str]:
+        """Texts out of which the merges bring a token that is not whole characters. None if and only if none exists.
+
+        Raises:
+            TooManyPairs: Finding out takes more pairs than the token gets.
+        """
+        self.left_for_token = max(PAIRS // LEAST, min(PAIRS, self.left_for_all))
+        head = head_of(token)
+        completed = self._inside_one_character(token) if len(head) == len(token) else self._at_the_edges(token, head)
+        return (data.decode("utf-8") for data in completed)
+
+    def _at_the_edges(self, token: bytes, head: bytes) -> Iterator[bytes]:
+        """Completions of a token that reaches beyond one character: its two ends do not depend on each other."""
+        endings = tuple(islice(self._endings(token, tail_of(token) or b""), ENDINGS))
+        if not endings:
+            return
+        beginnings = self._beginnings(token, head, inside=False) if head else iter([(b"", b"", b"")])
+        for first, between, _ in beginnings:
+            front = self._front(first)
+            if front is not None:
+                for ending in endings:
+                    yield front + first + between + token + ending
+
+    def _inside_one_character(self, token: bytes) -> Iterator[bytes]:
+        """Completions of a token that lies in one character: what may follow it depends on what precedes it."""
+        endings: dict[bytes, tuple[bytes, ...]] = {}
+        for first, between, character in self._beginnings(token, token, inside=True):
+            front = self._front(first)
+            if front is None:
+                continue
+            if character not in endings:
+                rest = open_end(character)
+                endings[character] = () if rest is None else tuple(islice(self._endings(token, rest), ENDINGS))
+            for ending in endings[character]:
+                yield front + first + between + token + ending
+
+    def _stay_apart(self, left: bytes, right: bytes) -> bool:
+        """Whether two tokens come out as these two from their joined bytes."""
+        known = self.known_pairs.get((left, right))
+        if known is None:
+            self.left_for_all -= 1
+            self.left_for_token -= 1
+            if self.left_for_token < 0:
+                raise TooManyPairs
+            if len(self.known_pairs) > ALL_TOKENS * PAIRS:
+                self.known_pairs.clear()
+            known = merge_pretoken(left + right, self.ranks) == [left, right]
+            self.known_pairs[left, right] = known
+        return known
+
+    def _beginnings(self, token: bytes, end: bytes, *, inside: bool) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Walk to the left, up to the tokens in which the character can begin that a token continues.
+
+        Args:
+            token: Where the walk starts.
+            end: The continuation bytes that it begins with.
+            inside: The token is nothing else, so that the character need not end with it.
+
+        Yields:
+            The token in which the character begins, the tokens between, and the character up to the end of ``end``.
+        """
+        queue = deque([(token, end, b"")])
+        visited = {(token, end)}
+        while queue:
+            last, end, between = queue.popleft()
+            for tail, tokens in self.by_tail.items():
+                character = tail + end
+                if is_character(character) or (inside and open_end(character) == character):
+                    for first in tokens:
+                        if self._stay_apart(first, last):
+                            yield first, between, character
+            for before in self.insiders:
+                state = before, before + end
+                if len(state[1]) <= 3 and state not in visited and self._stay_apart(before, last):
+                    visited.add(state)
+                    queue.append((*state, before + between))
+
+    def _front(self, token: bytes) -> bytes | None:
+        """Bytes that can start a text in front of a token so that it comes out; None if there are none."""
+        if not head_of(token):
+            return b""
+        if token in self.known_fronts:
+            return self.known_fronts[token]
+        queue = deque([(token, b"")])
+        visited = {token}
+        while queue:
+            last, front = queue.popleft()
+            for first, between, _ in self._beginnings(last, head_of(last), inside=False):
+                longer = first + between + front
+                if not head_of(first):
+                    self.known_fronts[token] = longer
+                    return longer
+                if first not in visited:
+                    visited.add(first)
+                    queue.append((first, longer))
+        # From none of them a walk arrives, or this one would have.
+        self.known_fronts.update(dict.fromkeys(visited))
+        return None
+
+    def _endings(self, token: bytes, rest: bytes) -> Iterator[bytes]:
+        """Walk to the right: bytes that can follow a token, up to where a character ends.
+
+        Args:
+            token: Where the walk starts.
+            rest: The start of a character that is open at its end.
+        """
+        if not rest:
+            yield b""
+            return
+        queue = deque([(token, rest, b"")])
+        visited = {(token, rest)}
+        while queue:
+            last, rest, ending = queue.popleft()
+            fitting = [(after, open_end(rest + after)) for after in self.insiders]
+            for head, tokens in self.by_head.items():
+                if is_character(rest + head):
+                    fitting += [(after, tail_of(after)) for after in tokens]
+            for after, left_open in fitting:
+                if left_open is None or (after, left_open) in visited or not self._stay_apart(last, after):
+                    continue
+                visited.add((after, left_open))
+                if left_open:
+                    queue.append((after, left_open, ending + after))
+                else:
+                    yield ending + after

@@ -1,0 +1,174 @@
+"""A text cut into tokens, to look at: a page for the browser, a picture for a notebook.
+
+>>> from bpetite import Tokenizer
+>>> shown = view(Tokenizer.train("ab ab ab", 258), "ab ab <|endoftext|>")
+>>> shown.tokens, shown.page().startswith("<!doctype html>")
+([4], True)
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..tokenizer import Tokenizer
+from .layout import Layout, lay_out
+from .positions import token_ends
+
+__all__ = ["WINDOW", "Side", "TokenView", "view"]
+
+#: Characters that a page shows by default: a browser lays out some 15,000 tokens at once without a pause.
+WINDOW = 50_000
+
+
+@dataclass(frozen=True)
+class Side:
+    """The tokens of one of the tokenizers.
+
+    Attributes:
+        name: What the tokenizer is called.
+        tokens, different, specials: How many tokens, different ids and special tokens the whole text has.
+        layout: The tokens in the window.
+        start: Where the window begins, in bytes.
+    """
+
+    name: str
+    tokens: int
+    different: int
+    specials: int
+    layout: Layout
+    start: int
+
+
+@dataclass(frozen=True, repr=False)
+class TokenView:
+    """A text as one or two tokenizers cut it. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        title: What the page is called.
+        sides: The tokens, for each tokenizer.
+        characters: Length of the whole text, as the first tokenizer normalizes it.
+        bytes: Its length in UTF-8.
+        first, last: The window, in characters.
+        line: The line of the text in which the window begins, from 1.
+        aligned: Whether the tokenizers see the same text, so that their tokens can be compared.
+    """
+
+    title: str
+    sides: tuple[Side, ...]
+    characters: int
+    bytes: int
+    first: int
+    last: int
+    line: int
+    aligned: bool
+
+    @property
+    def tokens(self) -> list[int]:
+        """How many tokens the whole text has, for each tokenizer."""
+        return [side.tokens for side in self.sides]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the window shows the whole text."""
+        return self.first == 0 and self.last == self.characters
+
+    def page(self) -> str:
+        """The page: one file of HTML that needs no network."""
+        from .pages.text_page import text_page
+
+        return text_page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        Path(path).write_text(self.page(), encoding="utf-8", newline="")
+
+    def _repr_html_(self) -> str:
+        from .pages.text_page import notebook_cell
+
+        return notebook_cell(self)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{side.name}: {side.tokens} tokens" for side in self.sides)
+        return f"<TokenView of {self.characters} characters: {counts}>"
+
+
+def view(
+    tokenizer: Tokenizer,
+    text: str | bytes,
+    other: Tokenizer | None = None,
+    *,
+    ordinary: bool = False,
+    title: str = "Tokens",
+    names: Sequence[str] | None = None,
+    start: int = 0,
+    characters: int = WINDOW,
+) -> TokenView:
+    """Show how a tokenizer cuts a text.
+
+    Args:
+        tokenizer: Encodes the text; with ``other``, it is on the left.
+        text: ``str``, or UTF-8 ``bytes``.
+        other: A second tokenizer, shown beside the first.
+        ordinary: Recognise no special tokens.
+        title: What the page is called.
+        names: What the tokenizers are called.
+        start: Where the window begins, in characters.
+        characters: How many characters it shows.
+
+    Raises:
+        ValueError: A byte has no token; the window is empty; there are too few or too many names.
+        UnicodeError: Text with a lone surrogate, bytes that are not UTF-8.
+    """
+    if start < 0 or characters < 1:
+        raise ValueError(f"a window starts at 0 or later and is not empty: {characters} characters from {start}")
+    tokenizers = [tokenizer] if other is None else [tokenizer, other]
+    if names is None:
+        names = [
+            f"{letter} ({len(one):,} tokens, {one.fingerprint()[:8]})"
+            for letter, one in zip("AB", tokenizers, strict=False)
+        ]
+    if len(names) != len(tokenizers):
+        raise ValueError(f"{len(names)} names for {len(tokenizers)} tokenizers: {names!r}")
+    options: dict[str, Any] = {"allowed_special": ()} if ordinary else {}
+    ids = [one.encode_to_numpy(text, **options) for one in tokenizers]
+    data = [one.decode_bytes(found) for one, found in zip(tokenizers, ids, strict=True)]
+    ends = [token_ends(one, found) for one, found in zip(tokenizers, ids, strict=True)]
+    aligned = len(set(data)) == 1
+    if aligned:
+        edges = [_shared_edges(ends, data[0])] * len(tokenizers)
+    else:
+        edges = [_shared_edges([one], own) for one, own in zip(ends, data, strict=True)]
+    whole = data[0].decode("utf-8")
+    wanted = [len(whole[:at].encode("utf-8")) for at in (start, start + characters)]
+    sides, bounds = [], []
+    for number, one in enumerate(tokenizers):
+        # From the last edge before the window to the first one after it.
+        low = int(edges[number][np.searchsorted(edges[number], wanted[0], "right") - 1])
+        high = int(edges[number][min(int(np.searchsorted(edges[number], wanted[1])), len(edges[number]) - 1)])
+        first, last = np.searchsorted(ends[number], [low, high], "right")
+        different, counts = np.unique(ids[number], return_counts=True)
+        specials = int(counts[np.isin(different, list(one.special_tokens.values()))].sum())
+        layout = lay_out(one, ids[number][first:last].tolist())
+        sides.append(Side(names[number], len(ids[number]), len(different), specials, layout, low))
+        bounds.append((low, high))
+    first, last = (len(data[0][:at].decode("utf-8")) for at in bounds[0])
+    line = data[0].count(b"\n", 0, bounds[0][0]) + 1
+    return TokenView(title, tuple(sides), len(whole), len(data[0]), first, last, line, aligned)
+
+
+def _shared_edges(ends: list[npt.NDArray[np.int64]], data: bytes) -> npt.NDArray[np.int64]:
+    """Positions at which all tokenizers have an edge and no character is cut, ascending; 0 and the end among them."""
+    edges = ends[0]
+    for more in ends[1:]:
+        edges = np.intersect1d(edges, more, assume_unique=True)
+    text = np.frombuffer(data + b" ", dtype=np.uint8)
+    return np.append(0, edges[text[edges] & 0xC0 != 0x80])
