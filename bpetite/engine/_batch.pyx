@@ -19,7 +19,7 @@ from ._worker cimport DONE, Worker
 from functools import partial
 
 from ._encode import thread_count
-from .threads import together
+from ._threads import together
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most

@@ -1,19 +1,16 @@
 """Texts in, pre-token counts out: batches, threads and the ways to cut that are not compiled."""
 from __future__ import annotations
 
-import operator
-import os
 import re
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
 from typing import TypeVar
 
 from .. import patterns
+from ..engine._threads import in_order, thread_count
 from ..patterns import Pattern
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ..steps.normalizers import FORMS, normalizer
@@ -68,7 +65,7 @@ def count_pretokens(
     specials = check_specials(special_tokens)
     if normalization is not None and normalization not in FORMS:
         raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
-    threads = _thread_count(num_threads)
+    threads = thread_count(num_threads)
     if isinstance(texts, (str, bytes)):
         texts = [texts]
     elif not isinstance(texts, Iterable):
@@ -99,15 +96,6 @@ def check_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
         except UnicodeEncodeError as bad:
             raise ValueError(f"special token {literal!r} holds a lone surrogate at {bad.start}") from None
     return specials
-
-
-def _thread_count(num_threads: int | None) -> int:
-    if num_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = operator.index(num_threads)
-    if threads < 1:
-        raise ValueError(f"num_threads must be at least 1, not {threads}")
-    return threads
 
 
 def _total(texts: Iterable[Text]) -> int | None:
@@ -338,14 +326,6 @@ _ASCII = re.compile(r"[\x00-\x7f]")
 
 def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]:
     """Run jobs, each with a counter that nothing else uses meanwhile; yields their results in order."""
-    first = next(jobs, None)
-    second = next(jobs, None) if len(counters) > 1 else None
-    if first is None:
-        return
-    if second is None:
-        for job in chain([first], jobs):
-            yield job(counters[0])
-        return
     free: SimpleQueue[TextCounter] = SimpleQueue()
     for counter in counters:
         free.put(counter)
@@ -357,15 +337,4 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]
         finally:
             free.put(counter)
 
-    pending: deque[Future[int]] = deque()
-    with ThreadPoolExecutor(len(counters), thread_name_prefix="bpetite-count") as pool:
-        try:
-            for job in chain([first, second], jobs):
-                pending.append(pool.submit(run, job))
-                if len(pending) > 2 * len(counters):
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            for waiting in pending:
-                waiting.cancel()
+    yield from in_order(run, jobs, len(counters))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.engine.threads import together
+from bpetite.engine._threads import together
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
