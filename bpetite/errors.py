@@ -2,14 +2,18 @@
 
 Each derives from the built-in class that a caller would catch anyway, so ``except ValueError`` keeps working.
 """
+from __future__ import annotations
 
-__all__ = ["FormatError", "MissingExtraError"]
+import errno
+import os
+
+__all__ = ["FormatError", "MissingExtraError", "file_exists"]
 
 
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.
 
-    The message names the file, the place in it, what was found and what was expected.
+    The message names the file, the position in it, what was found and what was expected.
     """
 
 
@@ -22,3 +26,14 @@ class MissingExtraError(ImportError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         return type(self), (self.feature, self.package, self.extra)
+
+
+def file_exists(
+    path: str | os.PathLike[str], message: str = "the file exists; overwrite=True replaces it"
+) -> FileExistsError:
+    """The error to raise for a file that is in the way, with ``errno`` and ``filename`` set.
+
+    >>> str(file_exists("out.bin", "exists already; --overwrite replaces it"))
+    "[Errno 17] exists already; --overwrite replaces it: 'out.bin'"
+    """
+    return FileExistsError(errno.EEXIST, message, os.fspath(path))

@@ -24,7 +24,7 @@ from ..patterns import Pattern
 from ..tokenizer import Tokenizer
 from ..training.counting import check_specials, count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
-from .engine import Engine, Report, run_all
+from .executor import Executor, Report, run_all
 from .parcel import Parcel
 
 __all__ = ["count_corpus", "train"]
@@ -46,7 +46,7 @@ class _Shared:
 
 
 def count_corpus(
-    engine: Engine,
+    executor: Executor,
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
@@ -68,7 +68,7 @@ def count_corpus(
     Called again after it was killed, it counts only what had not been counted.
 
     Args:
-        engine: Runs the tasks.
+        executor: Runs the tasks.
         sources: Files, folders, glob patterns.
         work: A folder at the same path on all workers and here, made where there is none; tables of counts lie there
             until the end.
@@ -117,7 +117,7 @@ def count_corpus(
         if progress is not None:
             progress(sum(piece.raw_bytes for piece in cut[number]))
 
-    run_all(engine, _count_share, Parcel(shared), jobs, on_result=done)
+    run_all(executor, _count_share, Parcel(shared), jobs, on_result=done)
     level = 0
     while len(tables) > 1:
         groups = [tables[at : at + FAN_IN] for at in range(0, len(tables), FAN_IN)]
@@ -126,7 +126,7 @@ def count_corpus(
         if len(merges) == 1:
             _add_up(None, merges[0], None)
         else:
-            run_all(engine, _add_up, Parcel(None), merges)
+            run_all(executor, _add_up, Parcel(None), merges)
         level += 1
     counts = PretokenCounts.load(tables[0])
     for path in [*folder.glob(f"{prefix}*"), *folder.glob(f".{prefix}*")]:
@@ -137,7 +137,7 @@ def count_corpus(
 
 
 def train(
-    engine: Engine,
+    executor: Executor,
     sources: SourcesLike,
     vocab_size: int,
     *,
@@ -155,7 +155,7 @@ def train(
     """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
 
     Args:
-        engine, sources, work, options: As for :func:`count_corpus`.
+        executor, sources, work, options: As for :func:`count_corpus`.
         vocab_size, pattern, special_tokens, special_ids, normalization, min_frequency, tie_break, max_token_bytes,
             initial: As for `bpetite.Tokenizer.train`.
 
@@ -178,7 +178,7 @@ def train(
         special_tokens = [*initial.special_tokens, *special_tokens]
         learning |= {"pattern": pattern, "normalization": normalization}
     counts = count_corpus(
-        engine,
+        executor,
         sources,
         work=work,
         pattern=pattern,

@@ -19,10 +19,10 @@ from ..training.counting import check_specials, count_pretokens
 from ..training.counts import PretokenCounts
 from . import counting, encoding
 from .arrow import EncodeBatch
-from .engine import Call, Outcome
+from .executor import Call, Outcome
 from .parcel import Parcel
 
-__all__ = ["SparkEngine", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
+__all__ = ["SparkExecutor", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
 
 
 def encode_column(
@@ -173,7 +173,7 @@ def train_column(
     return Tokenizer.train_from_counts(counts, vocab_size, **settings, **options)
 
 
-class SparkEngine:
+class SparkExecutor:
     """Runs jobs as the tasks of one Spark stage each.
 
     Spark says nothing of a task before its stage ends, so there is no progress and a failure is known late. It begins
@@ -196,7 +196,7 @@ class SparkEngine:
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
     ) -> Generator[tuple[int, Outcome], None, None]:
-        """See :class:`bpetite.cluster.engine.Engine`."""
+        """See :class:`bpetite.cluster.executor.Executor`."""
         left = [(number, job) for number, job in enumerate(jobs) if wanted(number)]
         if not left:
             return
@@ -279,12 +279,12 @@ def encode_corpus(
     Returns:
         The summary that :func:`bpetite.corpus.encode_corpus` gives.
     """
-    return encoding.encode_corpus(SparkEngine(session), sources, sink, tokenizer, **options)
+    return encoding.encode_corpus(SparkExecutor(session), sources, sink, tokenizer, **options)
 
 
 def train(session: Any, sources: SourcesLike, vocab_size: int, **options: Any) -> Tokenizer:
     """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
-    return counting.train(SparkEngine(session), sources, vocab_size, **options)
+    return counting.train(SparkExecutor(session), sources, vocab_size, **options)
 
 
 def _is_connect(session: Any) -> bool:

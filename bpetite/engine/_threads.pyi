@@ -54,7 +54,7 @@ def in_order(
     *,
     size: Callable[[Job], int] | None = None,
     held: int = 0,
-) -> Generator[Result, None, None]:
+) -> Generator[Result]:
     """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
 
     The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or
