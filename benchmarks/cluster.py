@@ -22,7 +22,7 @@ from typing import Any
 from test_corpus import EOT, documents, tokenizer
 
 from bpetite.cluster.encoding import encode_corpus as encode_on
-from bpetite.cluster.engine import Engine
+from bpetite.cluster.executor import Executor
 from bpetite.corpus import encode_corpus
 
 #: Runs before the clock.
@@ -39,20 +39,20 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def ray_engine() -> Iterator[Engine]:
-    from bpetite.cluster.ray import RayEngine
+def ray_executor() -> Iterator[Executor]:
+    from bpetite.cluster.ray import RayExecutor
 
-    with RayEngine(num_cpus=2) as engine:
-        yield engine
+    with RayExecutor(num_cpus=2) as executor:
+        yield executor
 
 
 @contextmanager
-def spark_engine() -> Iterator[Engine]:
+def spark_executor() -> Iterator[Executor]:
     """All settings as Spark has them, but for those that cost nothing and print less."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    from bpetite.cluster.spark import SparkEngine
+    from bpetite.cluster.spark import SparkExecutor
 
     builder = SparkSession.builder.master("local[2,4]")
     for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
@@ -60,12 +60,12 @@ def spark_engine() -> Iterator[Engine]:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
-        yield SparkEngine(session)
+        yield SparkExecutor(session)
     finally:
         session.stop()
 
 
-ENGINES = {"ray": ray_engine, "spark": spark_engine}
+ENGINES = {"ray": ray_executor, "spark": spark_executor}
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
     ask.add_argument("--shard-tokens", type=int)
     asked = ask.parse_args()
     options: dict[str, Any] = {"format": asked.format, "shard_tokens": asked.shard_tokens}
-    with tempfile.TemporaryDirectory(dir=asked.folder) as name, ENGINES[asked.engine]() as engine:
+    with tempfile.TemporaryDirectory(dir=asked.folder) as name, ENGINES[asked.engine]() as executor:
         folder = Path(name)
         source = folder / "text.txt"
         text = (EOT.join(documents()) + EOT).encode()
@@ -87,7 +87,7 @@ def main() -> None:
                 file.write(text[: asked.megabytes * 1_000_000 - start])
 
         def by_engine(out: Path, **more: Any) -> None:
-            encode_on(engine, source, out, tokenizer(), **options, **more)
+            encode_on(executor, source, out, tokenizer(), **options, **more)
 
         ways: dict[str, Callable[[Path], Any]] = {
             "--jobs 2": lambda out: encode_corpus(source, out, tokenizer(), jobs=2, **options),

@@ -116,7 +116,7 @@ def test_compiled_modules_import_only_errors_and_each_other() -> None:
     compiled = {".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in sources(".pyx", ".pxd")}
     found = {(path.name, name) for path in sources(".pyx", ".pxd") for name in imported_by_cython(path)}
     assert len(found) > 50
-    allowed = compiled | {"errors", "engine.threads"}
+    allowed = compiled | {"errors"}
     assert {(file, name) for file, name in found if not {name, name.rpartition(".")[0]} & allowed} == set()
 
 

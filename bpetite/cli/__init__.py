@@ -1,8 +1,8 @@
 """The command line: ``python -m bpetite`` and the script ``bpetite``.
 
-One file per command, each with a click command named ``command``; a command's module is imported when it is used, so
-that ``--help`` is quick and extras are needed only where they are used. Standard output carries data, standard error
-what is for people. A user's mistake ends in one line on standard error and exit code 1.
+One file per command, each with a click command named ``command``. A command's module is imported when it is used, so
+that ``--help`` is fast and extras are needed only by the commands that use them. Data goes to standard output, messages
+for people to standard error. A user's mistake gives one line on standard error and exit code 1.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .. import __version__
 
 __all__ = ["cli", "main"]
 
-#: command -> the line that ``--help`` shows, in the order that ``--help`` shows them.
+#: command -> its line in ``--help``, in the order there.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
     "convert": "Write a tokenizer in another file format.",
@@ -32,7 +32,7 @@ COMMANDS = {
     "diff": "Show what differs between two tokenizers.",
 }
 
-#: What a user's mistake looks like when it comes up from the library.
+#: The exceptions that the library raises for a user's mistake.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
 
 
@@ -75,27 +75,32 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         code = 130
     except BrokenPipeError:
-        # the reader of our output has left (`| head`); keep the interpreter from complaining when it flushes
+        # the reader of the output has closed it (`| head`): without this, flushing at exit would print an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except MISTAKES as wrong:
         click.echo(f"Error: {one_line(wrong)}", err=True)
         code = 1
-    gc.freeze()  # what is left at the end goes with the process: no collection has to walk all of it once more
+    gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _start_and_end_quickly() -> None:
-    """Settings of a process that is ours alone, for what takes longer than many a small corpus to encode."""
-    # No command does linear algebra, and NumPy's library for it starts threads that spin while nothing comes.
+    """Settings for the whole process, which a library must not change. Without them, a small corpus waits longer for
+    these than for its encoding."""
+    # No command does linear algebra, and NumPy's library for it starts threads that busy-wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A vocabulary is hundreds of thousands of objects none of which is garbage; at Python's own setting the collector
-    # walks them again and again.
+    # A vocabulary is hundreds of thousands of objects, none of which is garbage; at Python's default threshold the
+    # collector walks them again and again.
     gc.set_threshold(50_000, 20, 50)
+    # glibc returns freed memory to the system above a threshold: twice the size of the largest block that was ever
+    # freed, up to 32 MB. A freed block of 31 MB raises it, so that the blocks of a corpus, a few megabytes each, are
+    # reused, which saves a third to a half of the page faults. The memory itself is not touched.
+    bytes(31 << 20)
 
 
 def one_line(error: Exception) -> str:
-    """What a mistake says, in one line."""
+    """The message of a mistake, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -10,8 +10,7 @@ import click
 from ..analysis import audit, validate
 from ..analysis.pages.audit_page import audit_page
 from ..analysis.pages.report_text import audit_text
-from .common import load_tokenizer
-from .reading import documents
+from .options import documents, load_tokenizer
 
 __all__ = ["command"]
 

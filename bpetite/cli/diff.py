@@ -9,8 +9,7 @@ import click
 from ..analysis import diff
 from ..analysis.pages.report_text import diff_text
 from . import MISTAKES, one_line
-from .common import load_tokenizer
-from .reading import documents
+from .options import documents, load_tokenizer
 
 __all__ = ["command"]
 

@@ -2,67 +2,31 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from ..corpus import Options, Sources, find_sources, make_task
-from ..corpus.pipeline import Progress
-from .common import PACKAGED, load_tokenizer, progress_bar
-from .engines import TASK_BYTES, engine_options, only_with_engine
-from .reading import corpus_options, report_left_out, say, unescape
+from ..corpus import Options, make_task
+from .options import (
+    PACKAGED,
+    TASK_BYTES,
+    encoding_options,
+    engine_options,
+    find_inputs,
+    load_tokenizer,
+    only_with_engine,
+    unescape,
+)
+from .reports import corpus_bar, report_problems, say
 
-__all__ = ["command", "meter", "reading_options", "report_problems"]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+__all__ = ["command"]
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
 
-def reading_options(command: Command) -> Command:
-    """The options of every command that encodes a corpus."""
-    for option in (
-        click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
-        click.option(
-            "--special", type=click.Choice(["text", "allow", "error"]), default="text", show_default=True,
-            help="What special tokens in documents are.",
-        ),
-        click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
-        corpus_options,
-    ):
-        command = option(command)
-    return command
-
-
-def meter(sources: Sources) -> tuple[Any, Progress]:
-    """A progress bar over the bytes of the inputs, and the function that moves it."""
-    bar = progress_bar(total=sum(piece.size for piece in sources.pieces) or None, unit="B", unit_scale=True)
-    began = time.monotonic()
-    first: list[int] = []
-
-    def move(raw: int, tokens: int, documents: int) -> None:
-        if bar.disable:
-            return
-        first.append(tokens) if not first else None
-        seconds = max(1e-9, time.monotonic() - began)
-        bar.set_postfix_str(f"{(tokens - first[0]) / seconds / 1e6:.1f}M tokens/s", refresh=False)
-        bar.update(raw)
-
-    return bar, move
-
-
-def report_problems(summary: dict[str, Any]) -> None:
-    """Say what was left out or replaced."""
-    what = "left out" if summary["on_error"] == "skip" else "replaced"
-    for kind, problem in summary["problems"].items():
-        say(f"{problem['count']} x {kind} {what}, the first at {problem['first']}")
-
-
 @click.command()
-@reading_options
+@encoding_options
 @click.option("-o", "--output", required=True, help="A file name with or without suffix, or a folder.")
 @click.option("-f", "--format", "format", type=click.Choice(FORMATS), default="npy", show_default=True)
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
@@ -101,14 +65,13 @@ def command(
 ) -> None:
     """Encode FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input).
 
-    Killed at any moment, the same command goes on where it was and writes the same bytes. A summary goes to standard
-    output as JSON; a manifest with checksums lies beside the token files. With --engine ray, --jobs are the threads of
-    a task.
+    After it was killed at any moment, the same command goes on where it was and writes the same bytes. A summary goes
+    to standard output as JSON; a manifest with checksums is beside the token files. With --engine ray, --jobs are the
+    threads of a task.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
-    report_left_out(sources)
+    sources = find_inputs(files, settings.input_kind, settings.whole_files)
     common: dict[str, Any] = {
         "overwrite": overwrite,
         "tokenizer_name": tokenizer or PACKAGED,
@@ -119,7 +82,8 @@ def command(
         if world_size > 1:
             raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
         from ..cluster import ray
-        bar, move = meter(sources)
+
+        bar, move = corpus_bar(sources.pieces)
         with bar:
             summary = ray.encode_corpus(
                 sources, output, loaded, address=address, threads=jobs, task_bytes=task_bytes or TASK_BYTES,
@@ -127,16 +91,14 @@ def command(
             )
     else:
         only_with_engine(address=address, task_bytes=task_bytes, no_join=no_join)
-        task = make_task(
-            sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common
-        )
-        bar, move = meter(Sources(task.pieces))
+        task = make_task(sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common)
+        bar, move = corpus_bar(task.pieces)
         with bar:
             summary = task.run(jobs=jobs, progress=move, log=say)
     report_problems(summary)
-    names = summary["files"]
+    first, *others = summary["files"]
+    more = f" and {len(others)} more files" if others else ""
     say(
-        f"{summary['documents']:,} documents, {summary['tokens']:,} tokens in {summary['seconds']:.1f} s: "
-        f"{names[0]}{f' and {len(names) - 1} more files' if len(names) > 1 else ''}"
+        f"{summary['documents']:,} documents, {summary['tokens']:,} tokens in {summary['seconds']:.1f} s: {first}{more}"
     )
     click.echo(json.dumps(summary))

@@ -10,7 +10,7 @@ import click
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
 from ..corpus.writing.checksums import sha256_of
 from ..errors import FormatError
-from .common import load_tokenizer
+from .options import load_tokenizer
 
 __all__ = ["command"]
 

@@ -12,7 +12,7 @@ from ..analysis.characters import show
 from ..analysis.layout import lay_out
 from ..analysis.pages.terminal import coloured, listed, printable
 from ..tokenizer import Tokenizer
-from .common import load_tokenizer
+from .options import load_tokenizer
 
 __all__ = ["command"]
 

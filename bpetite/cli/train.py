@@ -8,13 +8,23 @@ from typing import Any
 import click
 
 from .. import patterns
-from ..corpus import Sources, find_sources, read_documents
+from ..corpus import Sources, read_documents
 from ..corpus.reading.readers import Reading
 from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
-from .common import load_tokenizer, progress_bar
-from .engines import TASK_BYTES, engine_options, only_with_engine
-from .reading import corpus_options, report_left_out, say, unescape
+from .options import (
+    TASK_BYTES,
+    corpus_options,
+    engine_options,
+    find_inputs,
+    load_tokenizer,
+    only_with_engine,
+    refuse_existing,
+    unescape,
+)
+from .reports import bytes_bar, progress_bar, say
+
+__all__ = ["command"]
 
 
 def pattern_of(value: str) -> patterns.Pattern:
@@ -41,7 +51,7 @@ def pattern_of(value: str) -> patterns.Pattern:
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=int, help="Learn no longer tokens.")
 @click.option("--initial", help="Learn further merges after those of this tokenizer.")
-@click.option("--threads", type=int, help="Threads that count; all cores by default.")
+@click.option("--threads", type=int, help="Threads that count [default: one a core].")
 @engine_options
 def command(
     files: tuple[str, ...],
@@ -66,13 +76,10 @@ def command(
     """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard
     input) and save it.
 
-    Special tokens in the text cut it and take no part in any merge. With --engine ray, tasks count into files in a
-    folder beside the output, --threads each (1 by default); learning runs here.
+    Special tokens in the text separate it and are in no merge. With --engine ray, tasks count into files in a folder
+    beside the output, --threads each (1 by default); learning runs here.
     """
-    if output.exists() and not overwrite:
-        raise FileExistsError(17, "exists already; --overwrite replaces it", str(output))
-    if not output.parent.is_dir():  # said now, not after hours of training
-        raise FileNotFoundError(2, "no such folder", str(output.parent))
+    refuse_existing(output, overwrite)
     between = "<|endoftext|>" if separator is None else unescape(separator)
     if not between:
         raise click.UsageError("--separator must not be empty")
@@ -81,8 +88,7 @@ def command(
         options["pattern"] = pattern_of(pattern)
     if normalization is not None:
         options["normalization"] = normalization
-    sources = find_sources(files, kind=input_kind, whole_files=whole_files)
-    report_left_out(sources)
+    sources = find_inputs(files, input_kind, whole_files)
     if initial is not None:
         options["initial"] = load_tokenizer(initial)
     if engine == "ray":
@@ -98,22 +104,21 @@ def command(
 
 
 class _Lines(logging.Handler):
-    """Log records as lines for people."""
+    """Log records as messages for people."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
 
 
 def _train_here(sources: Sources, reading: Reading, on_error: str, **options: Any) -> Tokenizer:
-    """Count with a bar of the bytes read, say what was found, merge with a bar of the merges."""
-    size = sum(piece.size for piece in sources.pieces) or None
+    """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error."""
     log = logging.getLogger("bpetite.training.train")
     lines = _Lines()
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
         with (
-            progress_bar(total=size, unit="B", unit_scale=True, desc="counting") as counting,
+            bytes_bar(sources.pieces, desc="counting") as counting,
             progress_bar(unit=" merges", desc="merging", leave=False) as merging,
         ):
 
@@ -122,9 +127,7 @@ def _train_here(sources: Sources, reading: Reading, on_error: str, **options: An
                     merging.total = total
                     merging.update(done - merging.n)
 
-            documents = read_documents(
-                sources.pieces, reading, on_error=on_error, log=say, progress=counting.update
-            )
+            documents = read_documents(sources.pieces, reading, on_error=on_error, log=say, progress=counting.update)
             return Tokenizer.train(documents, progress=move, **options)
     finally:
         log.removeHandler(lines)
@@ -135,8 +138,7 @@ def _train_on_ray(
 ) -> Tokenizer:
     from ..cluster import ray
 
-    total = sum(piece.size for piece in sources.pieces) or None
-    with progress_bar(total=total, unit="B", unit_scale=True, desc="counting") as bar:
+    with bytes_bar(sources.pieces, desc="counting") as bar:
         return ray.train(
             sources,
             address=address,

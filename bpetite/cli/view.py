@@ -8,7 +8,7 @@ import click
 
 from ..analysis import view
 from ..analysis.viewing import WINDOW
-from .common import load_tokenizer
+from .options import load_tokenizer
 
 __all__ = ["command"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus.codec import Codec, codec_of
-from ..corpus.work import EOT, place_eot
+from ..corpus.encoding import EOT, place_eot
 from ..errors import MissingExtraError
 from .parcel import Parcel
 

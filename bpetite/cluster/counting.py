@@ -26,7 +26,7 @@ from ..training.counting import count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
 from ..training.options import TrainingOptions
 from ..training.train import train_from_counts
-from .engine import Engine, Report, run_all
+from .executor import Executor, Report, run_all
 from .parcel import Parcel
 
 __all__ = ["count_corpus", "train"]
@@ -48,7 +48,7 @@ class _Shared:
 
 
 def count_corpus(
-    engine: Engine,
+    executor: Executor,
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
@@ -70,7 +70,7 @@ def count_corpus(
     Called again after it was killed, it counts only what had not been counted.
 
     Args:
-        engine: Runs the tasks.
+        executor: Runs the tasks.
         sources: Files, folders, glob patterns.
         work: A folder at the same path on all workers and here, made where there is none; tables of counts lie there
             until the end.
@@ -121,7 +121,7 @@ def count_corpus(
         if progress is not None:
             progress(sum(piece.raw_bytes for piece in cut[number]))
 
-    run_all(engine, _count_share, Parcel(shared), jobs, on_result=done)
+    run_all(executor, _count_share, Parcel(shared), jobs, on_result=done)
     level = 0
     while len(tables) > 1:
         groups = [tables[at : at + FAN_IN] for at in range(0, len(tables), FAN_IN)]
@@ -130,7 +130,7 @@ def count_corpus(
         if len(merges) == 1:
             _add_up(None, merges[0], None)
         else:
-            run_all(engine, _add_up, Parcel(None), merges)
+            run_all(executor, _add_up, Parcel(None), merges)
         level += 1
     counts = PretokenCounts.load(tables[0])
     for path in [*folder.glob(f"{prefix}*"), *folder.glob(f".{prefix}*")]:
@@ -141,7 +141,7 @@ def count_corpus(
 
 
 def train(
-    engine: Engine,
+    executor: Executor,
     sources: SourcesLike,
     vocab_size: int,
     *,
@@ -152,7 +152,7 @@ def train(
     """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
 
     Args:
-        engine, sources, work: As for :func:`count_corpus`.
+        executor, sources, work: As for :func:`count_corpus`.
         vocab_size, initial: As for `bpetite.Tokenizer.train`.
         options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
 
@@ -164,7 +164,7 @@ def train(
     reading = {name: value for name, value in options.items() if name not in known}
     chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **learning)
     train_from_counts({}, chosen)  # finds a mistake before hours of counting
-    counts = count_corpus(engine, sources, work=work, **chosen.counting(), **reading)
+    counts = count_corpus(executor, sources, work=work, **chosen.counting(), **reading)
     return Tokenizer.from_vocab(train_from_counts(counts, chosen))
 
 

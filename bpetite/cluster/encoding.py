@@ -1,44 +1,45 @@
-"""A corpus to token files on an engine: shard tasks, and what they wrote joined into what one process would write.
+"""A corpus to token files on a cluster: shard tasks, and their files joined into those that one process would write.
 
-The corpus is cut into shares of about equal size, by its bytes and nothing else, so the cut does not depend on how many
-workers there are. Each share is a `bpetite.corpus.ShardTask`, the same that a rank of a job array runs, with files and
-a journal of its own: a task that lost its worker is begun again elsewhere and goes on from that journal. When all are
+The corpus is cut into shares of about equal size, by its bytes and nothing else, so the cut does not depend on the
+number of workers. Each share is a `bpetite.corpus.ShardTask`, the same that a rank of a job array runs, with its own
+files and journal: a task that lost its worker is started again elsewhere and goes on from that journal. When all are
 done, the files of the output are assembled from theirs, again by tasks, one for each file. A journal of the whole run
-lies beside the output, so a driver that died can be started again.
+is beside the output, so a driver that died can be started again.
 """
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
 from ..corpus import Options, Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.pipeline import Progress
-from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
+from ..corpus.reading.sources import TASK_BYTES
+from ..corpus.task import Progress
 from ..corpus.writing.checksums import crc32_of
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.writing.merge import join_manifests
 from ..corpus.writing.naming import Names, names_of
-from .engine import Engine, Report, run_all
+from ..corpus.writing.shards import finished_outputs
+from ..errors import file_exists
+from .executor import Executor, Report, check_positive, run_all
 from .joining import join, patiently
 from .parcel import Parcel
 
 __all__ = ["encode_corpus"]
 
-#: Lines for people that are passed on from tasks.
-LINES = 20
+#: The most messages of tasks that are passed on.
+MESSAGES = 20
 
 #: Seconds between two reports of a task.
 REPORT_EVERY = 0.5
 
-
-#: What a task gives back: its (bytes, tokens, documents), and lines for people.
+#: The result of a task: its (bytes, tokens, documents), and its messages for people.
 _Done: TypeAlias = tuple[tuple[int, int, int], list[str]]
 
 
@@ -47,14 +48,12 @@ class _Shared:
     """What all tasks of a run have in common."""
 
     task: ShardTask
-    run_digest: str
-    world_size: int
     threads: int
     verify: bool
 
 
 def encode_corpus(
-    engine: Engine,
+    executor: Executor,
     sources: SourcesLike,
     sink: str | os.PathLike[str],
     tokenizer: Any,
@@ -69,31 +68,28 @@ def encode_corpus(
     log: Callable[[str], None] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Turn a corpus into token files on an engine; `bpetite.corpus.encode_corpus` says what, in one process.
+    """Turn a corpus into token files on a cluster; `bpetite.corpus.encode_corpus` does it in one process.
 
-    The output is the same byte for byte, manifest included. Inputs and output must be at the same paths on all
-    workers and here, and until the end there is room needed for the tokens twice.
+    The output is the same byte for byte, manifest included. Inputs and output must have the same paths on all workers
+    and here. Until the end, the tokens need disk space twice.
 
     Args:
-        engine: Runs the tasks.
+        executor: Runs the tasks.
         sources, sink, tokenizer, overwrite, tokenizer_name, checkpoint_seconds, progress, log, options: As for
             `bpetite.corpus.encode_corpus`.
-        task_bytes: Input of one task; what a lost worker costs at most. The output does not depend on it.
+        task_bytes: Input of one task: the most work that a lost worker costs. The output does not depend on it.
         threads: Threads of a task.
-        join_tasks: Assemble the output of one run. Without, what the tasks wrote is the output, in the files that
-            ranks of a job array write, and ``bpetite merge`` can join them.
+        join_tasks: Assemble the output of one run. Without, the files of the tasks are the output: those that ranks of
+            a job array write, which ``bpetite merge`` can merge.
 
     Returns:
-        The summary that `bpetite.corpus.encode_corpus` gives.
+        As `bpetite.corpus.encode_corpus`.
 
     Raises:
-        RecordError: A record with a problem and ``on_error`` is "fail": the first in the order of the corpus.
-        ValueError, OSError: As there.
+        RecordError: A record has a problem and ``on_error`` is "fail": the first in the order of the corpus.
+        ValueError, OSError: As `bpetite.corpus.encode_corpus`.
     """
-    if task_bytes < 1:
-        raise ValueError(f"task_bytes {task_bytes} is not at least 1")
-    if threads < 1:
-        raise ValueError(f"threads {threads} is not at least 1")
+    check_positive(task_bytes=task_bytes, threads=threads)
     whole = make_task(
         sources,
         sink,
@@ -103,7 +99,7 @@ def encode_corpus(
         tokenizer_name=tokenizer_name,
         checkpoint_seconds=checkpoint_seconds,
     )
-    return _Run(engine, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
+    return _Run(executor, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
 
 
 class _Run:
@@ -111,7 +107,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Engine,
+        executor: Executor,
         whole: ShardTask,
         task_bytes: int,
         threads: int,
@@ -119,10 +115,10 @@ class _Run:
         progress: Progress | None,
         log: Callable[[str], None],
     ) -> None:
-        self.engine, self.whole, self.threads, self.join_tasks, self.log = engine, whole, threads, join_tasks, log
+        self.executor, self.whole, self.threads, self.join_tasks, self.log = executor, whole, threads, join_tasks, log
         self.wanted = max(1, math.ceil(sum(piece.size for piece in whole.pieces) / task_bytes))
         self.meter = None if progress is None else _Meter(progress)
-        self.lines = 0
+        self.messages = 0
         self.resumed = False
         self.names = whole.names
         name = f"{self.names.stem}.tasks.journal" if self.names.stem else "tasks.journal"
@@ -131,14 +127,14 @@ class _Run:
     def run(self) -> dict[str, Any]:
         began = time.perf_counter()
         whole = self.whole
-        digest = whole.run_digest  # every mistake in the options is found before a file is touched
+        digest = whole.run_digest  # before a file is touched: it finds every mistake in the options
         self.names.folder.mkdir(parents=True, exist_ok=True)
         done = None if whole.overwrite else whole.finished()
         if done is not None and not self.journal_path.exists():
             return whole.summary(done, time.perf_counter() - began, 0)
         journal = Journal(self.journal_path)
         try:
-            count = self._take_up(journal, digest)
+            count = self._resume(journal, digest)
             if done is None:
                 done = self._encode(journal, digest, count)
             if self.join_tasks:
@@ -148,13 +144,13 @@ class _Run:
             journal.close(remove=not journal.records)
         return whole.summary(done, time.perf_counter() - began, 0)
 
-    def _take_up(self, journal: Journal, digest: str) -> int:
-        """The number of tasks: of the run that the journal is of, or a new one."""
+    def _resume(self, journal: Journal, digest: str) -> int:
+        """The number of tasks: that of the run in the journal, or of a new run."""
         if self.whole.overwrite:
             for record in journal.records[:1]:
                 _remove(self._ranks(record["tasks"]))
-            _remove(self._ranks(self.wanted))  # of a run that left them
-            _remove(iter([self.names]))
+            _remove(self._ranks(self.wanted))  # left by a run without join_tasks
+            _remove([self.names])
             journal.restart()
         if not journal.records:
             self._check_free(digest)
@@ -173,18 +169,16 @@ class _Run:
     def _check_free(self, digest: str) -> None:
         """Find out now, not when everything has been encoded, that the output cannot be written."""
         if self.wanted > 1 and self.names.journal.exists():
-            raise FileExistsError(
-                17, "of an unfinished run without an engine; finish that, or --overwrite", str(self.names.journal)
-            )
+            raise file_exists(self.names.journal, "of an unfinished run on this machine; finish that, or --overwrite")
         for names in islice(self._ranks(self.wanted), 1):
             if names.manifest.exists() and read_manifest(names.manifest)["run"] != digest:
-                raise FileExistsError(17, "of other inputs or options; --overwrite replaces it", str(names.manifest))
-        for split in ("train", "val") if self.whole.options.val_fraction else ("all",):
+                raise file_exists(names.manifest, "of other inputs or options; --overwrite replaces it")
+        for split in self.whole.splits:
             for path in self.whole.layout.outputs(self.names.base(split, 0)):
                 if not path.exists() or self.names.journal.exists():
                     continue
                 if not self.whole.overwrite:
-                    raise FileExistsError(17, "exists already; --overwrite replaces it", str(path))
+                    raise file_exists(path, "exists already; --overwrite replaces it")
                 path.unlink()
 
     def _ranks(self, count: int) -> Iterator[Names]:
@@ -199,8 +193,7 @@ class _Run:
 
     def _encode(self, journal: Journal, digest: str, count: int) -> dict[str, Any]:
         whole = self.whole
-        cut = not whole.layout.meta and not overlaps_itself(whole.encoding.reading.separator)
-        jobs = list(enumerate(shares(whole.pieces, count, cut_files=cut)))
+        jobs = list(enumerate(shares(whole.pieces, count, cut_files=whole.cuts_files)))
         # A task that will be joined does not list the inputs of all tasks: there may be many of both.
         joined = self.join_tasks and count > 1
         task = replace(
@@ -208,13 +201,15 @@ class _Run:
             pieces=(),
             inputs=() if joined else whole.inputs,
             tokenizer=Parcel(whole.tokenizer),
-            overwrite=False,  # what was there is gone, and a task that is begun again goes on
-            durable=not joined,  # what is read again at once and then deleted need not reach the disk
+            world_size=count,
+            overwrite=False,  # earlier files have been deleted, and a task that is started again goes on
+            durable=not joined,  # files that are read at once and then deleted need not reach the disk
+            known_digest=digest,
         )
-        shared = Parcel(_Shared(task, digest, count, self.threads, joined and self.resumed))
+        shared = Parcel(_Shared(task, self.threads, joined and self.resumed))
         meter = self.meter
         run_all(
-            self.engine,
+            self.executor,
             _encode_share,
             shared,
             jobs,
@@ -229,21 +224,21 @@ class _Run:
             manifest["files"] = [file for one in manifests for file in one["files"]]
             return manifest
         manifest["inputs"] = list_inputs(whole.inputs)
-        manifest["files"] = join(self.engine, whole, manifests, journal)
+        manifest["files"] = join(self.executor, whole, manifests, journal)
         write_manifest(self.names.manifest, manifest)
         return manifest
 
     def _on_result(self, rank: int, result: _Done) -> None:
-        totals, lines = result
+        totals, messages = result
         if self.meter is not None:
             self.meter.move(rank, totals)
-        for line in lines[: max(0, LINES - self.lines)]:
-            self.log(line)
-        self.lines += len(lines)
+        for message in messages[: max(0, MESSAGES - self.messages)]:
+            self.log(message)
+        self.messages += len(messages)
 
 
 class _Meter:
-    """Totals of tasks to the steps that a progress bar takes."""
+    """The totals of tasks as the steps of a progress bar."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -251,7 +246,7 @@ class _Meter:
         self._raw = 0
 
     def move(self, rank: int, totals: tuple[int, int, int]) -> None:
-        """Take the (bytes, tokens, documents) of a task so far; a task begun again may have less than before."""
+        """Take the (bytes, tokens, documents) of a task so far; a task that was started again may have fewer."""
         self._last[rank] = totals
         raw, tokens, documents = (sum(column) for column in zip(*self._last.values(), strict=True))
         step = max(0, raw - self._raw)
@@ -260,14 +255,12 @@ class _Meter:
 
 
 def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: Report) -> _Done:
-    """What a worker does: one task, from where an earlier worker left it."""
+    """What a worker does: one task, from where an earlier worker stopped."""
     rank, pieces = job
     parcel: Parcel[Any] = shared.task.tokenizer
-    task = replace(shared.task, pieces=pieces, tokenizer=parcel.get(), rank=rank, world_size=shared.world_size)
-    # this property hashes the inputs of all tasks, which are not here
-    task.__dict__["run_digest"] = shared.run_digest
+    task = replace(shared.task, pieces=pieces, tokenizer=parcel.get(), rank=rank)
     if shared.verify and not _is_whole(task.names):
-        _remove(iter([task.names]))
+        _remove([task.names])
     raw, last = 0, time.monotonic()
 
     def progress(step: int, tokens: int, documents: int) -> None:
@@ -277,15 +270,15 @@ def _encode_share(shared: _Shared, job: tuple[int, tuple[Piece, ...]], report: R
             last = time.monotonic()
             report((raw, tokens, documents))
 
-    lines: list[str] = []
-    summary = patiently(lambda: task.run(jobs=shared.threads, progress=progress, log=lines.append))
-    return (sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]), lines
+    messages: list[str] = []
+    summary = patiently(lambda: task.run(jobs=shared.threads, progress=progress, log=messages.append))
+    return (sum(piece.raw_bytes for piece in pieces), summary["tokens"], summary["documents"]), messages
 
 
 def _is_whole(names: Names) -> bool:
-    """Whether a finished task's files are as its manifest says; True for one that is not finished.
+    """Whether the files of a finished task are as its manifest says; True for a task that is not finished.
 
-    They were not synced: if what ended the earlier run was a power failure, anything may have become of them.
+    They were not synced, so a power failure that ended the earlier run may have damaged them.
     """
     if not names.manifest.exists():
         return True
@@ -296,7 +289,7 @@ def _is_whole(names: Names) -> bool:
         return False
 
 
-def _remove(outputs: Iterator[Names]) -> None:
+def _remove(outputs: Iterable[Names]) -> None:
     """Delete what tasks wrote, finished or not."""
     for names in outputs:
         files = []
@@ -308,8 +301,7 @@ def _remove(outputs: Iterator[Names]) -> None:
         elif names.journal.exists():
             journal = Journal(names.journal)
             journal.close()
-            finished = [shards for record in journal.records[1:] for shards in record["finished"].values()]
-            files = [output for shards in finished for shard in shards for output in shard["outputs"]]
+            files = finished_outputs(journal)
         for file in files:
             (names.folder / os.path.basename(file["name"])).unlink(missing_ok=True)
         for path in [*names.temporary(), names.manifest, names.journal]:

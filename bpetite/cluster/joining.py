@@ -1,16 +1,14 @@
-"""The files of several shard tasks into those of one run, each final file by a task of its own.
+"""The files of several shard tasks joined into those of one run, each final file by a task of its own.
 
-Where one run would cut its shards is known from the lengths of documents alone: they are read here, eight bytes a
-document, and only the tasks touch tokens. The tasks write through the same writer that a single run uses, so the bytes
-are the same.
+The lengths of documents alone say where one run would cut its shards: they are read here, eight bytes a document, and
+only the tasks read tokens. The tasks write through the same writer that a single run uses, so the bytes are the same.
 """
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,25 +16,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.plan import file_entry
 from ..corpus.tokenfiles import open_token_file, token_files
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.layouts import Layout
+from ..corpus.writing.manifest import list_files
+from ..corpus.writing.merge import copy_spans
 from ..corpus.writing.naming import Names
 from ..corpus.writing.shards import ShardWriter, settle
-from .engine import Engine, Report, run_all
+from .executor import Executor, Report, run_all
 from .parcel import Parcel
 
 __all__ = ["join", "patiently"]
 
 Result = TypeVar("Result")
 
-#: Seconds to wait for a lost worker to be gone.
+#: Seconds to wait until a lost worker is gone.
 PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Extent:
     """Consecutive documents of a file, or consecutive tokens where the layout keeps no documents."""
 
     path: str
@@ -47,11 +46,11 @@ class _Part:
 
 @dataclass
 class _Shard:
-    """A final shard and what it is made of."""
+    """A final shard and the documents in it."""
 
     split: str
     index: int
-    parts: list[_Part] = field(default_factory=list)
+    extents: list[_Extent] = field(default_factory=list)
     tokens: int = 0
     documents: int = 0
 
@@ -64,21 +63,22 @@ class _Shared:
 
 
 def join(
-    engine: Engine, whole: ShardTask, manifests: Sequence[dict[str, Any]], journal: Journal
+    executor: Executor, whole: ShardTask, manifests: Sequence[dict[str, Any]], journal: Journal
 ) -> list[dict[str, Any]]:
     """Assemble the files of a run from those of its tasks.
 
     Args:
+        executor: Runs the tasks.
         whole: The run as one task.
-        manifests: Those of its tasks in order.
-        journal: Of the run; shards that it says are done are not made again.
+        manifests: Of its tasks, in order.
+        journal: Of the run; shards that it has a record of are not made again.
 
     Returns:
         The files as the manifest lists them.
     """
-    dtype = np.dtype(whole.encoding.dtype)
+    dtype = np.dtype(whole.rules.dtype)
     shards = []
-    for split in ("train", "val") if whole.options.val_fraction else ("all",):
+    for split in whole.splits:
         files = _files(whole, manifests, split)
         if whole.options.shard_tokens is None:
             shards.append(_whole_files(split, files, whole, dtype))
@@ -99,16 +99,14 @@ def join(
         done[shard.split, shard.index] = made
 
     shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
-    run_all(engine, _make_shard, shared, left, on_result=finish)
+    run_all(executor, _make_shard, shared, left, on_result=finish)
     for shard in shards:
         _lock_of(whole.names, shard).unlink(missing_ok=True)
-    for path in whole.names.temporary():  # of a worker that did again what another had done
+    for path in whole.names.temporary():  # of a worker that did the job of another once more
         path.unlink(missing_ok=True)
-    return [
-        file_entry(shard.split, done[shard.split, shard.index], output)
-        for shard in shards
-        for output in done[shard.split, shard.index]["outputs"]
-    ]
+    return list_files(
+        {split: [done[split, shard.index] for shard in shards if shard.split == split] for split in whole.splits}
+    )
 
 
 def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[tuple[str, int]]:
@@ -136,12 +134,12 @@ def _whole_files(
             shard.documents += count or 0
         shard.tokens += tokens
         if count:
-            shard.parts.append(_Part(path, 0, count, tokens))
+            shard.extents.append(_Extent(path, 0, count, tokens))
     return shard
 
 
 def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout: Layout) -> list[_Shard]:
-    """Shards of exactly ``limit`` tokens; the last one has what is left, and never too little."""
+    """Shards of exactly ``limit`` tokens; the last one has the rest, and never less than the layout's `least_tail`."""
     files = list(files)
     left = sum(tokens for _, tokens in files)
     sizes = []
@@ -157,7 +155,7 @@ def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout
             path, tokens = files[number]
             take = min(size, tokens - at)
             if take:
-                shard.parts.append(_Part(path, at, take, take))
+                shard.extents.append(_Extent(path, at, take, take))
             size, at = size - take, at + take
             if at == tokens:
                 number, at = number + 1, 0
@@ -168,26 +166,26 @@ def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout
 def _cut_documents(
     split: str, files: Iterable[tuple[str, int]], limit: int, format: str, dtype: np.dtype[Any]
 ) -> list[_Shard]:
-    """Shards of whole documents, each taking documents as long as they fit, and one at least."""
+    """Shards of whole documents, each with as many as fit into ``limit`` tokens, and at least one."""
     shards = [_Shard(split, 0)]
     for path, _ in files:
         first = 0
         for lengths in open_token_file(path, format=format, dtype=dtype.name).lengths():
             for count, tokens, full in _fill(lengths, shards[-1], limit):
                 if count:
-                    shards[-1].parts.append(_Part(path, first, count, tokens))
+                    shards[-1].extents.append(_Extent(path, first, count, tokens))
                     shards[-1].documents += count
                     shards[-1].tokens += tokens
                     first += count
                 if full:
                     shards.append(_Shard(split, len(shards)))
     for shard in shards:
-        shard.parts = _runs(shard.parts)
+        shard.extents = _joined(shard.extents)
     return shards
 
 
 def _fill(lengths: npt.NDArray[np.int64], shard: _Shard, limit: int) -> Iterator[tuple[int, int, bool]]:
-    """(documents that go into the open shard, their tokens, whether it is full then), until all are placed."""
+    """(documents that go into the open shard, their tokens, whether the shard is full then), until all are assigned."""
     ends = np.cumsum(lengths)
     done = start = 0
     room, empty = limit - shard.tokens, not shard.documents
@@ -202,14 +200,14 @@ def _fill(lengths: npt.NDArray[np.int64], shard: _Shard, limit: int) -> Iterator
         room, empty = limit, True
 
 
-def _runs(parts: Sequence[_Part]) -> list[_Part]:
-    """The same parts, those that go on where the one before ended joined."""
-    joined: list[_Part] = []
-    for part in parts:
-        if joined and joined[-1].path == part.path and joined[-1].first + joined[-1].count == part.first:
+def _joined(extents: Sequence[_Extent]) -> list[_Extent]:
+    """The same extents, with neighbours in a file joined."""
+    joined: list[_Extent] = []
+    for extent in extents:
+        if joined and joined[-1].path == extent.path and joined[-1].first + joined[-1].count == extent.first:
             before = joined.pop()
-            part = _Part(part.path, before.first, before.count + part.count, before.tokens + part.tokens)
-        joined.append(part)
+            extent = replace(before, count=before.count + extent.count, tokens=before.tokens + extent.tokens)
+        joined.append(extent)
     return joined
 
 
@@ -219,9 +217,9 @@ def _lock_of(names: Names, shard: _Shard) -> Path:
 
 
 def patiently(work: Callable[[], Result]) -> Result:
-    """``work()``, again and again while another process holds the lock that it needs.
+    """``work()``, tried again while another process holds the lock that it needs.
 
-    A worker that is given up for lost may still be writing, for as long as its engine takes to end it.
+    A worker that the executor has given up may go on writing until it has been ended.
     """
     began = time.monotonic()
     while True:
@@ -234,7 +232,7 @@ def patiently(work: Callable[[], Result]) -> Result:
 
 
 def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any]:
-    """What a worker does: write a shard under its temporary names. Doing it again overwrites them."""
+    """What a worker does: write a shard under its temporary names. Doing it again overwrites the files."""
     lock = patiently(lambda: Journal(_lock_of(shared.names, shard)))
     layout = shared.names.layout
     writer = ShardWriter(
@@ -246,17 +244,8 @@ def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any
         known=(shard.tokens, shard.documents),
     )
     with closing(lock), closing(writer):
-        for part in shard.parts:
-            _copy(part, writer, layout.name, np.dtype(shared.dtype))
+        for extent in shard.extents:
+            file = open_token_file(extent.path, format=layout.name, dtype=shared.dtype)
+            copy_spans(file.extent(extent.first, extent.count), writer, np.dtype(shared.dtype))
         writer.finish()
     return writer.take_finished()[0]
-
-
-def _copy(part: _Part, writer: ShardWriter, format: str, dtype: np.dtype[Any]) -> None:
-    """Add some of a task's documents to a shard."""
-    for span in open_token_file(part.path, format=format, dtype=dtype.name).part(part.first, part.count):
-        meta = None
-        if span.ids is not None and span.places is not None:
-            rows = zip(span.ids, span.places, strict=True)
-            meta = [json.dumps([found, *place]).encode() + b"\n" for found, place in rows]
-        writer.add(span.tokens.astype(dtype, copy=False), span.lengths, meta)

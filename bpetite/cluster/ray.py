@@ -16,10 +16,10 @@ from ..errors import MissingExtraError
 from ..tokenizer import Tokenizer
 from ..training.counts import PretokenCounts
 from . import counting, encoding
-from .engine import Call, Outcome
+from .executor import Call, Outcome
 from .parcel import Parcel
 
-__all__ = ["RayEngine", "count_pretokens", "encode_corpus", "train"]
+__all__ = ["RayExecutor", "count_pretokens", "encode_corpus", "train"]
 
 #: Times that a task is begun again because its worker or node was lost.
 RETRIES = 10
@@ -28,7 +28,7 @@ RETRIES = 10
 LOOK = 0.5
 
 
-class RayEngine:
+class RayExecutor:
     """Runs jobs as Ray tasks; use it as a context manager.
 
     Connects to Ray unless the process is connected already, and disconnects only if it did.
@@ -59,7 +59,7 @@ class RayEngine:
         self._box: Any = None
         self._runs = 0
 
-    def __enter__(self) -> RayEngine:
+    def __enter__(self) -> RayExecutor:
         ray = _ray()
         self._entered += 1
         if not ray.is_initialized():
@@ -89,10 +89,10 @@ class RayEngine:
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
     ) -> Generator[tuple[int, Outcome], None, None]:
-        """See :class:`bpetite.cluster.engine.Engine`."""
+        """See :class:`bpetite.cluster.executor.Executor`."""
         ray = _ray()
         if not self._entered:
-            raise RuntimeError("a RayEngine runs inside a with statement")
+            raise RuntimeError("a RayExecutor runs inside a with statement")
         options = {"num_cpus": self.cpus, "max_retries": RETRIES, **self.resources}
         task = ray.remote(**options)(_work)
         self._runs += 1
@@ -185,8 +185,8 @@ def _ray() -> Any:
 
 
 @contextmanager
-def _engine(engine: RayEngine | None, address: str | None, cpus: float) -> Iterator[RayEngine]:
-    with engine or RayEngine(address, cpus=cpus) as entered:
+def _executor(executor: RayExecutor | None, address: str | None, cpus: float) -> Iterator[RayExecutor]:
+    with executor or RayExecutor(address, cpus=cpus) as entered:
         yield entered
 
 
@@ -196,7 +196,7 @@ def encode_corpus(
     tokenizer: Any,
     *,
     address: str | None = None,
-    engine: RayEngine | None = None,
+    executor: RayExecutor | None = None,
     threads: int = 1,
     **options: Any,
 ) -> dict[str, Any]:
@@ -207,22 +207,22 @@ def encode_corpus(
     Args:
         sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; sources and sink are
             at the same paths on every node.
-        address: Of the cluster, see :class:`RayEngine`.
-        engine: An engine with settings of its own, instead of ``address``.
+        address: Of the cluster, see :class:`RayExecutor`.
+        executor: An engine with settings of its own, instead of ``address``.
         threads: Threads, and CPUs, of a task.
 
     Returns:
         The summary that :func:`bpetite.corpus.encode_corpus` gives.
     """
-    with _engine(engine, address, threads) as running:
+    with _executor(executor, address, threads) as running:
         return encoding.encode_corpus(running, sources, sink, tokenizer, threads=threads, **options)
 
 
 def count_pretokens(
-    sources: SourcesLike, *, address: str | None = None, engine: RayEngine | None = None, **options: Any
+    sources: SourcesLike, *, address: str | None = None, executor: RayExecutor | None = None, **options: Any
 ) -> PretokenCounts:
     """Count the pre-tokens of a corpus on a Ray cluster; see :func:`bpetite.cluster.counting.count_corpus`."""
-    with _engine(engine, address, options.get("threads", 1)) as running:
+    with _executor(executor, address, options.get("threads", 1)) as running:
         return counting.count_corpus(running, sources, **options)
 
 
@@ -231,9 +231,9 @@ def train(
     vocab_size: int,
     *,
     address: str | None = None,
-    engine: RayEngine | None = None,
+    executor: RayExecutor | None = None,
     **options: Any,
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a Ray cluster; see :func:`bpetite.cluster.counting.train`."""
-    with _engine(engine, address, options.get("threads", 1)) as running:
+    with _executor(executor, address, options.get("threads", 1)) as running:
         return counting.train(running, sources, vocab_size, **options)

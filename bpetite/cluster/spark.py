@@ -21,10 +21,10 @@ from ..training.options import TrainingOptions
 from ..training.train import train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
-from .engine import Call, Outcome
+from .executor import Call, Outcome
 from .parcel import Parcel
 
-__all__ = ["SparkEngine", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
+__all__ = ["SparkExecutor", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
 
 
 def encode_column(
@@ -175,7 +175,7 @@ def train_column(
     return Tokenizer.from_vocab(train_from_counts(counts, chosen, progress=progress))
 
 
-class SparkEngine:
+class SparkExecutor:
     """Runs jobs as the tasks of one Spark stage each.
 
     Spark says nothing of a task before its stage ends, so there is no progress and a failure is known late. It begins
@@ -198,7 +198,7 @@ class SparkEngine:
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
     ) -> Generator[tuple[int, Outcome], None, None]:
-        """See :class:`bpetite.cluster.engine.Engine`."""
+        """See :class:`bpetite.cluster.executor.Executor`."""
         left = [(number, job) for number, job in enumerate(jobs) if wanted(number)]
         if not left:
             return
@@ -281,12 +281,12 @@ def encode_corpus(
     Returns:
         The summary that :func:`bpetite.corpus.encode_corpus` gives.
     """
-    return encoding.encode_corpus(SparkEngine(session), sources, sink, tokenizer, **options)
+    return encoding.encode_corpus(SparkExecutor(session), sources, sink, tokenizer, **options)
 
 
 def train(session: Any, sources: SourcesLike, vocab_size: int, **options: Any) -> Tokenizer:
     """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
-    return counting.train(SparkEngine(session), sources, vocab_size, **options)
+    return counting.train(SparkExecutor(session), sources, vocab_size, **options)
 
 
 def _is_connect(session: Any) -> bool:

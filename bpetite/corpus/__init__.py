@@ -1,11 +1,11 @@
 """Corpora to token files: readers, writers, journal, pipeline."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
-from .pipeline import ShardTask
 from .plan import Options
 from .reading.documents import read_documents
 from .reading.sources import Piece, Sources, find_sources, share, shares
 from .tally import RecordError
+from .task import ShardTask
 from .tokenfiles import TokenFile, open_token_file
 from .writing.merge import merge_outputs
 

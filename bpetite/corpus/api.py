@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from .pipeline import Progress, ShardTask
 from .plan import Options
 from .reading.readers import Position, require
-from .reading.sources import Sources, find_sources, overlaps_itself, share
+from .reading.sources import Sources, find_sources, share
 from .tally import Tally
+from .task import Progress, ShardTask
 
-__all__ = ["SourcesLike", "count_corpus", "encode_corpus", "make_task"]
+__all__ = ["SourcesLike", "as_sources", "count_corpus", "encode_corpus", "make_task"]
 
 SourcesLike: TypeAlias = Sources | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -35,8 +35,8 @@ def encode_corpus(
 ) -> dict[str, Any]:
     """Turn a corpus into token files.
 
-    Killed at any moment and called again with the same arguments it goes on, and what it writes is byte for byte what
-    an uninterrupted call writes.
+    A call that was killed at any moment goes on when it is made again with the same arguments, and writes byte for byte
+    what an uninterrupted call writes.
 
     Args:
         sources: Files, folders, glob patterns, or "-" for standard input.
@@ -48,16 +48,28 @@ def encode_corpus(
         tokenizer_name: What the manifest calls the tokenizer.
         checkpoint_seconds: How often progress is made durable.
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
-        log: Takes lines for people.
+        log: Called with messages for people.
         options: The fields of `Options`: format, dtype, eot, special, separator, text_key, ...
 
     Returns:
-        documents, tokens, bytes, problems, files, manifest (its path), seconds and more.
+        "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "on_error", "files"
+        (names), "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
 
     Raises:
         RecordError: A record with a problem, with file and line; ``on_error="skip"`` or ``"replace"`` goes on.
-        ValueError: Options that cannot be; a journal or output of another run.
+        ValueError: An option is out of range; the journal is that of another run.
+        FileExistsError: There is an output of another run, and ``overwrite`` is false.
         OSError: A file cannot be read or written.
+
+    >>> import pathlib, tempfile, numpy as np
+    >>> from bpetite import Tokenizer
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "two.txt").write_text("ab ab<|endoftext|>ab")
+    >>> summary = encode_corpus(folder / "two.txt", folder / "out", Tokenizer.train("ab ab ab", 258))
+    >>> summary["documents"], summary["tokens"], summary["files"]
+    (2, 5, ['out.npy', 'out.offsets.npy'])
+    >>> np.load(folder / "out.npy").tolist(), np.load(folder / "out.offsets.npy").tolist()
+    ([256, 257, 258, 256, 258], [0, 3, 5])
     """
     task = make_task(
         sources,
@@ -83,19 +95,27 @@ def make_task(
     options: Options,
     **settings: Any,
 ) -> ShardTask:
-    """The task that `encode_corpus` runs, for schedulers of their own."""
-    if isinstance(sources, str | os.PathLike):
-        sources = [sources]
-    if not isinstance(sources, Sources):
-        sources = find_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
+    """The task that `encode_corpus` runs, for callers that schedule it themselves.
+
+    Args:
+        sources, sink, tokenizer, rank, world_size: As for `encode_corpus`.
+        options: What to write.
+        settings: Other fields of `ShardTask`.
+    """
+    sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
     task = ShardTask(sources.pieces, sources.pieces, tokenizer, os.fspath(sink), options, **settings)
     if world_size == 1 and rank == 0:
         return task
-    # where the number of a record in its file is written down, a file stays with one rank, which can count
-    cut = not task.layout.meta and not overlaps_itself(task.encoding.reading.separator)
-    return replace(
-        task, pieces=share(sources.pieces, rank, world_size, cut_files=cut), rank=rank, world_size=world_size
-    )
+    pieces = share(sources.pieces, rank, world_size, cut_files=task.cuts_files)
+    return replace(task, pieces=pieces, rank=rank, world_size=world_size)
+
+
+def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> Sources:
+    """Sources as they are, or what paths and patterns stand for; see `find_sources`."""
+    if isinstance(sources, Sources):
+        return sources
+    paths = [sources] if isinstance(sources, str | os.PathLike) else sources
+    return find_sources(paths, kind=kind, whole_files=whole_files)
 
 
 def count_corpus(
@@ -107,13 +127,16 @@ def count_corpus(
     log: Callable[[str], None] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Count the tokens of a corpus, without end-of-text tokens, and write nothing.
+    """Count the tokens of a corpus, without end-of-text tokens; nothing is written.
 
     Args:
         sources, tokenizer, jobs, progress, log, options: As for `encode_corpus`.
 
     Returns:
-        documents, tokens, bytes and problems.
+        "documents", "tokens", "bytes" (of text), "problems" and "on_error".
+
+    Raises:
+        RecordError, ValueError, OSError: As `encode_corpus`.
     """
     settings = Options(**{**options, "format": "npy", "eot": "none"})
     task = make_task(sources, "count", tokenizer, options=settings)

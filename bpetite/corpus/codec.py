@@ -1,4 +1,4 @@
-"""What corpus code needs to know of a tokenizer: callables from documents to ids and back, and a few facts.
+"""What corpus code needs to know about a tokenizer: callables from documents to ids and back, and a few facts.
 
 Nothing in this package knows more, so any tokenizer can write token files, and tests can use one of three lines.
 """
@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPECIAL", "Codec", "Ids", "Offsets", "codec_of"]
+__all__ = ["SPECIAL", "Codec", "Ids", "Offsets", "codec_of", "join_rows"]
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
 
-#: What a special token's literal in a document is: ordinary text, the special token, or a mistake.
+#: What a special token's literal in a document is: ordinary text, the special token, or an error.
 SPECIAL = ("text", "allow", "error")
 
 
@@ -29,8 +29,8 @@ class Codec:
 
     Attributes:
         encode: Documents as UTF-8 bytes -> (ids uint32[n], offsets int64[documents + 1]), releasing the interpreter
-            lock; it may be called from several threads at once. Raises UnicodeError for bytes that are not UTF-8 and
-            another ValueError for a document that cannot be encoded.
+            lock; several threads may call it at once. Raises UnicodeError for bytes that are not UTF-8 and another
+            ValueError for a document that cannot be encoded.
         encode_ordinary: The same with no special token recognised.
         decode: ids -> bytes.
         vocab_size: One more than the highest id.
@@ -40,7 +40,7 @@ class Codec:
         name: For people.
         special: What `encode` does with special tokens in documents, see `SPECIAL`.
         encode_separated: Documents with the literal ``eot_text`` between them, as one text -> the ids of all, with
-            ``eot_id`` between them; the same as one by one, but nothing has to be cut. None where that is not so.
+            ``eot_id`` between them. None where that would give other ids than encoding one by one.
     """
 
     encode: EncodeBatch
@@ -56,11 +56,11 @@ class Codec:
 
 
 def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) -> Codec:
-    """A bpetite.Tokenizer as a Codec; a Codec is given back as it is.
+    """A bpetite.Tokenizer as a Codec; a Codec is returned as it is.
 
     Args:
         special: "text" reads special tokens in documents as ordinary text; "allow" recognises them; "error" makes a
-            document with one a problem.
+            document that has one a problem.
         name: What to call the tokenizer in manifests.
 
     Raises:
@@ -107,8 +107,8 @@ def _separated(tokenizer: Any, eot_text: str) -> Callable[[bytes], Ids]:
 
 
 def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
-    """Whether documents may be encoded together: not if the end-of-text token takes in spaces beside it, or text is
-    treated otherwise at the start of an input. Every way in which a special token can be special shows here."""
+    """Whether documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
+    treated differently at the start of an input. These texts show every such difference."""
     texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
     try:
         together = separated(eot_text.join(texts).encode()).tolist()
@@ -127,7 +127,16 @@ def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:
 
 
 def _encode_each(tokenizer: Any, specials: dict[str, Any], texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-    rows = [tokenizer.encode_to_numpy(text, **specials) for text in texts]
+    return join_rows([tokenizer.encode_to_numpy(text, **specials) for text in texts])
+
+
+def join_rows(rows: Sequence[Ids]) -> tuple[Ids, Offsets]:
+    """The ids of several documents as one array, and where each document starts and ends in it.
+
+    >>> ids, offsets = join_rows([np.array([5, 6], np.uint32), np.array([], np.uint32)])
+    >>> ids.tolist(), offsets.tolist()
+    ([5, 6], [0, 2, 2])
+    """
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets

@@ -9,14 +9,16 @@ import numpy.typing as npt
 
 from .tokenfiles import CHUNK, TokenFile
 
-__all__ = ["decode_files", "pieces_of"]
+__all__ = ["decode_files", "document_chunks"]
 
 
-def pieces_of(files: Iterable[TokenFile], eot: str, eot_id: int | None) -> Iterator[tuple[npt.NDArray[Any], bool]]:
-    """The documents of token files without their end-of-text tokens, as (some tokens, whether a document ends here).
+def document_chunks(
+    files: Iterable[TokenFile], eot: str, eot_id: int | None
+) -> Iterator[tuple[npt.NDArray[Any], bool]]:
+    """The documents of token files without their end-of-text tokens, as (tokens, whether a document ends after them).
 
-    Where a layout keeps no document lengths, documents are told apart by the end-of-text token; without one
-    (``eot="none"``) all tokens are one document.
+    Where a layout keeps no document lengths, the end-of-text token separates documents; without one (``eot="none"``)
+    all tokens are one document.
     """
     open_document = False
     for file in files:
@@ -47,7 +49,10 @@ def _by_lengths(
     for length in lengths.tolist():
         document = tokens[start : start + length]
         start += length
-        document = document[:-1] if eot == "append" else document[1:] if eot == "prepend" else document
+        if eot == "append":
+            document = document[:-1]
+        elif eot == "prepend":
+            document = document[1:]
         for at in range(0, max(1, len(document)), CHUNK):
             yield document[at : at + CHUNK], at + CHUNK >= len(document)
 
@@ -68,15 +73,16 @@ def decode_files(
         decode: ids -> bytes.
         write: Takes the bytes.
         eot: Where the end-of-text tokens are: "append", "prepend" or "none".
+        eot_id: Their id, if there is one.
         separator: Goes between documents.
-        final_separator: Whether it also goes behind the last one.
+        final_separator: Whether it also follows the last one.
 
     Returns:
         (documents, bytes written).
     """
     documents = size = 0
     pending = False  # a separator is due if another document follows
-    for tokens, ends in pieces_of(files, eot, eot_id):
+    for tokens, ends in document_chunks(files, eot, eot_id):
         data = (separator if pending else b"") + decode(tokens)
         pending = ends
         documents += ends

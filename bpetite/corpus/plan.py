@@ -1,4 +1,4 @@
-"""What a run is to do: inputs, tokenizer, options, and everything that follows from them before a file is touched."""
+"""What a run will do: inputs, tokenizer, options, and everything that follows from them before a file is touched."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
@@ -6,16 +6,16 @@ from functools import cached_property
 from typing import Any
 
 from .codec import Codec, codec_of
+from .encoding import EOT, EncodingRules
 from .reading.readers import BLOCK, Reading
 from .reading.records import POLICIES
-from .reading.sources import Piece
+from .reading.sources import Piece, overlaps_itself
 from .tally import Tally
-from .work import EOT, Encoding
 from .writing.layouts import Layout, layout_of
-from .writing.manifest import VERSION, digest, libraries, list_inputs
-from .writing.naming import Names, names_of
+from .writing.manifest import VERSION, digest, libraries, list_files, list_inputs
+from .writing.naming import Names, names_of, splits_of
 
-__all__ = ["Options", "Plan", "file_entry"]
+__all__ = ["Options", "Plan"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """Pieces of input and the token files that are to be made of them.
+    """Pieces of input and the token files to make of them.
 
     Attributes:
         pieces: What to read, in order; of one rank, its share.
@@ -75,11 +75,12 @@ class Plan:
         output: Path of the output: a name with or without suffix, or a folder.
         options: What to write.
         tokenizer_name: For the manifest.
-        rank, world_size: Which part of the inputs this is.
-        overwrite: Replace an existing output instead of refusing, and do not go on from a journal.
+        rank, world_size: Which share of the inputs this is.
+        overwrite: Replace an existing output instead of refusing, and start anew even if there is a journal.
         checkpoint_seconds: How often progress is made durable; a crash costs at most this much work.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
+        known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
     """
 
     pieces: tuple[Piece, ...]
@@ -94,6 +95,7 @@ class Plan:
     checkpoint_seconds: float = 10.0
     block: int = BLOCK
     durable: bool = True
+    known_digest: str | None = None
 
     @cached_property
     def codec(self) -> Codec:
@@ -114,11 +116,11 @@ class Plan:
         )
 
     @cached_property
-    def encoding(self) -> Encoding:
-        """How documents become tokens, every default filled in.
+    def rules(self) -> EncodingRules:
+        """How documents become tokens, with every default filled in.
 
         Raises:
-            ValueError: An option that the tokenizer or the format cannot follow.
+            ValueError: An option is out of range, or the tokenizer or the format does not allow it.
         """
         self.options.check()
         eot = self.options.eot or self.layout.eot
@@ -129,7 +131,7 @@ class Plan:
             if any(piece.kind == "text" for piece in self.pieces):
                 raise ValueError("the tokenizer has no end-of-text token: give --separator or --whole-files")
             separator = "\0"
-        return Encoding(
+        return EncodingRules(
             reading=Reading(separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block),
             on_error=self.options.on_error,
             eot=eot,
@@ -144,12 +146,23 @@ class Plan:
             ),
         )
 
+    @property
+    def cuts_files(self) -> bool:
+        """Whether ranks may share a file. Not where the number of a record in its file is written down, which only a
+        rank that reads all of the file knows; nor where a file can be cut correctly only from its start."""
+        return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return splits_of(self.options.val_fraction)
+
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What the output depends on, besides the inputs, as JSON."""
         settings = asdict(self.options)
-        settings["eot"], settings["dtype"] = self.encoding.eot, self.encoding.dtype
-        settings["separator"] = self.encoding.reading.separator.decode("utf-8")
+        settings["eot"], settings["dtype"] = self.rules.eot, self.rules.dtype
+        settings["separator"] = self.rules.reading.separator.decode("utf-8")
         return {
             **settings,
             "tokenizer": self.codec.fingerprint,
@@ -161,21 +174,21 @@ class Plan:
     @cached_property
     def run_digest(self) -> str:
         """Identifies inputs and settings of the whole run, all ranks of it."""
-        return digest([self.settings, [piece.describe() for piece in self.inputs]])
+        return self.known_digest or digest([self.settings, [piece.describe() for piece in self.inputs]])
 
     @property
-    def rank_of(self) -> list[int] | None:
+    def rank_of_world(self) -> list[int] | None:
         """[rank, world size] of one rank of several."""
         return [self.rank, self.world_size] if self.world_size > 1 else None
 
     def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-        """The manifest of a run that is done: what was counted, and the finished shards of each split."""
+        """The manifest of a finished run: what was counted, and the finished shards of each split."""
         return {
             "manifest": VERSION,
             "run": self.run_digest,
-            "rank": self.rank_of,
+            "rank": self.rank_of_world,
             "format": self.options.format,
-            "dtype": self.encoding.dtype,
+            "dtype": self.rules.dtype,
             "tokenizer": {
                 "name": self.codec.name,
                 "fingerprint": self.codec.fingerprint,
@@ -184,7 +197,7 @@ class Plan:
                 "eot_text": self.codec.eot_text,
             },
             "libraries": self.settings["libraries"],
-            "eot": self.encoding.eot,
+            "eot": self.rules.eot,
             "separator": self.settings["separator"],
             "final_separator": tally.final_separator,
             "documents": tally.documents,
@@ -193,23 +206,6 @@ class Plan:
             "on_error": self.options.on_error,
             "problems": tally.problems,
             "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
-            "files": [
-                file_entry(split, shard, output)
-                for split, finished in shards.items()
-                for shard in finished
-                for output in shard["outputs"]
-            ],
+            "files": list_files(shards),
             "inputs": list_inputs(self.inputs),
         }
-
-
-def file_entry(split: str, shard: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    """A file of a finished shard, as manifests list it."""
-    return {
-        "name": output["name"],
-        "split": split,
-        "bytes": output["bytes"],
-        **{checksum: output[checksum] for checksum in ("sha256", "crc32") if checksum in output},
-        "tokens": shard["tokens"],
-        "documents": shard["documents"],
-    }

@@ -1,13 +1,13 @@
-"""Counting what a run has done and met."""
+"""Counts of what a run has done, and the problems that it has met."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .encoding import Encoded
 from .reading.records import Problem
 from .reading.sources import STDIN, Piece
 from .reading.streams import open_stream
-from .work import Encoded
 
 __all__ = ["RecordError", "Tally"]
 
@@ -23,17 +23,17 @@ KINDS = {
 
 
 class RecordError(ValueError):
-    """A record is not as it should be, and the policy is to stop there."""
+    """A record has a problem, and the policy is to stop there."""
 
 
 class Tally:
-    """Documents, tokens, bytes and problems so far; the part of a run's state that is no file.
+    """Documents, tokens, bytes and problems so far: the part of a run's state that is not in its output files.
 
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
-        problems: kind -> how many, and where the first one was.
-        final_separator: Whether the last document of text had a separator behind it; None before there was one.
-        piece, records: How many records of the piece have been read.
+        problems: kind -> count, and where the first one was.
+        final_separator: Whether a separator followed the last document of text; None before there was one.
+        piece, records: The number of records that have been read from the piece.
     """
 
     def __init__(self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None) -> None:
@@ -46,16 +46,16 @@ class Tally:
         self.piece = self.records = 0
 
     def add(self, encoded: Encoded) -> list[int]:
-        """Count a result; returns, for each of its blocks, the number of its first record in the file.
+        """Count a result; returns the number in its file of the first record of each block.
 
         Raises:
             RecordError: It has a problem and the policy is "fail".
         """
         for problem in encoded.problems:
-            self._meet(problem)
+            self._note(problem)
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
-        self.tokens += sum(len(part.tokens) for part in encoded.parts.values())
+        self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
         firsts = []
@@ -66,32 +66,32 @@ class Tally:
             self.records += records
         return firsts
 
-    def _meet(self, problem: Problem) -> None:
+    def _note(self, problem: Problem) -> None:
         known = self.problems.get(problem.kind)
         if known is not None:
             known["count"] += 1
             return
-        place = self._place(problem)
-        what = f"{place}: {KINDS[problem.kind]}: {problem.detail}"
+        where = self._where(problem)
+        what = f"{where}: {KINDS[problem.kind]}: {problem.detail}"
         if self._policy == "fail":
             raise RecordError(f"{what} (--on-error skip or replace goes on, and counts)")
-        self.problems[problem.kind] = {"count": 1, "first": place, "detail": problem.detail}
+        self.problems[problem.kind] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
             self._log(f"{what} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
 
-    def _place(self, problem: Problem) -> str:
-        """file:line; the line is counted only now, for the few that are shown."""
+    def _where(self, problem: Problem) -> str:
+        """file:line; lines are counted only here, for the few problems that are shown."""
         piece = self._pieces[problem.piece]
         name = "<stdin>" if piece.path == STDIN else piece.path
         if piece.kind == "parquet":
-            return f"{name}: row {problem.place + 1}"
+            return f"{name}: row {problem.offset + 1}"
         line = problem.line
         if line is None:
             line = 1
             with open_stream(piece) as stream:
-                while stream.offset < problem.place:
+                while stream.offset < problem.offset:
                     try:
-                        data = stream.read(min(1 << 20, problem.place - stream.offset))
+                        data = stream.read(min(1 << 20, problem.offset - stream.offset))
                     except ValueError:
                         break
                     if not data:
@@ -100,7 +100,7 @@ class Tally:
         return f"{name}:{line}"
 
     def state(self) -> dict[str, Any]:
-        """What the journal keeps."""
+        """What the journal records."""
         return {
             "documents": self.documents,
             "tokens": self.tokens,
@@ -112,6 +112,6 @@ class Tally:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state that the journal kept."""
+        """Go on from a state that the journal recorded."""
         for name, value in state.items():
             setattr(self, name, value)

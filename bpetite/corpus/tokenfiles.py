@@ -1,7 +1,7 @@
-"""Token files read back: every layout that `layouts.py` writes, a bounded piece at a time.
+"""Token files read back: every layout that `layouts.py` writes, in bounded memory.
 
-A file says by itself what it is where its layout has a header; where it has none (nanoGPT, dolma) the manifest beside
-it or the caller has to.
+A layout with a header says what the file is; for one without (nanoGPT, dolma) the manifest beside it, or the caller,
+has to say it.
 """
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ CHUNK = 1 << 20
 class Span:
     """Consecutive tokens of a file.
 
-    ``lengths`` are those of whole documents that make up the span, or None where the layout does not keep them; then
-    documents go from span to span. ``ids`` are the record ids, and ``places`` (source, number), where kept.
+    ``lengths`` are those of the whole documents that make up the span, or None where the layout does not keep them;
+    then documents may cross spans. ``ids`` are the ids of records, ``origins`` their (file, number in it), where kept.
     """
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64] | None = None
     ids: list[str | None] | None = None
-    places: list[tuple[str, int]] | None = None
+    origins: list[tuple[str, int]] | None = None
 
 
 class TokenFile:
@@ -50,8 +50,8 @@ class TokenFile:
 
     Attributes:
         path, format, dtype: What it is.
-        tokens: How many.
-        documents: How many, or None where the layout does not say.
+        tokens: Their number.
+        documents: Their number, or None where the layout does not say.
     """
 
     def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
@@ -68,22 +68,22 @@ class TokenFile:
         return tokens
 
     def spans(self) -> Iterator[Span]:
-        """The whole file: documents up to `CHUNK` tokens together, longer ones alone; or chunks."""
-        return self.part(0, self.tokens if self.documents is None else self.documents)
+        """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""
+        return self.extent(0, self.tokens if self.documents is None else self.documents)
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The length of each document in tokens, some at a time; only where ``documents`` is known."""
-        return self._lengths()
+        raise NotImplementedError
 
-    def part(self, first: int, count: int) -> Iterator[Span]:
-        """``count`` documents from number ``first`` on, or so many tokens where the layout keeps no documents."""
+    def extent(self, first: int, count: int) -> Iterator[Span]:
+        """``count`` documents from number ``first`` on; where the layout keeps no documents, ``count`` tokens."""
         if self.documents is None:
             for start in range(first, first + count, CHUNK):
                 yield Span(self.read(start, min(CHUNK, first + count - start)))
             return
         start = 0
         meta = self._meta()
-        for lengths in self._lengths():
+        for lengths in self.lengths():
             passed = min(first, len(lengths))
             if passed:
                 start += int(lengths[:passed].sum())
@@ -96,19 +96,15 @@ class TokenFile:
             while done < len(lengths):
                 upto = max(done + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
                 stop = int(ends[upto - 1])
-                ids = places = None
+                ids = origins = None
                 if meta is not None:
                     rows = [next(meta) for _ in range(upto - done)]
-                    ids, places = [row[0] for row in rows], [(row[1], row[2]) for row in rows]
-                yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, places)
+                    ids, origins = [row[0] for row in rows], [(row[1], row[2]) for row in rows]
+                yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, origins)
                 done, before = upto, stop
             start += before
             if not count:
                 return
-
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        """Lengths of the documents, some at a time."""
-        raise NotImplementedError
 
     def _meta(self) -> Iterator[tuple[str | None, str, int]] | None:
         return None
@@ -121,7 +117,7 @@ class TokenFile:
             while len(ends := np.fromfile(file, dtype, LENGTHS).astype(np.int64)):
                 lengths = np.diff(ends, prepend=last)
                 if int(lengths.min()) < 0:
-                    raise FormatError(f"{path}: an end of a document lies before the one before it")
+                    raise FormatError(f"{path}: a document ends before the document before it does")
                 last = int(ends[-1])
                 yield lengths
         if last != self.tokens:
@@ -136,7 +132,7 @@ class _Npy(TokenFile):
         if self.offsets.exists():
             self.documents = _npy_head(self.offsets)[1] - 1
 
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         return self._ends(self.offsets, "<i8", Npy.header + 8)
 
 
@@ -160,8 +156,8 @@ class _Megatron(TokenFile):
         super().__init__(path, "megatron", dtype, 0, _count(path, 0, dtype))
         self.documents = self.ends - 1
 
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        # a document is a run of sequences, so both tables are read side by side
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        # a document is one or more sequences, so both tables are read side by side
         with self.index.open("rb") as lengths_file, self.index.open("rb") as documents_file:
             lengths_file.seek(34)
             documents_file.seek(34 + 12 * self.sequences + 8)
@@ -181,7 +177,7 @@ class _Datatrove(TokenFile):
         size = self.index.stat().st_size
         if size:
             last = int(np.fromfile(self.index, "<u8", 1, offset=size - 8)[0])
-        # the type is not written down, but the last end tells how many tokens there are
+        # the file does not say the type, but the last end is the number of tokens
         itemsize = path.stat().st_size // last if last else 2
         found = dtype or {2: "uint16", 4: "uint32"}.get(itemsize)
         if found is None:
@@ -189,7 +185,7 @@ class _Datatrove(TokenFile):
         super().__init__(path, "datatrove", np.dtype(found), 0, _count(path, 0, np.dtype(found)))
         self.documents = size // 8
 
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         return self._ends(self.index, "<u8", 0)
 
 
@@ -204,7 +200,7 @@ class _Dolma(TokenFile):
         with gzip.open(self.table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
             yield from csv.reader(text)
 
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         lengths = []
         for row in self._rows():
             lengths.append(int(row[1]) - int(row[0]))
@@ -250,12 +246,12 @@ class _Parquet(TokenFile):
                 break
         return np.concatenate(parts)
 
-    def _lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         for span in self.spans():
             assert span.lengths is not None
             yield span.lengths
 
-    def part(self, first: int, count: int) -> Iterator[Span]:
+    def extent(self, first: int, count: int) -> Iterator[Span]:
         with self._open() as file:
             columns = [name for name in ("id", "input_ids") if name in file.schema_arrow.names]
             for group in range(file.num_row_groups):
@@ -268,8 +264,8 @@ class _Parquet(TokenFile):
                 rows = table.column("input_ids").combine_chunks()
                 ids = table.column("id").to_pylist() if "id" in columns else [None] * len(table)
                 lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)
-                places = [("", 0)] * len(lengths)
-                yield Span(rows.flatten().to_numpy().astype(np.uint32), lengths, ids, places)
+                origins = [("", 0)] * len(lengths)  # not in the file, and not needed to write it again
+                yield Span(rows.flatten().to_numpy().astype(np.uint32), lengths, ids, origins)
 
 
 def open_token_file(
@@ -282,13 +278,12 @@ def open_token_file(
         dtype: Of the tokens, where the file does not say.
 
     Raises:
-        FormatError: The file is not what it should be, or nothing says what it is.
+        FormatError: The file is damaged, or nothing says what it is.
         OSError: It cannot be read.
-
     """
     path = Path(path)
     format = format or _sniff(path)
-    layout_of(format)  # a wrong name is told with all the right ones
+    layout_of(format)  # the error for a wrong name lists the right ones
     if format == "npy":
         return _Npy(path)
     if format == "llmc":
@@ -337,10 +332,10 @@ def _open_llmc(path: Path) -> TokenFile:
 
 
 def _count(path: Path, header: int, dtype: np.dtype[Any]) -> int:
-    """How many tokens a file has by its size."""
+    """The number of tokens in a file, by its size."""
     size = path.stat().st_size - header
     if size < 0 or size % dtype.itemsize:
-        raise FormatError(f"{path}: {size + header} bytes are no whole number of {dtype.name} tokens")
+        raise FormatError(f"{path}: {size + header} bytes are not a whole number of {dtype.name} tokens")
     return size // dtype.itemsize
 
 
@@ -362,10 +357,10 @@ def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
 
 
 def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
-    """The manifest that goes with a manifest, an output name, a folder or one of the files of an output.
+    """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
 
     Returns:
-        (path of the manifest, its content, names of the token files meant), or None when there is none.
+        (path of the manifest, its content, names of the token files that were meant), or None if there is none.
     """
     path = Path(path)
     if path.name.endswith("manifest.json") and path.is_file():

@@ -19,7 +19,7 @@ from ._worker cimport Worker
 
 from functools import partial
 
-from .threads import together
+from ._threads import together
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most

@@ -23,7 +23,7 @@ from ._worker cimport BP_BLOCK, Worker
 
 from functools import partial
 
-from .threads import together
+from ._threads import together
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this

@@ -17,7 +17,7 @@ from ._worker cimport Core, Worker
 
 import codecs
 
-from .threads import thread_count
+from ._threads import thread_count
 
 
 cdef class Surface:

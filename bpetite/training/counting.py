@@ -3,17 +3,15 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
 
 from .. import patterns
-from ..engine._encode import thread_count
 from ..engine._special import Specials
+from ..engine._threads import in_order, thread_count
 from ..patterns import Pattern
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ..steps.normalizers import normalizer
@@ -325,14 +323,6 @@ def _correct_ranges(text: Text, ranges: list[tuple[int, int, int]], counter: Tex
 
 def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]:
     """Run jobs, each with a counter that nothing else uses meanwhile; yields their results in order."""
-    first = next(jobs, None)
-    second = next(jobs, None) if len(counters) > 1 else None
-    if first is None:
-        return
-    if second is None:
-        for job in chain([first], jobs):
-            yield job(counters[0])
-        return
     free: SimpleQueue[TextCounter] = SimpleQueue()
     for counter in counters:
         free.put(counter)
@@ -344,15 +334,4 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]
         finally:
             free.put(counter)
 
-    pending: deque[Future[int]] = deque()
-    with ThreadPoolExecutor(len(counters), thread_name_prefix="bpetite-count") as pool:
-        try:
-            for job in chain([first, second], jobs):
-                pending.append(pool.submit(run, job))
-                if len(pending) > 2 * len(counters):
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            for waiting in pending:
-                waiting.cancel()
+    yield from in_order(run, jobs, len(counters))

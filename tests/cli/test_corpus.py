@@ -13,7 +13,7 @@ from paths import PACKAGES
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cli.reading import unescape
+from bpetite.cli.options import unescape
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import FORMATS, HereEngine, contents, make_corpus, text_of
+from cluster_tools import FORMATS, HereExecutor, contents, make_corpus, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from bpetite.cli import main
 from bpetite.cluster import Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
-from bpetite.cluster.engine import Call, run_all
+from bpetite.cluster.executor import Call, run_all
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.formats import native
@@ -47,7 +47,7 @@ def test_the_output_is_that_of_one_process(
 ) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens}
     one = encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
-    two = encode_corpus(HereEngine(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    two = encode_corpus(HereExecutor(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
     assert {name: two[name] for name in ("documents", "tokens", "files")} == {
         name: one[name] for name in ("documents", "tokens", "files")
@@ -62,7 +62,7 @@ def test_the_size_of_tasks_changes_nothing(
     source = corpus / "a one.txt"
     task_bytes = max(task_bytes, source.stat().st_size // 200)
     encode_here(source, ram_path / "here" / "out", tokenizer, **options)
-    encode_corpus(HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    encode_corpus(HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -70,7 +70,7 @@ def test_an_output_folder(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
     for name in ("here", "there"):
         (ram_path / name).mkdir()
     encode_here(corpus, ram_path / "here", tokenizer)
-    encode_corpus(HereEngine(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
+    encode_corpus(HereExecutor(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -91,23 +91,23 @@ def test_shards_are_cut_where_one_process_cuts_them(
     options: dict[str, Any] = {"format": format, "shard_tokens": limit, "eot": "none"}
     encode_here(source, folder / "here" / "out", tokenizer, **options)
     task_bytes = max(1, -(-source.stat().st_size // tasks))
-    encode_corpus(HereEngine(), source, folder / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    encode_corpus(HereExecutor(), source, folder / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
     assert contents(folder / "there") == contents(folder / "here")
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
-    encode_corpus(HereEngine(), corpus, ram_path / "whole" / "out", tokenizer, **options)
+    encode_corpus(HereExecutor(), corpus, ram_path / "whole" / "out", tokenizer, **options)
     died = 0
     for lose in range(1, 100):
         folder = ram_path / str(lose)
         try:
-            encode_corpus(HereEngine(lose=lose), corpus, folder / "out", tokenizer, **options)
+            encode_corpus(HereExecutor(lose=lose), corpus, folder / "out", tokenizer, **options)
         except ConnectionError:
             died += 1
             # the size of tasks is that of the run begun, whatever is asked for now
-            encode_corpus(HereEngine(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
+            encode_corpus(HereExecutor(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
         assert contents(folder) == contents(ram_path / "whole")
         if died < lose:
             break
@@ -117,59 +117,59 @@ def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: T
 def test_files_that_a_power_failure_damaged(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
-        encode_corpus(HereEngine(lose=5), corpus, out, tokenizer, task_bytes=TINY)
+        encode_corpus(HereExecutor(lose=5), corpus, out, tokenizer, task_bytes=TINY)
     damaged = sorted(path for path in out.parent.iterdir() if ".rank" in path.name and path.name.endswith(".npy"))
     assert len(damaged) > 4
     damaged[0].write_bytes(bytes(damaged[0].stat().st_size))
     damaged[-1].unlink()
-    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
+    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY)
     encode_here(corpus, ram_path / "here" / "out", tokenizer)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
 def test_doing_it_again_does_nothing(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "out"
-    first = encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY)
-    engine = HereEngine()
-    again = encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY)
-    assert engine.begun == 0
+    first = encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY)
+    executor = HereExecutor()
+    again = encode_corpus(executor, corpus, out, tokenizer, task_bytes=TINY)
+    assert executor.begun == 0
     assert again["tokens"] == first["tokens"]
     with pytest.raises(FileExistsError):
-        encode_corpus(engine, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
+        encode_corpus(executor, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
 
 
 def test_overwrite(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
-        encode_corpus(HereEngine(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
+        encode_corpus(HereExecutor(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
     with pytest.raises(ValueError, match="--overwrite"):
-        encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
-    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
-    encode_corpus(HereEngine(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
+        encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
+    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
+    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
     encode_here(corpus, ram_path / "here" / "out", tokenizer)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
 def test_files_of_others_are_not_replaced(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     (ram_path / "out.npy").write_bytes(b"precious")
-    engine = HereEngine()
+    executor = HereExecutor()
     with pytest.raises(FileExistsError):
-        encode_corpus(engine, corpus, ram_path / "out", tokenizer, task_bytes=TINY)
-    assert engine.begun == 0
+        encode_corpus(executor, corpus, ram_path / "out", tokenizer, task_bytes=TINY)
+    assert executor.begun == 0
     assert contents(ram_path)["out.npy"] == b"precious"
 
 
 def test_tasks_left_apart(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     from bpetite.corpus import merge_outputs
 
-    encode_corpus(HereEngine(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
+    encode_corpus(HereExecutor(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
     parts = sorted((ram_path / "there").glob("*.manifest.json"))
     assert len(parts) > 3
     apart: dict[str, Any] = {"task_bytes": TINY, "join_tasks": False}
-    engine = HereEngine()
+    executor = HereExecutor()
     with pytest.raises(FileExistsError):
-        encode_corpus(engine, corpus, ram_path / "there" / "out", tokenizer, eot="none", **apart)
-    again = HereEngine()
+        encode_corpus(executor, corpus, ram_path / "there" / "out", tokenizer, eot="none", **apart)
+    again = HereExecutor()
     encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, eot="none", **apart)
     encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, overwrite=True, **apart)
     assert contents(ram_path / "again") == contents(ram_path / "there")
@@ -189,7 +189,7 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
         found = []
         for run in (
             lambda: encode_here(source, ram_path / "here" / "out", tokenizer),
-            lambda: encode_corpus(HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY),
+            lambda: encode_corpus(HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY),
         ):
             with pytest.raises(RecordError, match=r"in\.jsonl:41") as caught:
                 run()
@@ -199,7 +199,7 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
     said: list[str] = []
     encode_here(source, ram_path / "here" / "out", tokenizer, on_error=policy)
     encode_corpus(
-        HereEngine(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
+        HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
     )
     assert contents(ram_path / "there") == contents(ram_path / "here")
     assert any("in.jsonl:41" in line for line in said)
@@ -208,7 +208,7 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
 def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     steps: list[tuple[int, int, int]] = []
     summary = encode_corpus(
-        HereEngine(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
+        HereExecutor(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
     )
     assert sum(step[0] for step in steps) == sum(path.stat().st_size for path in corpus.iterdir())
     assert steps[-1][1:] == (summary["tokens"], summary["documents"])
@@ -216,10 +216,10 @@ def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
 
 @pytest.mark.parametrize("wrong", [{"task_bytes": 0}, {"threads": 0}, {"eot": "x"}, {"format": "x"}])
 def test_options_that_cannot_be(ram_path: Path, corpus: Path, tokenizer: Tokenizer, wrong: dict[str, Any]) -> None:
-    engine = HereEngine()
+    executor = HereExecutor()
     with pytest.raises(ValueError):
-        encode_corpus(engine, corpus, ram_path / "out", tokenizer, **wrong)
-    assert engine.begun == 0
+        encode_corpus(executor, corpus, ram_path / "out", tokenizer, **wrong)
+    assert executor.begun == 0
     assert contents(ram_path) == {}
 
 
@@ -237,13 +237,13 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
 
     texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
     source = corpus / "a one.txt"
-    counts = count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=200)
+    counts = count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
     assert not (ram_path / "work").exists()
-    learned = train(HereEngine(), source, 400, work=ram_path / "work", task_bytes=40)
+    learned = train(HereExecutor(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
-    further = train(HereEngine(), source, 450, work=ram_path / "work", task_bytes=400, initial=learned)
+    further = train(HereExecutor(), source, 450, work=ram_path / "work", task_bytes=400, initial=learned)
     assert further == Tokenizer.train(texts, 450, initial=learned)
 
 
@@ -267,7 +267,7 @@ def test_errors_that_do_not_pickle_are_told() -> None:
         run_all(Nothing(), fail, Parcel(1), [1, 2])
 
 
-class Nothing(HereEngine):
+class Nothing(HereExecutor):
     """An engine that loses everything."""
 
     def run(self, *_: Any) -> Any:
@@ -275,13 +275,13 @@ class Nothing(HereEngine):
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
-    whole = count_corpus(HereEngine(), corpus, work=ram_path / "work", task_bytes=TINY)
+    whole = count_corpus(HereExecutor(), corpus, work=ram_path / "work", task_bytes=TINY)
     with pytest.raises(ConnectionError):
-        count_corpus(HereEngine(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+        count_corpus(HereExecutor(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
     before = {path: path.stat().st_mtime_ns for path in (ram_path / "work").iterdir()}
     assert before
     (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
-    counts = count_corpus(HereEngine(), corpus, work=ram_path / "work", task_bytes=TINY)
+    counts = count_corpus(HereExecutor(), corpus, work=ram_path / "work", task_bytes=TINY)
     assert isinstance(counts, PretokenCounts)
     assert dict(counts) == dict(whole)
     assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
@@ -291,12 +291,12 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
     source = ram_path / "in.txt"
     source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")
     with pytest.raises(RecordError, match=r"in\.txt:1: text that is not UTF-8"):
-        count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=10)
-    skipped = count_corpus(HereEngine(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
+        count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=10)
+    skipped = count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
     assert dict(skipped) == {b"one": 1, b" two": 1, b"\n": 1, b"four": 1}
     said: list[str] = []
     replaced = count_corpus(
-        HereEngine(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
+        HereExecutor(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
     )
     assert replaced["\ufffd".encode()] == 1
     assert said

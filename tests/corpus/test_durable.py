@@ -1,4 +1,4 @@
-"""The journal believes only what is complete; files appear whole."""
+"""A journal has only the records that are complete."""
 import multiprocessing
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.writing.durable import Journal, write_file
+from bpetite.corpus.writing.durable import Journal
 
 
 def test_records_come_back(ram_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_records_come_back(ram_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_damage_costs_only_what_comes_behind_it(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_damage_costs_only_the_records_after_it(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("journal") / "j"
     records = [{"n": n, "text": "x" * n} for n in range(5)]
     journal = Journal(path)
@@ -86,10 +86,3 @@ def test_a_killed_process_leaves_no_lock(ram_path: Path) -> None:
     journal = Journal(ram_path / "j")
     assert journal.records == [{"held": 1}]
     journal.close()
-
-
-def test_write_file(ram_path: Path) -> None:
-    write_file(ram_path / "f", b"abc")
-    write_file(ram_path / "f", b"abcdef")
-    assert (ram_path / "f").read_bytes() == b"abcdef"
-    assert [path.name for path in ram_path.iterdir()] == ["f"]

@@ -96,7 +96,7 @@ def test_parquet(source: Path, ram_path: Path) -> None:
 @pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
 @pytest.mark.parametrize("eot", ["append", "prepend", "none"])
 def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
-    from bpetite.corpus.decoding import pieces_of
+    from bpetite.corpus.decoding import document_chunks
     from bpetite.corpus.tokenfiles import open_token_file
 
     made = run(source, ram_path / "o", format=format, eot=eot)
@@ -111,7 +111,7 @@ def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> 
     assert file.read(1, 4).tolist() == expected[1:5]
     assert file.tokens == made["tokens"] == len(expected)
     documents: list[list[int]] = [[]]
-    for piece, ends in pieces_of([file], eot, EOT):
+    for piece, ends in document_chunks([file], eot, EOT):
         documents[-1] += piece.tolist()
         if ends:
             documents.append([])

@@ -90,7 +90,7 @@ def test_refusals(ram_path: Path) -> None:
     with pytest.raises(FormatError, match="more than once"):
         merge_outputs(ram_path / "m", [*parts, parts[1]])
     ranks(inputs, ram_path / "other", 3, eot="none")
-    with pytest.raises(FormatError, match="of another run"):
+    with pytest.raises(FormatError, match="from another run"):
         merge_outputs(ram_path / "m", [*parts[:2], ram_path / "other.rank00002of00003"])
     run(inputs, ram_path / "single")
     with pytest.raises(FormatError, match="not the output of one rank"):

@@ -93,7 +93,7 @@ def test_damaged_files(made: Path) -> None:
         return path
 
     cases: list[tuple[tuple[Any, ...], str | None, str]] = [
-        (("npy_000000.npy", -1), None, "no whole number of uint16"),
+        (("npy_000000.npy", -1), None, "not a whole number of uint16"),
         (("npy_000000.npy", -2), None, "header says 4 elements, the size 3"),
         (("npy_000000.npy", 20), None, "not a NumPy file"),
         (("llmc_000000.bin", -2), None, "header says 6 tokens, the size 5"),
@@ -102,7 +102,7 @@ def test_damaged_files(made: Path) -> None:
         (("megatron_000000_text_document.idx", 30), None, "not a Megatron index"),
         (("megatron_000000_text_document.idx", -1), None, "bytes, expected"),
         (("megatron_000000_text_document.idx", b"\7", 17), None, "dtype code 7"),
-        (("nanogpt_000000.bin", -1), "nanogpt", "no whole number of uint16"),
+        (("nanogpt_000000.bin", -1), "nanogpt", "not a whole number of uint16"),
         (("nanogpt_000000.bin", 0), None, "nothing says what kind"),
         (("dolma_000000.npy", 4), "dolma", "does not say the type"),
     ]

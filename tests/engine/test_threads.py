@@ -1,13 +1,18 @@
 """Threads that work for a call end with it, whatever interrupts the call."""
+import os
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.engine.threads import together
+from bpetite.engine._threads import Future, in_order, thread_count, together
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -76,3 +81,89 @@ def test_all_work_and_one_error_is_raised() -> None:
         together(broken, lambda: done.append("more"), 2, failures.append)
     assert done.count("more") == 2
     assert len(failures) == 1
+
+
+def test_the_number_of_threads() -> None:
+    assert thread_count(3) == thread_count(np.int64(3)) == 3  # type: ignore[arg-type]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert thread_count(None) == cores
+    with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
+        thread_count(0)
+    for wrong in (True, 1.5, "2"):
+        with pytest.raises(TypeError, match="num_threads is an int or None"):
+            thread_count(wrong)  # type: ignore[arg-type]
+
+
+@settings(max_examples=50, deadline=None)
+@given(jobs=st.lists(st.integers(0, 50), max_size=30), threads=st.integers(1, 4), held=st.integers(0, 100))
+def test_a_pool_gives_results_in_order(jobs: list[int], threads: int, held: int) -> None:
+    results = in_order(lambda job: job * 2, jobs, threads, size=lambda job: job, held=held)
+    assert list(results) == [2 * job for job in jobs]
+
+
+def test_a_pool_is_bounded_by_jobs_and_by_bytes() -> None:
+    for held, most in ((0, 5), (20, 3), (1, 2)):
+        taken: list[int] = []
+        let = threading.Event()
+
+        def jobs(taken: list[int] = taken) -> Iterator[int]:
+            for job in range(20):
+                taken.append(job)
+                yield job
+
+        def work(job: int, let: threading.Event = let) -> int:
+            assert let.wait(20)
+            return job
+
+        results = in_order(work, jobs(), 2, size=lambda job: 10, held=held)
+        threading.Timer(0.2, let.set).start()
+        assert next(results) == 0
+        assert len(taken) <= most + 1  # and one that waits for room
+        assert list(results) == list(range(1, 20))
+
+
+def test_one_job_starts_no_thread() -> None:
+    for jobs, threads in (([1], 4), ([], 4), ([1, 2], 1)):
+        assert set(in_order(lambda job: threading.current_thread(), jobs, threads)) <= {threading.current_thread()}
+
+
+def test_a_pool_ends_with_an_error_or_when_it_is_closed() -> None:
+    def work(job: int) -> int:
+        if job == 5:
+            raise ValueError("job 5")
+        time.sleep(0.001)
+        return job
+
+    before = threading.active_count()
+    done: list[int] = []
+    with pytest.raises(ValueError, match="job 5"):
+        done.extend(in_order(work, range(1000), 3))
+    assert threading.active_count() == before
+    results = in_order(work, range(4), 3)
+    assert next(results) == 0
+    results.close()
+    assert threading.active_count() == before
+
+
+def test_a_pool_whose_thread_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = threading.active_count()
+    start, started = threading.Thread.start, []
+
+    def second_fails(thread: threading.Thread) -> None:
+        started.append(thread)
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", second_fails)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        list(in_order(str, range(9), 3))
+    assert threading.active_count() == before
+
+
+def test_a_future_gives_the_result_or_the_error() -> None:
+    assert Future.started(lambda: 5).result() == 5
+    future: Future[None] = Future.started(lambda: [][1])  # type: ignore[misc]
+    with pytest.raises(IndexError):
+        future.result()
+    assert future.done()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bpetite import Tokenizer
-from bpetite.cluster.engine import Call, Outcome
+from bpetite.cluster.executor import Call, Outcome
 from bpetite.cluster.parcel import Parcel
 from bpetite.corpus.codec import Codec, Ids, Offsets, codec_of
 
@@ -51,7 +51,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-class HereEngine:
+class HereExecutor:
     """Runs jobs in this process, everything that travels pickled: backwards, and every third one twice."""
 
     def __init__(self, *, lose: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Bytes of a stream cut into runs of whole records, by looking for the last separator of each chunk and no further.
+"""Bytes of a stream cut into segments of whole records, by searching each chunk for its last separator only.
 
 Only new bytes are ever searched, so one document of many chunks costs no more than many documents.
 """
@@ -10,30 +10,30 @@ from dataclasses import dataclass
 from .sources import overlaps_itself
 from .streams import DamagedError, Stream
 
-__all__ = ["TRIES", "Damage", "Run", "runs"]
+__all__ = ["TRIES", "Damage", "Segment", "segments"]
 
-#: First bytes of a separator that are looked at one by one before a search for the whole.
+#: Occurrences of a separator's first byte that are tested one by one before a search for the whole separator.
 TRIES = 32
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Stands for a record that could not be read at all: (kind, what is wrong)."""
+    """Takes the position of a record that could not be read at all: (kind of problem, detail)."""
 
     kind: str
     detail: str
 
 
 @dataclass
-class Run:
-    """Bytes of whole records as they were read: the open end of the chunk before, and a chunk up to its last separator.
+class Segment:
+    """Bytes of whole records as they were read: the open end of the previous chunk, and a chunk to its last separator.
 
-    They are put together only record by record, because a copy of everything costs as much as looking for separators.
+    They are joined only record by record, because a copy of everything costs as much as the search for separators.
 
     Attributes:
-        head: What was read of the first record before the chunk.
-        chunk: Ends inside the last record's separator, or behind it.
-        end: Where in the chunk the last separator ends.
+        head: The part of the first record that was read before the chunk.
+        chunk: Contains the end of the last record's separator.
+        end: Offset in the chunk of that end.
     """
 
     head: list[bytes]
@@ -44,26 +44,28 @@ class Run:
         return sum(map(len, self.head)) + self.end
 
     def split(self, separator: bytes) -> list[bytes]:
-        """As ``bytes.split`` of all the bytes."""
-        pieces = self.chunk.split(separator)
+        """``bytes.split`` of all the bytes."""
+        records = self.chunk.split(separator)
         if self.end < len(self.chunk):
-            pieces[-1] = b""  # the open end, which goes to the next run
+            records[-1] = b""  # the open end, which goes to the next segment
         if self.head:
             # a separator may begin in the head
-            pieces[:1] = b"".join([*self.head, pieces[0]]).split(separator)
-        return pieces
+            records[:1] = b"".join([*self.head, records[0]]).split(separator)
+        return records
 
     def join(self) -> bytes:
         """All the bytes."""
         return b"".join([*self.head, memoryview(self.chunk)[: self.end]])
 
 
-def runs(
+def segments(
     stream: Stream, separator: bytes, size: int, limit: int | None = None
-) -> Iterator[tuple[Run, Damage | None]]:
-    """Runs that end behind a separator, or at the end; of damaged data, what comes before the damage.
+) -> Iterator[tuple[Segment, Damage | None]]:
+    """Segments that end after a separator, or at the end of the stream; of damaged data, the part before the damage.
 
     Args:
+        stream: What to cut.
+        separator: Ends a record.
         size: Bytes read at a time.
         limit: The offset in the stream to read up to; None for its end.
     """
@@ -83,11 +85,11 @@ def runs(
             break
         end = find(edge, chunk, separator)
         if end:
-            run = Run(parts, chunk, end)
+            segment = Segment(parts, chunk, end)
             if chained or end < len(separator):
-                # where separators are counted off from the left, or the only one begins before the chunk
-                run = Run([], run.join(), len(run))
-            yield run, None
+                # where separators are matched from the left, or the only one begins before the chunk
+                segment = Segment([], segment.join(), len(segment))
+            yield segment, None
             chunk = chunk[end:]
             parts, edge = [], b""
         if chunk:
@@ -95,11 +97,11 @@ def runs(
         edge = (edge + chunk[-keep:])[-keep:] if keep else b""
     if parts or damage:
         data = b"".join(parts)
-        yield Run([], data, len(data)), damage
+        yield Segment([], data, len(data)), damage
 
 
 def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end, in ``chunk``, of the last separator in ``edge + chunk``; 0 when there is none."""
+    """The end, in ``chunk``, of the last separator in ``edge + chunk``; 0 if there is none."""
     found = _rightmost(chunk, separator)
     if found >= 0:
         return found + len(separator)
@@ -109,8 +111,8 @@ def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
 
 
 def _rightmost(chunk: bytes, separator: bytes) -> int:
-    """``chunk.rfind(separator)``: twenty times as fast where the separator's first byte is rare, because the search for
-    one byte looks at many at a time."""
+    """``chunk.rfind(separator)``, but twenty times as fast where the separator's first byte is rare, because the search
+    for one byte compares many at a time."""
     at = len(chunk)
     for _ in range(TRIES):
         at = chunk.rfind(separator[:1], 0, at)
@@ -120,7 +122,7 @@ def _rightmost(chunk: bytes, separator: bytes) -> int:
 
 
 def _last_of_chain(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The same for a separator that overlaps itself: occurrences are counted off from the left, none overlapping."""
+    """`_last` for a separator that overlaps itself: occurrences are matched from the left, none overlapping."""
     window = edge + chunk
-    pieces = window.split(separator)
-    return len(window) - len(pieces[-1]) - len(edge) if len(pieces) > 1 else 0
+    records = window.split(separator)
+    return len(window) - len(records[-1]) - len(edge) if len(records) > 1 else 0

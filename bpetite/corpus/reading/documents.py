@@ -1,4 +1,4 @@
-"""The documents of a corpus as texts, for whoever does not want tokens of them: training counts them."""
+"""The documents of a corpus as texts instead of tokens, for training."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..codec import Codec, Ids, Offsets
+from ..encoding import EncodingRules, encode_blocks
 from ..tally import Tally
-from ..work import Encoding, encode_blocks
 from .readers import Reading, read_blocks
 from .sources import Piece
 
@@ -23,35 +23,35 @@ def read_documents(
     log: Callable[[str], None] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Iterator[bytes]:
-    """The documents of a corpus, those with problems treated as ``on_error`` says.
+    """The documents of a corpus; those with problems are treated as ``on_error`` says.
 
     Args:
         pieces: What to read, from `find_sources`.
         reading: How to read it.
         on_error: "fail", "skip" or "replace".
-        log: Told the first problem of each kind.
-        progress: Told how many more bytes of the files have been read.
+        log: Called with the first problem of each kind.
+        progress: Called with the bytes of the files that have been read since the last call.
 
-    Returns:
-        An iterator over documents in UTF-8, in the order of the files; a block of them is held at a time.
+    Yields:
+        Documents in UTF-8, in the order of the files; a block of them is in memory at a time.
 
     Raises:
-        RecordError: A record is not as it should be, and the policy is "fail".
+        RecordError: A record has a problem, and the policy is "fail".
     """
-    sieve = _Sieve()
-    codec = Codec(sieve.encode, sieve.encode, lambda _: b"", 1, None, None, "", "")
-    encoding = Encoding(reading, on_error, "none", "uint32")
+    collector = _Collector()
+    codec = Codec(collector.encode, collector.encode, lambda _: b"", 1, None, None, "", "")
+    rules = EncodingRules(reading, on_error, "none", "uint32")
     tally = Tally(tuple(pieces), on_error, log)
     for block in read_blocks(pieces, reading):
-        encoded = encode_blocks([block], codec, encoding)
+        encoded = encode_blocks([block], codec, rules)
         tally.add(encoded)
-        yield from sieve.take()
+        yield from collector.take()
         if progress is not None:
             progress(encoded.raw)
 
 
 @dataclass
-class _Sieve:
+class _Collector:
     """A codec's encoder that gives no ids and keeps the documents that are UTF-8."""
 
     texts: list[bytes] = field(default_factory=list)

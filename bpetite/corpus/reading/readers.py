@@ -1,10 +1,10 @@
-r"""Pieces to blocks: runs of whole records, a few megabytes each, cut in one pass and parsed later.
+"""Pieces to blocks: whole records, a few megabytes together, cut in one pass and parsed later.
 
-Reading is sequential and does as little as it can, because it is the part that cannot be spread over workers: for text
-and JSON lines it looks for the last separator of what it has read (`cutting.py`) and hands the bytes on. What is in the
-blocks is worked out by `records.py`, in parallel.
+Reading is sequential and does as little as possible, because it cannot be spread over workers: for text and JSON lines
+it searches for the last separator of the bytes that it has read (`cutting.py`) and hands the bytes on. `records.py`
+parses the blocks, in parallel.
 
-A block says where reading goes on behind it, which is what a journal keeps.
+A block has the position where reading goes on after it, which a journal records.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import MissingExtraError
-from .cutting import Damage, runs
+from .cutting import Damage, segments
 from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream
 
@@ -34,8 +34,8 @@ ROWS = 16384
 class Position:
     """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (json, parquet).
 
-    Of standard input, which cannot be read a second time, it also keeps the newlines passed and a checksum of all
-    bytes passed, so that going on can tell whether it is given the same input again.
+    For standard input, which cannot be read a second time, it also has the number of newlines and a checksum of all
+    bytes before it, so that a resumed run can check that it is given the same input again.
     """
 
     piece: int = 0
@@ -49,14 +49,14 @@ class Block:
     """Whole records of one file.
 
     Attributes:
-        kind: "text" or "jsonl" (a Run), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
+        kind: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
             (an Arrow array of binary, or of nothing but nulls).
-        data: The records, as ``kind`` says.
+        data: The records, of the type that ``kind`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
-        raw: Bytes of the file passed since the block before.
-        lines: Line of each record of "values"; of text, the line at ``start`` where it cannot be counted later.
+        raw: Bytes of the file read since the previous block.
+        lines: Line of each record of "values"; of text, the line at ``start`` if it cannot be counted later.
         ids: For "rows", the id of each record.
         damage: The file cannot be read any further.
     """
@@ -81,7 +81,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read: the separator of text, the place of text and id in records, the size of blocks."""
+    """How to read: the separator of text, the keys of text and id in records, the size of blocks."""
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
@@ -95,7 +95,7 @@ def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | 
     Args:
         pieces: What to read.
         reading: How.
-        position: Where to go on, from the ``end`` of an earlier block.
+        position: Where to go on: the ``end`` of an earlier block.
 
     Raises:
         OSError: A file cannot be read.
@@ -109,7 +109,7 @@ def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | 
 
 
 def require(pieces: Sequence[Piece]) -> None:
-    """Raises MissingExtraError where a piece needs a package that is missing: before a run, not in the middle of it."""
+    """Raises MissingExtraError if a piece needs a package that is missing: before a run, not in the middle of it."""
     for package, feature, needed in (
         ("pyarrow", "reading .parquet", any(piece.kind == "parquet" for piece in pieces)),
         ("zstandard", "reading .zst", any(piece.compression == "zst" for piece in pieces)),
@@ -141,7 +141,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _skip_mark(stream)
             crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
         newlines = position.newlines
-        for data, damage in runs(stream, separator, reading.block, limit):
+        for data, damage in segments(stream, separator, reading.block, limit):
             line = None
             if piece.path == STDIN:
                 joined = data.join()
@@ -149,18 +149,18 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
                 newlines += joined.count(b"\n")
             end = Position(position.piece, start + len(data), newlines, crc)
             if damage is not None:
-                end = Position(position.piece + 1)  # or going on would meet, and count, the damage again
+                end = Position(position.piece + 1)  # else a resumed run would meet, and count, the damage again
             yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
             raw = stream.raw_offset
             start += len(data)
 
 
 def _skip_mark(stream: Stream) -> int:
-    """Pass a byte-order mark at the start of a file; returns the offset reached."""
+    """Skip a byte-order mark at the start of a file; returns the offset after it."""
     try:
         head = stream.read(len(BOM))
     except DamagedError:
-        return 0  # whoever reads on meets it again
+        return 0  # the next read meets it again
     if head == BOM:
         return len(BOM)
     stream.unread(head)
@@ -168,7 +168,7 @@ def _skip_mark(stream: Stream) -> int:
 
 
 def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
-    """The first place at or behind ``offset`` where a document starts: behind a separator, or the end of the file."""
+    """The first offset from ``offset`` on where a document starts: after a separator, or the end of the file."""
     begin = max(0, offset - len(separator))
     with open_stream(piece) as stream:
         stream.skip(begin)
@@ -209,7 +209,7 @@ _COMMA = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 
 
 def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    """Files named .json hold JSON lines as often as an array; the first line tells."""
+    """Files named .json hold JSON lines as often as an array; the first line shows which."""
     if piece.path != STDIN and _holds_lines(piece, reading.block):
         yield from _separated(replace(piece, kind="jsonl"), position, reading)
         return
@@ -247,10 +247,10 @@ def _holds_lines(piece: Piece, size: int) -> bool:
 
 
 def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
-    """(value or Damage, its line, its length) of each record, holding no more than one record and one chunk.
+    """(value or Damage, its line, its length) of each record, with no more than one record and one chunk in memory.
 
-    A record that is not complete is tried again only when the text held has doubled, so a long one costs no more than
-    twice its length. Behind a malformed record reading goes on at the next line.
+    An incomplete record is parsed again only when the text in memory has doubled, so a long one costs no more than
+    twice its length. After a malformed record, reading goes on at the next line.
     """
     decoder = json.JSONDecoder()
     text, at, line, want = "", 0, 1, size
@@ -259,7 +259,7 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
     partial = b""
 
     def fill() -> None:
-        """Drop what is done and read until ``want`` characters are held."""
+        """Drop the text before ``at`` and read until ``want`` characters are in memory."""
         nonlocal text, at, ended, partial, damage
         text, at = text[at:], 0
         while len(text) < want and not ended:
@@ -271,7 +271,7 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
             ended = not chunk
             whole = len(data) if ended else _whole_characters(data)
             partial = data[whole:]
-            # bytes that are not UTF-8 travel as lone surrogates and are found as such in the record they belong to
+            # bytes that are not UTF-8 become lone surrogates, and are found as such in their record
             text += data[:whole].decode("utf-8", "surrogateescape")
 
     def move(to: int) -> None:
@@ -318,14 +318,14 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
 
 
 def _may_go_on(wrong: Exception, length: int) -> bool:
-    """Whether more text could mend a parser's error: it was met at the end, or inside a string without one."""
+    """Whether more text could make a parser's error go away: it is at the end, or in a string that does not end."""
     if not isinstance(wrong, json.JSONDecodeError):
         return False
     return wrong.msg.startswith("Unterminated") or wrong.pos > length - 16
 
 
 def _whole_characters(data: bytes) -> int:
-    """The length of ``data`` without the bytes of a character that is cut off at its end."""
+    """The length of ``data`` without an incomplete character at its end."""
     for back in range(1, min(4, len(data) + 1)):
         byte = data[-back]
         if byte >= 0xC0:
@@ -346,7 +346,7 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
     if piece.compression or piece.path == STDIN:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece):
-        pass  # the check that the file is still the same
+        pass  # checks that the file is still the same
     try:
         file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False)
     except pa.ArrowInvalid as wrong:
@@ -405,7 +405,7 @@ def _dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
 
 
 def _binary(column: Any, pa: Any, path: str, key: str) -> Any:
-    """A string or binary column as binary; other types are refused, as no row of them holds text."""
+    """A string or binary column as binary; other types are refused, because no row of them has text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.dictionary_decode(), kind.value_type

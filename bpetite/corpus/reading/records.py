@@ -1,9 +1,9 @@
-"""Blocks to documents: splitting, parsing, and what happens to records that are not as they should be.
+"""Blocks to documents: splitting, parsing, and the treatment of records that have a problem.
 
-This is the first half of what workers do in parallel. A record that holds no text, or text that is not UTF-8, is a
+This is the first half of what workers do in parallel. A record that has no text, or text that is not UTF-8, is a
 `Problem`: the policy decides whether the run ends there ("fail"), goes on without the record ("skip"), or takes the
-nearest text ("replace": U+FFFD for what is not text, an empty document where there is none). Either way it is counted,
-and the rest of the file is read.
+nearest text ("replace": U+FFFD for bytes that are not text, an empty document where there is no text). Either way it is
+counted, and the rest of the file is read.
 """
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cutting import Damage, Run
+from .cutting import Damage, Segment
 from .readers import Block, Reading
 
 _fast_loads: Callable[[bytes], Any]
 
 
 def json_loads(line: bytes) -> Any:
-    """orjson.loads for where there is no orjson. Results are the same: what either refuses is looked at by the same
-    json.loads again, see `_slow_line`."""
+    """orjson.loads where orjson is not installed. Results are the same: lines that either refuses are parsed again by
+    json.loads, see `_slow_line`."""
     return json.loads(line.decode("utf-8"))
 
 
@@ -39,21 +39,21 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Problem:
-    """A record that is not as it should be.
+    """What is wrong with a record.
 
     Attributes:
         kind: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "special-token" or
             "unencodable".
         detail: What was found, for people.
         piece: Number of the piece.
-        place: Byte offset in the (decompressed) file, or row number for Parquet.
-        line: The line, where it is known already.
+        offset: In bytes of the (decompressed) file; for Parquet, the number of the row.
+        line: The line, if it is known already.
     """
 
     kind: str
     detail: str
     piece: int
-    place: int
+    offset: int
     line: int | None = None
 
 
@@ -61,8 +61,8 @@ class Problem:
 class Documents:
     """The documents of a block, in order, as UTF-8.
 
-    ``records`` counts records, whether or not they became documents; ``numbers`` are those of the documents in the
-    block. ``final_separator`` says, of text, whether a separator stood behind the last document.
+    ``records`` counts records, whether or not they became documents; ``numbers`` are the numbers in the block of those
+    that did. ``final_separator`` says, of text, whether a separator followed the last document.
     """
 
     texts: list[bytes] = field(default_factory=list)
@@ -78,24 +78,19 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_ids: bool 
 
     Args:
         block: From `readers.read_blocks`.
-        reading: The same that the block was read with.
+        reading: The one that the block was read with.
         policy: "fail", "skip" or "replace". With "fail", parsing stops at the first problem.
         with_ids: Also collect the id of each record and its number in the block.
     """
     documents = Documents(ids=[] if with_ids else None, numbers=[] if with_ids else None)
     _PARSERS[block.kind](block, reading, policy, documents)
     if block.damage is not None and not (policy == "fail" and documents.problems):
-        held = block.data.join() if isinstance(block.data, Run) else b""
+        held = block.data.join() if isinstance(block.data, Segment) else b""
         line = None if block.lines is None else block.lines + held.count(b"\n")
         documents.problems.append(
             Problem(block.damage.kind, block.damage.detail, block.piece, block.start + len(held), line)
         )
     return documents
-
-
-def offset_of(block: Block, documents: list[bytes], separator: bytes, number: int) -> int:
-    """Where document ``number`` of a text block starts in the file."""
-    return block.start + sum(map(len, documents[:number])) + number * len(separator)
 
 
 def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
@@ -141,11 +136,11 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             text, record, problem = _slow_line(line, get, reading.text_key)
             if problem is not None:
                 kind, detail = problem
-                place = _first_place(out, kind)
-                if place is None:
-                    place = block.start + sum(map(len, lines[:number])) + number
+                offset = _first_offset(out, kind)
+                if offset is None:
+                    offset = block.start + sum(map(len, lines[:number])) + number
                 out.problems.append(
-                    Problem(kind, detail, block.piece, place, None if block.lines is None else block.lines + number)
+                    Problem(kind, detail, block.piece, offset, None if block.lines is None else block.lines + number)
                 )
                 if policy == "fail":
                     return
@@ -158,9 +153,9 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             _collect(out, record, get_id)
 
 
-def _first_place(out: Documents, kind: str) -> int | None:
-    """Where the first problem of a kind is; only that is ever shown, and adding up lengths for each would be slow."""
-    return next((problem.place for problem in out.problems if problem.kind == kind), None)
+def _first_offset(out: Documents, kind: str) -> int | None:
+    """The offset of the first problem of a kind: only that is ever shown, and adding up lengths for each is slow."""
+    return next((problem.offset for problem in out.problems if problem.kind == kind), None)
 
 
 def _collect(out: Documents, record: object, get_id: Callable[[Any], Any] | None) -> None:
@@ -183,7 +178,7 @@ def _id(value: object) -> str | None:
 
 
 def _getter(key: str) -> Callable[[Any], Any]:
-    """A function from a record to the value at "a.b": the literal key if it is there, else b inside a."""
+    """A function from a record to the value at "a.b": that of the literal key if there is one, else of b inside a."""
     path = key.split(".")
     if len(path) == 1:
         return lambda record: record[key]
@@ -199,7 +194,7 @@ def _getter(key: str) -> Callable[[Any], Any]:
 
 
 def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes, object, tuple[str, str] | None]:
-    """(text or its stand-in, record, what is wrong) of a line that the fast way refused."""
+    """(text or its replacement, record, (kind, detail) of a problem) of a line that the fast parser refused."""
     problem = None
     try:
         decoded = line.decode("utf-8")
@@ -215,7 +210,7 @@ def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes,
 
 
 def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
-    """(the text of a parsed record or its stand-in, what is wrong)."""
+    """(the text of a parsed record or its replacement, (kind, detail) of a problem)."""
     try:
         value = get(record)
     except (LookupError, TypeError):
@@ -263,7 +258,8 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
 
 
 def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
-    """A text of a .json file: bytes that are not UTF-8 were read as U+DC80..U+DCFF, escapes stand for themselves."""
+    """The text of a .json file with bytes that are not UTF-8, which were read as U+DC80..U+DCFF, or with escapes of
+    lone surrogates."""
     try:
         data = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -2,10 +2,11 @@
 
 The order of the pieces is the order of the output, so it is the same on every machine: arguments as given, files of a
 folder or a glob by the bytes of their names. A piece is a whole file, or the documents that start in a byte range of
-one; that is how several machines share one large file without talking to each other.
+one; that is how several machines share one large file without communication.
 """
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
@@ -33,7 +34,7 @@ STDIN = "-"
 KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet"}
 COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
 
-#: Bytes of input that a task of a cluster engine stands for, unless told otherwise.
+#: Bytes of input of a task on a cluster, unless told otherwise.
 TASK_BYTES = 256 << 20
 
 
@@ -41,8 +42,8 @@ TASK_BYTES = 256 << 20
 class Piece:
     """A file, or the part of one whose documents start at ``start <= offset < stop`` (bytes).
 
-    ``size`` and ``mtime_ns`` are those of the file when it was found; a file that has changed by the time it is read
-    is an error, not other output.
+    ``size`` and ``mtime_ns`` are those of the file when it was found; if the file has changed when it is read, that is
+    an error, and not a different output.
     """
 
     path: str
@@ -55,7 +56,7 @@ class Piece:
 
     @property
     def raw_bytes(self) -> int:
-        """Bytes on disk that this piece stands for; 0 where that is unknown."""
+        """Bytes on disk of this piece; 0 if they are unknown."""
         return (self.size if self.stop is None else self.stop) - self.start
 
     def describe(self) -> list[object]:
@@ -65,7 +66,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Sources:
-    """The pieces found, and the files of folders that were left out because no reader knows their suffix."""
+    """The pieces found, and the files of folders that are left out because no reader knows their suffix."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[str, ...] = ()
@@ -77,7 +78,7 @@ def find_sources(
     """The pieces that files, folders, glob patterns and "-" (standard input) stand for.
 
     Args:
-        arguments: Paths or patterns. A folder is read with all its subfolders; hidden files in it are left out.
+        arguments: Paths or patterns. A folder is read with all its subfolders, without hidden files.
         kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name.
         whole_files: Read every text file as one document.
 
@@ -111,7 +112,7 @@ def find_sources(
                 else:
                     left_out.append(file)
     if not pieces:
-        raise FileNotFoundError(2, "nothing to read here (known suffixes: " + ", ".join(KINDS) + ")", name)
+        raise FileNotFoundError(errno.ENOENT, f"nothing to read here (known suffixes: {', '.join(KINDS)})", name)
     if sum(piece.path == STDIN for piece in pieces) > 1:
         raise ValueError("standard input (-) can be read only once")
     return Sources(tuple(pieces), tuple(left_out))
@@ -120,7 +121,7 @@ def find_sources(
 def _matches(pattern: str) -> list[str]:
     found = sorted(glob.glob(pattern, recursive=True), key=os.fsencode) if glob.has_magic(pattern) else []
     if not found:
-        raise FileNotFoundError(2, "no such file, folder or match of a pattern", pattern)
+        raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", pattern)
     return found
 
 
@@ -142,7 +143,7 @@ def _document_kind(kind: str, whole_files: bool) -> str:
 
 
 def _piece(path: str, kind: str | None, whole_files: bool) -> Piece | None:
-    """The piece of a whole file, or None when its suffix says nothing."""
+    """The piece of a whole file, or None if its suffix is unknown."""
     name = Path(path)
     compression = COMPRESSIONS.get(name.suffix.lower())
     if compression:
@@ -157,8 +158,8 @@ def _piece(path: str, kind: str | None, whole_files: bool) -> Piece | None:
 
 
 def overlaps_itself(separator: bytes) -> bool:
-    r"""Whether a separator's start is also its end, as in b"\n\n": where it occurs then depends on what comes before,
-    so a file cannot be cut at any place that looks like one.
+    r"""Whether a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before,
+    so a file cannot be cut at every occurrence of its bytes.
 
     >>> overlaps_itself(b"\n\n"), overlaps_itself(b"<|endoftext|>")
     (True, False)
@@ -167,32 +168,29 @@ def overlaps_itself(separator: bytes) -> bool:
 
 
 def share(pieces: Sequence[Piece], rank: int, world_size: int, *, cut_files: bool = True) -> tuple[Piece, ...]:
-    """What one of several equal workers reads; in the order of ranks the shares are the whole, each document once.
+    """The share of one of several equal workers; in the order of ranks, the shares are the whole, each document once.
 
     A document belongs to the rank in whose range of the concatenated files it starts. Plain text and JSON lines are
-    cut at any byte (the reader finds the next document), other files go whole to the rank in which they start.
+    cut at any byte (the reader finds the next document); other files go as a whole to the rank in which they start.
 
     Args:
         pieces: Whole files, as :func:`find_sources` gives them.
-        rank: 0 .. world_size - 1.
+        rank: In 0 .. world_size - 1.
+        world_size: Number of workers.
         cut_files: False keeps every file whole.
 
     Raises:
-        ValueError: A rank out of range, standard input, which only one process can read.
+        ValueError: The rank is out of range, or the input is standard input, which only one process can read.
     """
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
-    return next(_shares(pieces, range(rank, rank + 1), world_size, cut_files))
+    return next(shares(pieces, world_size, ranks=[rank], cut_files=cut_files))
 
 
-def shares(pieces: Sequence[Piece], world_size: int, *, cut_files: bool = True) -> Iterator[tuple[Piece, ...]]:
-    """What `share` gives for each rank in turn, with one pass over the pieces."""
-    return _shares(pieces, range(world_size), world_size, cut_files)
-
-
-def _shares(
-    pieces: Sequence[Piece], ranks: Iterable[int], world_size: int, cut_files: bool
+def shares(
+    pieces: Sequence[Piece], world_size: int, *, ranks: Iterable[int] | None = None, cut_files: bool = True
 ) -> Iterator[tuple[Piece, ...]]:
+    """The `share` of each of some ranks, or of all."""
     if world_size == 1:
         yield tuple(pieces)
         return
@@ -200,7 +198,7 @@ def _shares(
         raise ValueError("standard input (-) cannot be shared between ranks; name files")
     bases = [0, *accumulate(piece.size for piece in pieces)]
     total = bases[-1]
-    for rank in ranks:
+    for rank in range(world_size) if ranks is None else ranks:
         low, high = total * rank // world_size, total * (rank + 1) // world_size
         last = rank == world_size - 1
         mine = []

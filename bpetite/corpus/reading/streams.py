@@ -1,7 +1,7 @@
 """Bytes of a source from its start to its end: plain, gzip or Zstandard, in bounded memory.
 
-Reads give exactly the size asked for except at the end, so that what lies above can be deterministic. Compressed data
-that ends early or is damaged is an error here, never a quiet end of file.
+Reads give exactly the size asked for except at the end, so that the layers above can be deterministic. Compressed data
+that ends early or is damaged is an error here, never a silent end of file.
 """
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ __all__ = ["BOM", "DamagedError", "Stream", "open_stream"]
 
 BOM = b"\xef\xbb\xbf"
 
-#: Compressed bytes read at a time, and decompressed bytes made of them at a time.
+#: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
 COMPRESSED_READ = 1 << 18
 EXPANDED = 1 << 20
 
-#: Zstandard's decompressor cannot be told how much to give; it gets at most this much, less of what expands a lot.
+#: The output of Zstandard's decompressor cannot be limited; it gets at most this many bytes, and fewer of data that
+#: expands a lot.
 MOST_FED = 1 << 15
 
 
 class DamagedError(ValueError):
-    """Compressed data that is cut short or damaged; what came before it has been delivered."""
+    """Compressed data is cut short or damaged; the bytes before that have been read."""
 
 
 class Stream:
-    """Decompressed bytes of a source, with the place reached both in them and in the file.
+    """Decompressed bytes of a source, with the offset both in them and in the file.
 
     Use as a context manager. ``offset`` counts decompressed bytes, ``raw_offset`` bytes of the file.
     """
@@ -71,15 +72,15 @@ class Stream:
         """The next ``size`` bytes; fewer only at the end.
 
         Raises:
-            DamagedError: The compressed data goes wrong within these bytes. Whatever could be read before it is
-                given by calls before the error: the next ``read`` raises.
+            DamagedError: The compressed data is damaged at the next byte. Bytes before the damage are returned first;
+                the read after them raises.
         """
         while self._held_size < size and not self._ended:
             try:
                 more = self._more(size - self._held_size)
             except DamagedError:
                 if self._held_size:
-                    break  # the caller gets what is good first; asking again meets the damage again
+                    break  # the good bytes first; the next read meets the damage again
                 raise
             if more:
                 self._held.append(more)
@@ -92,13 +93,13 @@ class Stream:
         return data
 
     def unread(self, data: bytes) -> None:
-        """Put back what was read last."""
+        """Put back the bytes that were read last."""
         self._held.insert(0, data)
         self._held_size += len(data)
         self.offset -= len(data)
 
     def skip(self, size: int) -> int:
-        """Move forward; returns the CRC-32 of the bytes passed where they had to be read, 0 where not."""
+        """Move forward; returns the CRC-32 of the skipped bytes if they had to be read, else 0."""
         if self._make is None and self._own and not self._held and self._file.seekable():
             self.offset += size
             self.raw_offset = self._file.seek(size, os.SEEK_CUR)
@@ -107,13 +108,13 @@ class Stream:
         while size > 0:
             data = self.read(min(size, 1 << 20))
             if not data:
-                raise ValueError(f"{self.name}: ends before the place that was reached last time")
+                raise ValueError(f"{self.name}: ends before the offset that was reached last time")
             crc = zlib.crc32(data, crc)
             size -= len(data)
         return crc
 
     def _more(self, size: int) -> bytes:
-        """Some more decompressed bytes, or none; sets ``_ended`` at the end."""
+        """More decompressed bytes, or none; sets ``_ended`` at the end."""
         if self._damage:
             raise DamagedError(self._damage)
         if self._make is None:
@@ -134,7 +135,7 @@ class Stream:
         return self._expand()
 
     def _expand(self) -> bytes:
-        """What some of the input at hand expands to, about `EXPANDED` bytes at most."""
+        """The decompressed bytes of some of the input in memory, at most about `EXPANDED` bytes."""
         feed, self._input = self._input[: self._feed], self._input[self._feed :]
         try:
             if self._bounded:
@@ -143,7 +144,7 @@ class Stream:
             else:
                 data = self._decompress.decompress(feed)
                 feed = b""
-                # no way to bound the output, so feed less of what expands a lot
+                # the output cannot be limited, so feed less of data that expands a lot
                 self._feed = max(64, self._feed // 4) if len(data) > EXPANDED else min(self._feed * 2, MOST_FED)
         except Exception as damage:
             self._damage = f"{self.name}: damaged at or before byte {self.raw_offset} of the file: {damage}"
@@ -154,7 +155,7 @@ class Stream:
         return data if isinstance(data, bytes) else bytes(data)
 
     def _last(self) -> bytes:
-        """Behind the last byte of the file: what the decompressor still holds, then the end."""
+        """After the last byte of the file: the bytes that the decompressor still holds, then the end."""
         if self._decompress is None or self._decompress.eof:
             self._ended = True
             return b""
@@ -166,7 +167,7 @@ class Stream:
 
 
 def _decompressor(compression: str | None) -> Any:
-    """A maker of decompressors of one member or frame, with ``decompress``, ``eof`` and ``unused_data``."""
+    """A factory of decompressors of one member or frame, with ``decompress``, ``eof`` and ``unused_data``."""
     if compression == "gz":
         return lambda: _zlib.decompressobj(wbits=31)
     if compression == "zst":
@@ -178,7 +179,7 @@ def _decompressor(compression: str | None) -> Any:
 
 
 def open_stream(piece: Piece) -> Stream:
-    """The stream of a piece's file, after checking that it is still the file that was found.
+    """The stream of a piece's file, after a check that it is still the file that was found.
 
     Raises:
         ValueError: The file has changed since.

@@ -11,7 +11,7 @@ __all__ = ["Checksum", "Crc32", "crc32_of", "sha256_of", "take_in"]
 
 
 class Checksum(Protocol):
-    """A checksum that is being taken, as those of hashlib."""
+    """A checksum that is being computed, as those of hashlib are."""
 
     def update(self, data: Any, /) -> object:
         """Take in the next bytes."""
@@ -21,7 +21,7 @@ class Checksum(Protocol):
 
 
 class Crc32:
-    """CRC-32: tells damage as well as SHA-256, in a fraction of the time, where nobody else is to compare it."""
+    """CRC-32: finds accidental damage in a fraction of the time of SHA-256, where no other program needs to compare."""
 
     def __init__(self) -> None:
         self._crc = 0
@@ -52,7 +52,7 @@ def _of(path: Path, size: int | None, checksum: Checksum) -> str:
 
 
 def take_in(checksum: Checksum, file: BinaryIO, size: int) -> int:
-    """Give the next ``size`` bytes of an unbuffered file, or what there is of them, to a checksum; returns how many."""
+    """Feed the next ``size`` bytes of an unbuffered file, or fewer at its end, to a checksum; returns their number."""
     # small enough to stay in the second-level cache between reading and hashing
     buffer = memoryview(bytearray(max(1, min(size, 1 << 18))))
     left = size

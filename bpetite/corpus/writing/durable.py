@@ -1,7 +1,7 @@
-"""Writing that survives `kill -9` and a power failure: what is said to be on disk is on disk.
+"""Writing that survives `kill -9` and a power failure.
 
-The order that everything here keeps: data is synced before a journal says that it exists, a journal record is synced
-before anything acts on it, and a file gets its final name only when it is complete.
+The order is always this: data is synced before a journal says that it exists, a journal record is synced before
+anything acts on it, and a file gets its final name only when it is complete.
 """
 from __future__ import annotations
 
@@ -12,32 +12,36 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...formats.atomic import sync_folder
+
 try:
     import fcntl
-except ImportError:  # not on Windows, where two runs of the same output are not noticed
+except ImportError:  # on Windows, where two runs of the same output go unnoticed
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "NO_ROOM",
+    "PARTIAL",
     "Journal",
     "begin_writeback",
     "explained",
-    "sync_folder",
     "write_all",
-    "write_file",
 ]
+
+#: What the temporary name of an output file ends with.
+PARTIAL = ".partial"
 
 #: Bytes after which the system is asked to begin writing to disk.
 WRITEBACK = 8 << 20
 
-#: The disk, a quota or the largest size of a file is used up.
+#: The disk or a quota is full, or a file has the largest possible size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 WAY_ON = "; finished shards are whole, and the same command goes on from here once there is room"
 
 
 def write_all(file: BinaryIO, data: Any) -> int:
-    """Write a buffer to an unbuffered file, however few bytes the system takes at a time; returns its bytes."""
+    """Write a buffer to an unbuffered file, however few bytes the system takes at a time; returns its size in bytes."""
     view = memoryview(data).cast("B")
     size = len(view)
     while len(view):
@@ -46,51 +50,29 @@ def write_all(file: BinaryIO, data: Any) -> int:
 
 
 def explained(error: OSError, path: Path) -> OSError:
-    """An error of writing that says where, and what to do where there is no room. Errors of the system's read and
-    write calls name no file; those of opening do."""
+    """An error of writing that names the file, and what to do when there is no room left. Errors of the system's read
+    and write calls name no file; those of opening do."""
     what = error.strerror or str(error)
     if error.errno in NO_ROOM and WAY_ON not in what:
         what += WAY_ON
     return OSError(error.errno, what, error.filename or str(path))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder (new, renamed, deleted) durable."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Put a small file in place as a whole: readers see the old content, or the new."""
-    temporary = path.with_name(path.name + ".partial")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
 def begin_writeback(file: BinaryIO, start: int, stop: int) -> int:
-    """Have the system begin to write a range of a file to disk without waiting for it, so that a later sync finds
-    little left to do; returns where to go on from. Nothing depends on it."""
+    """Have the system begin to write a range of a file to disk, without waiting, so that a later sync finds little left
+    to do. Returns the start of the next range. Nothing depends on it."""
     if stop - start < WRITEBACK or not hasattr(os, "posix_fadvise"):
         return start
-    # On Linux "not needed" begins the writing of dirty pages and drops only clean ones, of which there are none yet.
+    # On Linux "not needed" begins to write dirty pages and drops only clean ones, and no page is clean yet.
     os.posix_fadvise(file.fileno(), start, stop - start, os.POSIX_FADV_DONTNEED)
     return stop
 
 
 class Journal:
-    """An append-only list of records, of which only complete ones are believed.
+    """An append-only list of records, of which only complete ones count.
 
     A line is a CRC-32 in hex, a space, a JSON object. The first line that is cut short or does not match its checksum
-    ends the journal: it was being written when the run was killed. While a journal is open no other process can open
+    ends the journal: it was being written when the run was killed. While a journal is open, no other process can open
     it.
 
     Attributes:
@@ -111,7 +93,7 @@ class Journal:
                 try:
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise BlockingIOError(11, "another run is writing this output", str(path)) from None
+                    raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
             self.records = self._read()
         except BaseException:
             self._file.close()
@@ -131,7 +113,7 @@ class Journal:
         return records
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add a record; when this returns it is on disk."""
+        """Add a record, and return when it is on disk."""
         body = json.dumps(record, separators=(",", ":")).encode()
         write_all(self._file, b"%08x %b\n" % (zlib.crc32(body), body))
         os.fsync(self._file.fileno())

@@ -1,9 +1,9 @@
 """The token files that trainers read, to the byte: one small class each.
 
-While a shard grows it is a file of tokens and, where the layout asks for them, a spool of document lengths (int64) and
-one of record ids and places (JSON lines). All three only ever grow at the end, so an interrupted run goes on by cutting
-them back to a known size. When the shard is complete, `finish` makes the files of the layout from them as streams: no
-layout holds more than a few megabytes, however large the shard.
+While a shard grows, it is a file of tokens and, where the layout needs them, a spool of document lengths (int64) and
+one of record ids and origins (JSON lines, see `meta_line`). All three only grow at the end, so an interrupted run goes
+on by truncating them to a known size. When the shard is complete, the files of the layout are made from them as
+streams: no layout holds more than a few megabytes, however large the shard.
 """
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ import numpy.typing as npt
 
 from ...errors import MissingExtraError
 
-__all__ = ["LAYOUTS", "Layout", "OpenShard", "layout_of"]
+__all__ = ["LAYOUTS", "Layout", "OpenShard", "layout_of", "meta_line"]
 
-#: Document lengths taken at a time when an index is written.
+#: Document lengths that are in memory at a time when an index is written.
 LENGTHS = 1 << 17
 
 
 @dataclass
 class OpenShard:
-    """A shard as its layout sees it when it is finished.
+    """A shard as its layout sees it at the end.
 
     Attributes:
         base: Path of the final files without their suffix.
-        tokens_path, lengths_path, meta_path: What has been written.
-        tokens, documents: How many.
+        tokens_path, lengths_path, meta_path: The files that have been written.
+        tokens, documents: Their numbers.
         dtype: Of the tokens.
     """
 
@@ -48,13 +48,13 @@ class OpenShard:
     dtype: np.dtype[Any]
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The lengths of the documents, some at a time."""
+        """The lengths of the documents, up to `LENGTHS` at a time."""
         with self.lengths_path.open("rb") as file:
             while len(lengths := np.fromfile(file, "<i8", LENGTHS)):
                 yield lengths
 
     def ends(self) -> Iterator[npt.NDArray[np.int64]]:
-        """Where each document ends, in tokens."""
+        """The end of each document, in tokens."""
         total = 0
         for lengths in self.lengths():
             ends = np.cumsum(lengths) + total
@@ -68,19 +68,19 @@ class OpenShard:
 
 
 class Layout:
-    """What one kind of token file asks for.
+    """What one kind of token file needs.
 
     Attributes:
         name: As in ``--format``.
         suffix: Of the file of tokens.
         header: Bytes before the tokens.
         eot: Where the end-of-text token goes unless told otherwise.
-        exact: Shards are cut at exactly so many tokens and documents may cross them; otherwise shards hold whole
-            documents.
+        exact: Shards have exactly the number of tokens asked for, and documents may cross them; otherwise shards hold
+            whole documents.
         lengths, meta: Whether document lengths and record ids are kept.
         numbered: Shards are numbered even if there is only one.
-        dtypes: The types of token that the layout has.
-        spooled: The file of tokens is not itself one of the final files.
+        dtypes: The types of tokens that the layout has.
+        spooled: The file of tokens is not one of the final files.
     """
 
     name: ClassVar[str]
@@ -95,7 +95,7 @@ class Layout:
     spooled: ClassVar[bool] = False
 
     def require(self) -> None:
-        """Raises MissingExtraError where a package is missing: before a run, not at its end."""
+        """Raises MissingExtraError if a package is missing: before a run, not at its end."""
 
     def dtype(self, vocab_size: int, wanted: str = "auto") -> str:
         """The type of the tokens by the rule of the target.
@@ -123,11 +123,11 @@ class Layout:
         return 1
 
     def outputs(self, base: Path) -> list[Path]:
-        """The final files of a shard, the file of tokens first."""
+        """The final files of a shard, starting with the file of tokens."""
         return [Path(f"{base}{self.suffix}")]
 
     def head(self, shard: OpenShard) -> bytes:
-        """The header of the file of tokens, once the count is known."""
+        """The header of the file of tokens, which has the number of tokens in it."""
         return b""
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
@@ -154,7 +154,7 @@ class Npy(Layout):
 
 
 class NanoGPT(Layout):
-    """nanoGPT: uint16 tokens and nothing else, so nothing else would be read rightly."""
+    """nanoGPT: uint16 tokens and nothing else, because its trainer reads every file as that."""
 
     name, suffix, exact, dtypes = "nanogpt", ".bin", True, ("uint16",)
 
@@ -166,8 +166,8 @@ class LlmC(Layout):
     codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 
     def least_tail(self, shard_tokens: int) -> int:
-        # Training stops at a shard that is smaller than a step of all its processes; half a million tokens are
-        # usual, so shards of the usual 100 million get a last one of at least a million.
+        # Training stops at a shard that is smaller than one step of all its processes, usually half a million tokens;
+        # so shards of the usual 100 million tokens get a last one of at least a million.
         return max(1, min(shard_tokens // 10, 1 << 20))
 
     def head(self, shard: OpenShard) -> bytes:
@@ -229,7 +229,7 @@ class Datatrove(Layout):
 
 
 class Dolma(Layout):
-    """dolma and OLMo-core: tokens without any header under the name .npy, and a table of documents."""
+    """dolma and OLMo-core: tokens without any header, in a file named .npy, and a table of documents."""
 
     name, suffix, lengths, meta = "dolma", ".npy", True, True
 
@@ -253,7 +253,7 @@ class Dolma(Layout):
 
 
 class Parquet(Layout):
-    """Parquet: a row a document, with the id of its record."""
+    """Parquet: one row for each document, with the id of its record."""
 
     name, suffix, lengths, meta, dtypes, spooled = "parquet", ".parquet", True, True, ("uint32",), True
     eot: ClassVar[str] = "none"
@@ -262,7 +262,7 @@ class Parquet(Layout):
 
     def require(self) -> None:
         try:
-            import pyarrow  # noqa: F401 - only whether it is there
+            import pyarrow  # noqa: F401 - only whether it is installed
         except ImportError:
             raise MissingExtraError("writing .parquet", "pyarrow", "corpus") from None
 
@@ -296,8 +296,13 @@ class Parquet(Layout):
             yield np.array(group, np.int64)
 
 
+def meta_line(found: str | None, source: str, number: int) -> bytes:
+    """A line of the spool of record ids: id, path of the file, number of the record in it."""
+    return json.dumps([found, source, number]).encode() + b"\n"
+
+
 def _npy_header(dtype: np.dtype[Any], count: int) -> bytes:
-    """The header of a one-dimensional array; NumPy leaves room for any count, so it always has 128 bytes."""
+    """The header of a one-dimensional array: always 128 bytes, as NumPy leaves room for any count."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}

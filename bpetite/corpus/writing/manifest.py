@@ -1,12 +1,12 @@
-"""The record beside an output: what it holds, what it was made of and with what.
+"""The record beside an output: what it holds, and from which inputs, with which tokenizer and options it was made.
 
-It has no times and no machine in it: the same inputs and options give the same manifest, whatever happened on the way.
+It names no times and no machine: the same inputs and options give the same manifest, whatever happened on the way.
 """
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ import regex
 
 from ... import __version__
 from ...errors import FormatError
+from ...formats.atomic import write_file
 from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
-from .durable import write_file
+from .durable import PARTIAL
 
-__all__ = ["VERSION", "digest", "libraries", "list_inputs", "read_manifest", "write_manifest"]
+__all__ = ["VERSION", "digest", "libraries", "list_files", "list_inputs", "read_manifest", "write_manifest"]
 
 VERSION = 1
 
@@ -38,7 +39,7 @@ def libraries() -> dict[str, str]:
 
 
 def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
-    """The inputs of a run, by name unless they are too many."""
+    """The inputs of a run, as its manifest lists them: by name unless they are too many."""
     listed = [{"path": piece.path, "bytes": piece.size} for piece in pieces[:LISTED]]
     return {
         "count": len(pieces),
@@ -48,16 +49,34 @@ def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
     }
 
 
+def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The files of finished shards (split -> shards), as a manifest lists them."""
+    return [
+        {
+            "name": output["name"],
+            "split": split,
+            "bytes": output["bytes"],
+            **{checksum: output[checksum] for checksum in ("sha256", "crc32") if checksum in output},
+            "tokens": shard["tokens"],
+            "documents": shard["documents"],
+        }
+        for split, finished in shards.items()
+        for shard in finished
+        for output in shard["outputs"]
+    ]
+
+
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
-    """Put a manifest in place as a whole."""
-    write_file(path, json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n")
+    """Write a manifest; readers see the old one or the new one."""
+    data = json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n"
+    write_file(path, data, overwrite=True, suffix=PARTIAL)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest.
 
     Raises:
-        FormatError: It is damaged or of another version.
+        FormatError: It is damaged, or its version is another one.
         OSError: It cannot be read.
     """
     try:

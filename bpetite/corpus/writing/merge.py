@@ -1,30 +1,29 @@
-"""The outputs of several ranks, joined into what one run would have written.
+"""The outputs of several ranks, merged into what one run would have written.
 
 The ranks' token files are read in order and go through the same writer again, so shards are cut where a single run
-cuts them and every byte is the same. A few megabytes are held, however large the outputs are.
+cuts them and every byte is the same. A few megabytes are in memory, however large the outputs are.
 """
 from __future__ import annotations
 
+import errno
 import glob
-import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import FormatError
-from ..plan import file_entry
-from ..tokenfiles import find_manifest, open_token_file
+from ...errors import FormatError, file_exists
+from ..tokenfiles import Span, find_manifest, open_token_file, token_files
 from .durable import Journal
-from .layouts import layout_of
-from .manifest import write_manifest
-from .naming import names_of
+from .layouts import layout_of, meta_line
+from .manifest import list_files, write_manifest
+from .naming import names_of, splits_of
 from .shards import ShardWriter, settle
 
-__all__ = ["join_manifests", "merge_outputs"]
+__all__ = ["copy_spans", "join_manifests", "merge_outputs"]
 
 
 def merge_outputs(
@@ -34,10 +33,10 @@ def merge_outputs(
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
-    """Join the outputs of all ranks of a run.
+    """Merge the outputs of all ranks of a run.
 
     Args:
-        output: Where to; the name that the ranks were given, or another.
+        output: Where the files go; the name that the ranks were given, or another.
         parts: The ranks' outputs or manifests, in any order; found beside ``output`` when none are given.
         overwrite: Replace an existing output.
         progress: Called with the tokens written since the last call.
@@ -46,7 +45,7 @@ def merge_outputs(
         The manifest, equal to that of a single run over the same inputs.
 
     Raises:
-        FormatError: A rank is missing or of another run; files have been changed.
+        FormatError: A rank is missing or belongs to another run; files have been changed.
         FileExistsError: The output exists already.
     """
     found = _manifests(output, parts)
@@ -57,38 +56,32 @@ def merge_outputs(
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     names.folder.mkdir(parents=True, exist_ok=True)
     if names.manifest.exists() and not overwrite:
-        raise FileExistsError(17, "exists already; --overwrite replaces it", str(names.manifest))
+        raise file_exists(names.manifest, "exists already; --overwrite replaces it")
     journal = Journal(names.journal)
     try:
         header = {"merge": manifests[0]["run"]}
         begun = bool(journal.records)
         if begun and journal.records[0] != header and not overwrite:
-            raise FormatError(f"{names.journal}: of an unfinished run; finish it, or --overwrite")
+            raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or --overwrite")
         journal.restart()
         for path in names.temporary():
             path.unlink()
         journal.append(header)
-        splits = ("train", "val") if options["val_fraction"] else ("all",)
         shards: dict[str, list[dict[str, Any]]] = {}
-        for split in splits:
+        for split in splits_of(options["val_fraction"]):
             writer = ShardWriter(
                 partial(names.base, split), layout, dtype.name, options["shard_tokens"], overwrite=overwrite or begun
             )
             try:
                 for path, manifest in found:
-                    _copy(path, manifest, split, writer, dtype, progress)
+                    copy_spans(_spans(path, manifest, split), writer, dtype, progress)
                 writer.finish()
             finally:
                 writer.close()
             shards[split] = writer.take_finished()
             settle(names.folder, shards[split])
         manifest = join_manifests(manifests)
-        manifest["files"] = [
-            file_entry(split, shard, made)
-            for split in splits
-            for shard in shards[split]
-            for made in shard["outputs"]
-        ]
+        manifest["files"] = list_files(shards)
         write_manifest(names.manifest, manifest)
         journal.close(remove=True)
     finally:
@@ -108,57 +101,58 @@ def _manifests(
             stem = stem.removesuffix(suffix)
         parts = glob.glob(os.path.join(glob.escape(folder), glob.escape(stem) + ".rank*of*.manifest.json"))
         if not parts:
-            raise FileNotFoundError(2, "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it", name)
+            what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
+            raise FileNotFoundError(errno.ENOENT, what, name)
     found = []
     for part in parts:
         place = find_manifest(part)
         if place is None:
-            raise FileNotFoundError(2, "no manifest of a finished rank", part)
+            raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
         found.append(place[:2])
     for path, manifest in found:
         if manifest["rank"] is None:
             raise FormatError(f"{path}: not the output of one rank of several")
         if manifest["run"] != found[0][1]["run"]:
-            raise FormatError(f"{path}: of another run than {found[0][0]} (inputs, options or tokenizer differ)")
+            raise FormatError(f"{path}: from another run than {found[0][0]} (inputs, options or tokenizer differ)")
     found.sort(key=lambda item: item[1]["rank"])
     size = found[0][1]["rank"][1]
     ranks = [manifest["rank"][0] for _, manifest in found]
     if ranks != list(range(size)):
         missing = sorted(set(range(size)) - set(ranks))
-        raise FormatError(f"ranks {missing or ranks} of {size} are {'missing' if missing else 'there more than once'}")
+        raise FormatError(f"ranks {missing or ranks} of {size} are {'missing' if missing else 'given more than once'}")
     return found
 
 
-def _copy(
-    path: Path,
-    manifest: dict[str, Any],
-    split: str,
-    writer: ShardWriter,
-    dtype: np.dtype[Any],
-    progress: Callable[[int], object] | None,
-) -> None:
-    """Add the documents of one rank."""
-    place = find_manifest(path)
-    assert place is not None
-    names = {file["name"]: file for file in manifest["files"] if file["split"] == split}
-    for name in place[2]:
-        if name not in names:
+def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:
+    """The documents of one rank and split."""
+    sizes = {file["name"]: file["bytes"] for file in manifest["files"] if file["split"] == split}
+    for name in token_files(manifest):
+        if name not in sizes:
             continue
         file = path.parent / name
-        if file.stat().st_size != names[name]["bytes"]:
-            raise FormatError(f"{file}: {file.stat().st_size} bytes, its manifest says {names[name]['bytes']}")
-        for span in open_token_file(file, format=manifest["format"], dtype=manifest["dtype"]).spans():
-            meta = None
-            if span.ids is not None and span.places is not None:
-                rows = zip(span.ids, span.places, strict=True)
-                meta = [json.dumps([found, *source]).encode() + b"\n" for found, source in rows]
-            writer.add(span.tokens.astype(dtype, copy=False), span.lengths, meta)
-            if progress is not None:
-                progress(len(span.tokens))
+        if file.stat().st_size != sizes[name]:
+            raise FormatError(f"{file}: {file.stat().st_size} bytes, but its manifest says {sizes[name]}")
+        yield from open_token_file(file, format=manifest["format"], dtype=manifest["dtype"]).spans()
+
+
+def copy_spans(
+    spans: Iterable[Span],
+    writer: ShardWriter,
+    dtype: np.dtype[Any],
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Add documents that were read from token files to shards; `progress` is called with the tokens of each span."""
+    for span in spans:
+        meta = None
+        if span.ids is not None and span.origins is not None:
+            meta = [meta_line(found, *origin) for found, origin in zip(span.ids, span.origins, strict=True)]
+        writer.add(span.tokens.astype(dtype, copy=False), span.lengths, meta)
+        if progress is not None:
+            progress(len(span.tokens))
 
 
 def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of all ranks together, its files apart."""
+    """The manifest of all ranks together, without its files."""
     joined = dict(manifests[0], rank=None)
     for name in ("documents", "tokens", "bytes"):
         joined[name] = sum(manifest[name] for manifest in manifests)

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from .durable import PARTIAL
 from .layouts import Layout
-from .shards import PARTIAL
 
-__all__ = ["Names", "names_of"]
+__all__ = ["Names", "names_of", "splits_of"]
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,10 @@ class Names:
     """The file names of an output.
 
     Attributes:
-        folder: Where everything is.
+        folder: Where the files are.
         stem: What every name begins with; "" when the output is a folder of its own.
-        numbered: Whether shards carry numbers.
+        layout: Of the token files.
+        numbered: Whether the names of shards have numbers.
     """
 
     folder: Path
@@ -46,14 +47,14 @@ class Names:
         return self.folder / f"{self.stem}.journal" if self.stem else self.folder / "journal"
 
     def temporary(self) -> list[Path]:
-        """The temporary files of this output that are there."""
+        """The temporary files of this output that exist."""
         bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
         suffixes = [path.name.removeprefix("x") for path in self.layout.outputs(Path("x"))]
         suffixes += [".lengths", ".meta", self.layout.suffix + ".tokens"]
         endings = "|".join(map(re.escape, suffixes))
         ours = re.compile(rf"(?:{bases})(?:_\d{{6,}})?(?:{endings}){re.escape(PARTIAL)}")
-        found = [path for path in self.folder.iterdir() if ours.fullmatch(path.name)]
-        return [*found, *[path for path in (Path(f"{self.manifest}{PARTIAL}"),) if path.exists()]]
+        manifest = self.manifest.name + PARTIAL
+        return [path for path in self.folder.iterdir() if ours.fullmatch(path.name) or path.name == manifest]
 
 
 def names_of(
@@ -79,3 +80,8 @@ def names_of(
     if world_size > 1:
         stem = f"{stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
     return Names(folder, stem, layout, layout.numbered or shard_tokens is not None)
+
+
+def splits_of(val_fraction: float) -> tuple[str, ...]:
+    """The names of the outputs of a run."""
+    return ("train", "val") if val_fraction else ("all",)

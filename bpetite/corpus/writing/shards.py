@@ -1,10 +1,9 @@
-"""One stream of documents into shard files that can be taken up again after a crash.
+"""One stream of documents into shard files that can be resumed after a crash.
 
-Everything is written under a temporary name. A shard that is full is finished (indexes, header, checksum, sync) by a
-thread of its own while the next one grows, but keeps its temporary name until the journal has a record of it; only then
-does `settle` give it its final one. So the journal's last record always describes files that are there, whatever moment
-the process was killed at: open files are cut back to the sizes it names, finished ones renamed if they have not been,
-others deleted.
+Everything is written under a temporary name. A full shard is finished (indexes, header, checksum, sync) by a thread of
+its own while the next one grows, but keeps its temporary name until the journal has a record of it; only then does
+`settle` give it its final one. So the journal's last record always describes files that exist, whenever the process was
+killed: open files are truncated to the sizes in it, finished ones are renamed unless they have been, others deleted.
 """
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,15 +19,38 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ..parallel import Later
+from ...engine._threads import Future
+from ...errors import file_exists
+from ...formats.atomic import sync_folder
 from .appending import Appender
 from .checksums import Crc32, crc32_of, sha256_of
-from .durable import explained, sync_folder, write_all
+from .durable import PARTIAL, Journal, explained, write_all
 from .layouts import Layout, OpenShard
 
-__all__ = ["PARTIAL", "ShardWriter", "settle"]
+__all__ = ["ShardWriter", "finished_outputs", "settle"]
 
-PARTIAL = ".partial"
+
+@dataclass
+class _Growing:
+    """The open shard, its files by their paths, and the sizes of its spools."""
+
+    shard: OpenShard
+    files: dict[Path, BinaryIO]
+    sizes: dict[Path, int]
+    tokens: Appender
+
+    def write(self, path: Path, data: Any) -> None:
+        """Append to a spool."""
+        try:
+            self.sizes[path] += write_all(self.files[path], data)
+        except OSError as error:
+            raise explained(error, path) from None
+
+    def close(self) -> None:
+        """Close the files; bytes of tokens that have not been written are dropped."""
+        self.tokens.close()
+        for file in self.files.values():
+            file.close()
 
 
 class ShardWriter:
@@ -41,14 +63,14 @@ class ShardWriter:
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
-        durable: Sync files when they are finished. Without, a power failure can damage them, but not a killed process;
-            their checksum is then one for telling just that, and no SHA-256.
-        known: Tokens and documents (0 where the layout keeps none) of the one shard that will be written, where that
-            is known: then its header is written first, and the checksum needs not wait for the end.
+        durable: Sync files when they are finished. Without, they survive a killed process but not a power failure, and
+            have a CRC-32, which tells whether they did, instead of a SHA-256.
+        known: Tokens and documents (0 where the layout keeps none) of the only shard, if they are known: then its
+            header is written first, and the checksum does not have to wait for the end.
 
     Raises:
         FileExistsError: A final file exists already.
-        ValueError: A shard is too large for its layout, or not as large as was ``known``.
+        ValueError: A shard is too large for its layout, or has another size than the one ``known``.
         OSError: A file cannot be written.
     """
 
@@ -71,14 +93,11 @@ class ShardWriter:
         self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
         self._overwrite = overwrite
         self._durable = durable
-        self._files: dict[Path, BinaryIO] = {}
-        self._sizes: dict[Path, int] = {}  # of all but the tokens
-        self._finished: list[dict[str, Any]] = []
-        self._finishing: Later[dict[str, Any]] | None = None
         self._known = known
-        self._tokens: Appender | None = None
         self._index = 0
-        self._shard: OpenShard | None = None
+        self._growing: _Growing | None = None
+        self._finishing: Future[dict[str, Any]] | None = None
+        self._finished: list[dict[str, Any]] = []
         if state is not None:
             self._restore(state)
 
@@ -93,84 +112,77 @@ class ShardWriter:
         """Add the tokens of documents.
 
         Args:
-            tokens: In the type of the files, with end-of-text tokens in place.
-            lengths: Of each document; layouts that are cut anywhere do without.
-            meta: A JSON line of each document, for layouts that keep them.
+            tokens: In the type of the files, end-of-text tokens included.
+            lengths: Of each document; layouts whose shards cut documents do not need them.
+            meta: A `meta_line` for each document, for layouts that keep them.
         """
-        if self._shard is None:
-            self._open()
+        growing = self._growing or self._open()
         if self.layout.exact:
-            self._add_tokens(tokens)
+            self._add_tokens(growing, tokens)
         else:
             assert lengths is not None
-            self._add_documents(tokens, lengths, meta)
+            self._add_documents(growing, tokens, lengths, meta)
 
-    def _add_tokens(self, tokens: npt.NDArray[Any]) -> None:
+    def _add_tokens(self, growing: _Growing, tokens: npt.NDArray[Any]) -> None:
         at = 0
         while at < len(tokens):
-            assert self._shard is not None
-            assert self._tokens is not None
             # Past its size a shard goes on until the next one would have its least number of tokens; those then move.
-            # So the last shard is never too small, and what was written does not depend on how it came in.
-            room = len(tokens) if self._limit is None else self._limit + self._tail - self._shard.tokens
-            piece = tokens[at : at + room]
-            self._tokens.append(piece)
-            self._shard.tokens += len(piece)
-            at += len(piece)
-            if len(piece) == room and self._limit is not None:
-                self._split(self._limit)
+            # So the last shard is never too small, and the files do not depend on how the tokens were passed in.
+            room = len(tokens) if self._limit is None else self._limit + self._tail - growing.shard.tokens
+            taken = tokens[at : at + room]
+            growing.tokens.append(taken)
+            growing.shard.tokens += len(taken)
+            at += len(taken)
+            if len(taken) == room and self._limit is not None:
+                growing = self._cut(growing, self._limit)
 
-    def _split(self, limit: int) -> None:
-        """Finish a shard at ``limit`` tokens and begin the next one with what lies behind."""
-        assert self._shard is not None
-        assert self._tokens is not None
-        self._tokens.drain()
-        with self._shard.tokens_path.open("rb") as file:
+    def _cut(self, growing: _Growing, limit: int) -> _Growing:
+        """Finish a shard at ``limit`` tokens, and move the tokens after them to the next one."""
+        growing.tokens.drain()
+        with growing.shard.tokens_path.open("rb") as file:
             file.seek(self.layout.header + limit * self._dtype.itemsize)
             tail = np.fromfile(file, self._dtype)
-        self._shard.tokens = limit
-        self._finish()
-        self._open()
-        self._tokens.append(tail)
-        self._shard.tokens = len(tail)
+        growing.shard.tokens = limit
+        self._finish(growing)
+        following = self._open()
+        following.tokens.append(tail)
+        following.shard.tokens = len(tail)
+        return following
 
     def _add_documents(
-        self, tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], meta: Sequence[bytes] | None
+        self,
+        growing: _Growing,
+        tokens: npt.NDArray[Any],
+        lengths: npt.NDArray[np.int64],
+        meta: Sequence[bytes] | None,
     ) -> None:
         ends = np.cumsum(lengths)
         done = start = 0
         while done < len(lengths):
-            assert self._shard is not None
-            assert self._tokens is not None
+            shard = growing.shard
             upto = len(lengths)
             if self._limit is not None:
-                upto = int(np.searchsorted(ends, start + self._limit - self._shard.tokens, side="right"))
-                if upto <= done and not self._shard.documents:
+                upto = int(np.searchsorted(ends, start + self._limit - shard.tokens, side="right"))
+                if upto <= done and not shard.documents:
                     upto = done + 1  # a document larger than a shard has one of its own
             if upto > done:
                 stop = int(ends[upto - 1])
-                self._tokens.append(tokens[start:stop])
+                growing.tokens.append(tokens[start:stop])
                 if self.layout.lengths:
-                    self._write(self._shard.lengths_path, lengths[done:upto].astype("<i8"))
+                    growing.write(shard.lengths_path, lengths[done:upto].astype("<i8"))
                 if self.layout.meta:
-                    self._write(self._shard.meta_path, b"".join((meta or ())[done:upto]))
-                self._shard.tokens += stop - start
-                self._shard.documents += upto - done
+                    growing.write(shard.meta_path, b"".join((meta or ())[done:upto]))
+                shard.tokens += stop - start
+                shard.documents += upto - done
                 done, start = upto, stop
             if done < len(lengths):
-                self._finish()
-                self._open()
-
-    def _write(self, path: Path, data: Any) -> None:
-        try:
-            self._sizes[path] += write_all(self._files[path], data)
-        except OSError as error:
-            raise explained(error, path) from None
+                self._finish(growing)
+                growing = self._open()
 
     # Opening and finishing
 
-    def paths(self) -> OpenShard:
-        """The shard to be opened next: where its files are while it grows."""
+    def next_shard(self) -> OpenShard:
+        """The shard that will be opened next, empty, with the paths of its files while it grows."""
         base = self._base(self._index)
         tokens = self.layout.outputs(base)[0]
         tokens = tokens.with_name(tokens.name + (".tokens" if self.layout.spooled else "") + PARTIAL)
@@ -182,49 +194,54 @@ class ShardWriter:
         wanted = [(shard.lengths_path, self.layout.lengths), (shard.meta_path, self.layout.meta)]
         return [path for path, kept in wanted if kept]
 
-    def _open(self) -> None:
-        shard = self.paths()
+    def _open(self) -> _Growing:
+        shard = self.next_shard()
         for path in self.layout.outputs(shard.base):
             if path.exists() and not self._overwrite:
-                raise FileExistsError(17, "exists already; --overwrite replaces it", str(path))
-        for path in [shard.tokens_path, *self._spools(shard)]:
-            self._files[path] = open(path, "w+b", buffering=0)  # noqa: SIM115
-            self._sizes[path] = 0
-        self._shard = shard
-        self._tokens = self._appender(shard, 0)
+                raise file_exists(path, "exists already; --overwrite replaces it")
+        growing = self._grow(shard, None)
         head = bytes(self.layout.header)
         if self._known is not None:
             tokens, documents = self._known
             head = self.layout.head(replace(shard, tokens=tokens, documents=documents))
-        self._tokens.append(head)
+        growing.tokens.append(head)
+        return growing
 
-    def _appender(self, shard: OpenShard, size: int) -> Appender:
-        """What writes the tokens of the open shard."""
-        # most headers come first and are known last: the checksum of such a file cannot begin before its end
+    def _grow(self, shard: OpenShard, sizes: dict[str, int] | None) -> _Growing:
+        """Open the files of a shard: new ones, or with `sizes` (by their names) those of an earlier process."""
+        files: dict[Path, BinaryIO] = {}
+        found: dict[Path, int] = {}
+        with ExitStack() as opened:
+            for path in [shard.tokens_path, *self._spools(shard)]:
+                file: BinaryIO = opened.enter_context(open(path, "w+b" if sizes is None else "r+b", buffering=0))
+                files[path], found[path] = file, 0 if sizes is None else sizes[path.name]
+                if os.fstat(file.fileno()).st_size < found[path]:
+                    raise ValueError(f"{path}: shorter than the journal says; delete the journal to start anew")
+                file.truncate(found[path])
+                file.seek(found[path])
+            opened.pop_all()
+        # Most headers come first and are known last: the checksum of such a file cannot begin before its end.
         follows = not self.layout.spooled and (self._known is not None or not self.layout.header)
         limit = None
         if self.layout.exact and self._limit is not None:
-            limit = self.layout.header + self._limit * self._dtype.itemsize  # what lies behind moves to the next shard
-        return Appender(
-            self._files[shard.tokens_path],
+            limit = self.layout.header + self._limit * self._dtype.itemsize  # what follows moves to the next shard
+        appender = Appender(
+            files[shard.tokens_path],
             shard.tokens_path,
-            size,
+            found.pop(shard.tokens_path),
             checksum=(hashlib.sha256() if self._durable else Crc32()) if follows else None,
             limit=limit,
             durable=self._durable,
         )
+        self._growing = _Growing(shard, files, found, appender)
+        return self._growing
 
-    def _finish(self) -> None:
+    def _finish(self, growing: _Growing) -> None:
         """Have the final files made, under temporary names, while the next shard grows."""
-        shard = self._shard
-        assert shard is not None
         self._wait()  # one shard at a time is enough, and bounds what many small ones hold
-        files, tokens = self._files, self._tokens
-        assert tokens is not None
-        self._files, self._sizes, self._tokens = {}, {}, None
-        self._shard = None
+        self._growing = None
         self._index += 1
-        self._finishing = Later.started(partial(self._complete, shard, files, tokens))
+        self._finishing = Future.started(partial(self._complete, growing))
 
     def _wait(self) -> None:
         """Wait for the shard that is being finished."""
@@ -232,10 +249,11 @@ class ShardWriter:
         if finishing is not None:
             self._finished.append(finishing.result())
 
-    def _complete(self, shard: OpenShard, files: dict[Path, BinaryIO], appender: Appender) -> dict[str, Any]:
-        """Make the final files, durable and with checksums; returns what the journal is to say of them."""
+    def _complete(self, growing: _Growing) -> dict[str, Any]:
+        """Make the final files, durable and with checksums; returns the journal's record of them."""
+        shard = growing.shard
         try:
-            appender.drain()
+            growing.tokens.drain()
             tokens, *others = self.layout.outputs(shard.base)
             drop = self._spools(shard)
             outputs = []
@@ -246,11 +264,11 @@ class ShardWriter:
                 if self._known not in (None, (shard.tokens, shard.documents)):
                     raise ValueError(f"{shard.base}: {shard.tokens} tokens of {shard.documents} documents, not "
                                      f"{self._known[0]} of {self._known[1]}")
-                file = files[shard.tokens_path]
+                file = growing.files[shard.tokens_path]
                 file.seek(0)
                 write_all(file, self.layout.head(shard))
                 size = self.layout.header + shard.tokens * self._dtype.itemsize
-                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, appender))
+                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, growing.tokens))
             for path in others:
                 temporary = path.with_name(path.name + PARTIAL)
                 with temporary.open("w+b") as file:
@@ -260,9 +278,7 @@ class ShardWriter:
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:
-            appender.close()
-            for file in files.values():
-                file.close()
+            growing.close()
         return {
             "tokens": shard.tokens,
             "documents": None if self.layout.exact else shard.documents,
@@ -271,19 +287,17 @@ class ShardWriter:
         }
 
     def finish(self) -> None:
-        """Finish the last shard; of no documents at all, an empty one."""
-        if self._shard is None and self._index == 0:
+        """Finish the last shard; without any documents, an empty one."""
+        if self._growing is None and self._index == 0:
             self._open()
-        if self._shard is not None:
-            self._finish()
+        if self._growing is not None:
+            self._finish(self._growing)
 
     def close(self) -> None:
-        """Close open files; they stay where they are, to be gone on with."""
-        if self._tokens is not None:
-            self._tokens.close()
-        for file in self._files.values():
-            file.close()
-        self._files, self._sizes, self._tokens = {}, {}, None
+        """Close open files, and leave them for a later process to go on with."""
+        growing, self._growing = self._growing, None
+        if growing is not None:
+            growing.close()
         if self._finishing is not None:
             self._finishing.wait()
 
@@ -291,10 +305,10 @@ class ShardWriter:
 
     def sync(self) -> None:
         """Make what has been added durable."""
-        if self._tokens is not None:
-            self._tokens.drain()
-        for file in self._files.values():
-            os.fsync(file.fileno())
+        if self._growing is not None:
+            self._growing.tokens.drain()
+            for file in self._growing.files.values():
+                os.fsync(file.fileno())
 
     def take_finished(self) -> list[dict[str, Any]]:
         """The shards finished since the last call, for the journal and then for `settle`."""
@@ -303,42 +317,28 @@ class ShardWriter:
         return finished
 
     def state(self) -> dict[str, Any]:
-        """What the journal keeps: the open shard and the sizes of its files."""
-        shard, sizes = self._shard, {path.name: size for path, size in self._sizes.items()}
-        if shard is not None and self._tokens is not None:
-            sizes[shard.tokens_path.name] = self._tokens.size
-        return {
-            "index": self._index,
-            "open": shard is not None,
-            "tokens": shard.tokens if shard else 0,
-            "documents": shard.documents if shard else 0,
-            "sizes": sizes,
-        }
+        """What the journal records: the open shard and the sizes of its files."""
+        state: dict[str, Any] = {"index": self._index, "open": False, "tokens": 0, "documents": 0, "sizes": {}}
+        growing = self._growing
+        if growing is not None:
+            shard = growing.shard
+            sizes = {shard.tokens_path: growing.tokens.size, **growing.sizes}
+            state |= {"open": True, "tokens": shard.tokens, "documents": shard.documents}
+            state["sizes"] = {path.name: size for path, size in sizes.items()}
+        return state
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._index = state["index"]
-        if not state["open"]:
-            return
-        shard = self.paths()
-        shard.tokens, shard.documents = state["tokens"], state["documents"]
-        with ExitStack() as opened:
-            for path in [shard.tokens_path, *self._spools(shard)]:
-                size = state["sizes"][path.name]
-                file: BinaryIO = opened.enter_context(open(path, "r+b", buffering=0))
-                if os.fstat(file.fileno()).st_size < size:
-                    raise ValueError(f"{path}: shorter than the journal says; delete the journal to start anew")
-                file.truncate(size)
-                file.seek(size)
-                self._files[path], self._sizes[path] = file, size
-            opened.pop_all()
-        self._shard = shard
-        self._tokens = self._appender(shard, self._sizes[shard.tokens_path])
+        if state["open"]:
+            shard = self.next_shard()
+            shard.tokens, shard.documents = state["tokens"], state["documents"]
+            self._grow(shard, state["sizes"])
 
 
 def _output(
     temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool, appender: Appender | None = None
 ) -> dict[str, Any]:
-    """Seal a file: what the journal is to say of it."""
+    """Sync a finished file and take its checksum; returns the journal's record of it."""
     output = {"temporary": temporary.name, "name": path.name, "bytes": size}
     kind = "sha256" if durable else "crc32"
     if appender is not None and appender.checksum is not None:
@@ -347,7 +347,7 @@ def _output(
         return {**output, kind: appender.digest()}
     if not durable:
         return {**output, kind: crc32_of(temporary, size)}
-    digest = Later.started(partial(sha256_of, temporary, size))  # while the disk is busy
+    digest = Future.started(partial(sha256_of, temporary, size))  # while the disk is busy
     try:
         os.fsync(file.fileno())
     finally:
@@ -355,11 +355,17 @@ def _output(
     return {**output, kind: digest.result()}
 
 
+def finished_outputs(journal: Journal) -> list[dict[str, Any]]:
+    """What the journal of a task records of each file of its finished shards."""
+    finished = [shards for record in journal.records[1:] for shards in record["finished"].values()]
+    return [output for shards in finished for shard in shards for output in shard["outputs"]]
+
+
 def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
-    """Give finished shards that the journal knows their final names; doing it again changes nothing.
+    """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
 
     Raises:
-        ValueError: A shard is neither under its temporary nor under its final name, or has another size.
+        ValueError: A shard has neither its temporary nor its final name, or has another size.
     """
     if not shards:
         return

@@ -1,7 +1,7 @@
-"""Documents in, token files out: one task that reads, encodes in parallel, writes in order and can be taken up again.
+"""Documents in, token files out: one task that reads, encodes in parallel, writes in order, and can be resumed.
 
-A task is all that a worker needs to know. It can be pickled and run anywhere that sees the files; run again after any
-kind of end it goes on from its journal or, once finished, does nothing. `encode_corpus` runs one task with all pieces;
+A task is all that a worker needs to know. It can be pickled and run anywhere that sees the files. Run again, however it
+ended, it goes on from its journal or, once finished, does nothing. `encode_corpus` runs one task with all pieces; the
 ranks of a job array, or another scheduler, run one each, and `merge` joins what they wrote.
 """
 from __future__ import annotations
@@ -13,24 +13,31 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
-from .parallel import ahead, in_order
+from ..engine._threads import in_order
+from ..errors import file_exists
+from .encoding import Encoded, encode_blocks
+from .handoff import read_ahead
 from .plan import Plan
 from .reading.readers import Block, Position, read_blocks, require
 from .reading.sources import STDIN, Piece
 from .tally import Tally
-from .work import Encoded, encode_blocks
 from .writing.durable import NO_ROOM, Journal, explained
+from .writing.layouts import meta_line
 from .writing.manifest import VERSION, read_manifest, write_manifest
-from .writing.shards import ShardWriter, settle
+from .writing.shards import ShardWriter, finished_outputs, settle
 
 __all__ = ["Progress", "ShardTask"]
 
-#: Called with (bytes of input passed since the last call, tokens written so far, documents so far).
+#: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
 Progress = Callable[[int, int, int], None]
 
-#: Small blocks are worked on together, this many at most.
+#: Bytes of input that batches being worked on may hold together, unless it is a single one.
+HELD = 64 << 20
+
+#: The most small blocks that are worked on together.
 TOGETHER = 1024
 
 
@@ -48,26 +55,26 @@ class ShardTask(Plan):
     def run(
         self, *, jobs: int = 1, progress: Progress | None = None, log: Callable[[str], None] | None = None
     ) -> dict[str, Any]:
-        """Do the work, or what is left of it.
+        """Do the work, or the rest of it.
 
         Args:
             jobs: Threads that encode; reading, writing and checksums have their own. Never changes the output.
             progress: Called after each write.
-            log: Takes lines for people.
+            log: Called with messages for people.
 
         Returns:
-            The summary: the totals of the manifest, and how long it took.
+            The totals of the manifest, and the seconds it took; see `encode_corpus`.
 
         Raises:
             RecordError: A record with a problem, and ``on_error`` is "fail".
-            ValueError: Options that cannot be, or a journal of another run.
+            ValueError: An option is out of range, or the journal is that of another run.
             FileExistsError: The output exists already.
             OSError: A file cannot be read or written.
         """
         if jobs < 1:
             raise ValueError(f"jobs {jobs} is not at least 1")
         began = time.perf_counter()
-        _ = self.encoding, self.run_digest  # every mistake in the options is found before a file is touched
+        header = self._header()  # before a file is touched: it finds every mistake in the options
         self.layout.require()
         require(self.pieces)
         self.names.folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +83,7 @@ class ShardTask(Plan):
             return self.summary(done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
-            manifest, resumed = self._run(journal, jobs, progress or (lambda *_: None), log)
+            manifest, resumed = self._run(journal, header, jobs, progress, log)
             journal.close(remove=True)
         except OSError as error:
             if error.errno not in NO_ROOM:
@@ -92,42 +99,46 @@ class ShardTask(Plan):
         if not path.exists():
             return None
         manifest = read_manifest(path)
-        same = manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of
+        same = manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world
         files = [(self.names.folder / file["name"], file["bytes"]) for file in manifest["files"]]
         if same and all(file.exists() and file.stat().st_size == size for file, size in files):
             self.names.journal.unlink(missing_ok=True)
             return manifest
-        raise FileExistsError(
-            17, "exists already, of other inputs or options, or its files have changed; --overwrite replaces it",
-            str(path),
+        raise file_exists(
+            path, "exists already, of other inputs or options, or its files have changed; --overwrite replaces it"
         )
 
     def _run(
-        self, journal: Journal, jobs: int, progress: Progress, log: Callable[[str], None] | None
+        self,
+        journal: Journal,
+        header: dict[str, Any],
+        jobs: int,
+        progress: Progress | None,
+        log: Callable[[str], None] | None,
     ) -> tuple[dict[str, Any], int]:
-        position, tally, states, shards = self._take_up(journal, log)
+        position, tally, states, shards = self._resume(journal, header, log)
         resumed = tally.tokens
-        splits = ("train", "val") if self.options.val_fraction else ("all",)
         writers = {
             split: ShardWriter(
                 partial(self.names.base, split),
                 self.layout,
-                self.encoding.dtype,
+                self.rules.dtype,
                 self.options.shard_tokens,
                 state=states.get(split),
                 overwrite=self.overwrite,
                 durable=self.durable,
             )
-            for split in splits
+            for split in self.splits
         }
         try:
-            if resumed:
+            if resumed and progress is not None:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
                     self._write(encoded, writers, tally)
-                    progress(encoded.raw, tally.tokens, tally.documents)
+                    if progress is not None:
+                        progress(encoded.raw, tally.tokens, tally.documents)
                     if time.monotonic() - last >= self.checkpoint_seconds:
                         self._checkpoint(journal, encoded.end, tally, writers, shards)
                         last = time.monotonic()
@@ -142,22 +153,23 @@ class ShardTask(Plan):
         return manifest, resumed
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
-        """What becomes of the blocks from a position on, in order: read, and encoded by so many threads."""
+        """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
         batches = self.batches(position)
         if all(map(_reads_apart, self.pieces)):
-            batches = ahead(batches)
-        with closing(batches), closing(in_order(self.work, batches, jobs)) as results:
-            yield from results
+            batches = read_ahead(batches)
+        pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
+        with closing(batches), closing(pool):
+            yield from pool
 
     def work(self, batch: Batch) -> Encoded:
         """What workers do."""
-        return encode_blocks(batch.blocks, self.codec, self.encoding)
+        return encode_blocks(batch.blocks, self.codec, self.rules)
 
     def batches(self, position: Position) -> Generator[Batch, None, None]:
         """Blocks, small ones together."""
         blocks: list[Block] = []
         size = 0
-        for block in read_blocks(self.pieces, self.encoding.reading, position):
+        for block in read_blocks(self.pieces, self.rules.reading, position):
             if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0
@@ -168,14 +180,11 @@ class ShardTask(Plan):
 
     def _write(self, encoded: Encoded, writers: dict[str, ShardWriter], tally: Tally) -> None:
         firsts = tally.add(encoded)
-        for split, part in encoded.parts.items():
+        paths = [self.pieces[piece].path for piece, _ in encoded.blocks]
+        for split, part in encoded.splits.items():
             meta = None
             if part.meta is not None:
-                paths = [self.pieces[piece].path for piece, _ in encoded.blocks]
-                meta = [
-                    json.dumps([found, paths[block], firsts[block] + number]).encode() + b"\n"
-                    for found, block, number in part.meta
-                ]
+                meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
             writers[split].add(part.tokens, part.lengths, meta)
 
     # Crash safety
@@ -188,7 +197,7 @@ class ShardTask(Plan):
         writers: dict[str, ShardWriter],
         shards: dict[str, list[dict[str, Any]]],
     ) -> None:
-        """Sync, write it down, then rename: in this order, see `shards.py`."""
+        """Sync, write a journal record, then rename: in this order, see `shards.py`."""
         for writer in writers.values():
             writer.sync()
         finished = {split: writer.take_finished() for split, writer in writers.items()}
@@ -204,17 +213,21 @@ class ShardTask(Plan):
             settle(self.names.folder, new)
             shards.setdefault(split, []).extend(new)
 
-    def _take_up(
-        self, journal: Journal, log: Callable[[str], None] | None
-    ) -> tuple[Position, Tally, dict[str, Any], dict[str, list[dict[str, Any]]]]:
-        """Where to go on: (position, counts, states of the writers, shards that are finished)."""
-        header = {
+    def _header(self) -> dict[str, Any]:
+        """The first record of the journal."""
+        return {
             "journal": VERSION,
             "settings": self.settings,
             "inputs": [piece.describe() for piece in self.pieces],
-            "rank": self.rank_of,
+            "rank": self.rank_of_world,
             "overwrite": self.overwrite,
         }
+
+    def _resume(
+        self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
+    ) -> tuple[Position, Tally, dict[str, Any], dict[str, list[dict[str, Any]]]]:
+        """Where to go on, at the start or after a journal's last record: (position, counts, states of the writers,
+        finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log)
         if self.overwrite and not self._goes_on(journal, header):
             self._clear(journal)
@@ -245,15 +258,14 @@ class ShardTask(Plan):
         return position, tally, states, shards
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
-        """Whether a journal is that of the same command, killed after it had begun to replace the output. Standard
-        input apart, of which the same bytes may not come again."""
+        """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
+        standard input, which may not give the same bytes again."""
         begun = journal.records[:1] == [json.loads(json.dumps(header))]
         return begun and all(piece.path != STDIN for piece in self.pieces)
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""
-        old = [output for record in journal.records[1:] for new in record["finished"].values() for shard in new
-               for output in shard["outputs"]]
+        old = finished_outputs(journal)
         if self.names.manifest.exists():
             try:
                 old += read_manifest(self.names.manifest)["files"]
@@ -278,13 +290,13 @@ class ShardTask(Plan):
 
 
 def _reads_apart(piece: Piece) -> bool:
-    """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not records
-    as they lie in a file: parsing them needs the interpreter lock, and so does the reader after each block."""
+    """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
+    uncompressed records: parsing them needs the interpreter lock, and so does the reader after each block."""
     return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
 
 
 def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
-    """Bytes of input before a position, roughly: for the progress bar."""
+    """Bytes of input before a position, roughly, for the progress bar."""
     before = sum(piece.raw_bytes for piece in pieces[: position.piece])
     if position.piece < len(pieces) and pieces[position.piece].compression is None:
         before += max(0, min(position.offset, pieces[position.piece].size) - pieces[position.piece].start)
@@ -299,7 +311,7 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
         raise ValueError(f"{journal.path}: a journal of another release; {way_out}")
     before, now = old["settings"], json.loads(json.dumps(header["settings"]))
     for name in now:
-        # a run that was to fail at the first problem has met none, so whatever is to happen to them can still happen
+        # a run that would fail at the first problem has met none, so any policy can still be chosen
         if name == "on_error" and before.get(name) == "fail":
             continue
         if before.get(name) != now[name]:

@@ -1,4 +1,4 @@
-"""What a corpus run asks of an engine, and how failures come back from it."""
+"""What a corpus run needs from Ray, Spark or the like, and how failures come back from workers."""
 from __future__ import annotations
 
 import pickle
@@ -11,15 +11,15 @@ from typing import Any, Protocol
 from .. import __version__
 from .parcel import Parcel
 
-__all__ = ["Call", "Engine", "Outcome", "Report", "WorkerError", "run_all"]
+__all__ = ["Call", "Executor", "Outcome", "Report", "WorkerError", "check_positive", "run_all"]
 
-#: Sends a picklable value from a job to the driver, now or never: it may be lost, and of several the last one counts.
+#: Sends a picklable value from a job to the driver. It may be lost, and of several values the last one counts.
 Report = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: its result, or the error that it raised."""
+    """The result of a job, or the error that it raised."""
 
     result: Any = None
     error: Exception | None = None
@@ -27,15 +27,15 @@ class Outcome:
 
 
 class WorkerError(Exception):
-    """Where on a worker an error was raised: the cause of the one that the driver raises."""
+    """The traceback of an error on a worker: the cause of the error that the driver raises."""
 
 
 @dataclass(frozen=True)
 class Call:
     """``function(content of the parcel, job, report)``, with the errors of the work itself as values.
 
-    A job that raises is not worth doing again, and an engine that retries failures would; what it should retry is a
-    worker that is gone, and then there is no outcome at all.
+    An executor that retries failures would retry a job that raises, which is of no use. It should retry jobs of workers
+    that are gone, and those give no outcome at all.
     """
 
     function: Callable[[Any, Any, Report], Any]
@@ -51,7 +51,7 @@ class Call:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error if it survives being pickled, else one that says the same."""
+    """The error itself if it can be pickled, else a RuntimeError with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -59,8 +59,8 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-class Engine(Protocol):
-    """Something that runs jobs on workers."""
+class Executor(Protocol):
+    """Runs jobs on workers."""
 
     def run(
         self,
@@ -70,16 +70,16 @@ class Engine(Protocol):
         wanted: Callable[[int], bool],
         on_report: Callable[[int, Any], object] | None,
     ) -> Generator[tuple[int, Outcome], None, None]:
-        """Call ``call(shared, job, report)`` for each job on some worker, again where a worker was lost.
+        """Call ``call(shared, job, report)`` for each job on some worker, and again if a worker was lost.
 
-        Jobs are begun in order; those that are not ``wanted`` when their turn comes are left out.
+        Jobs are started in order; those that are not ``wanted`` at that time are left out.
 
         Args:
             call: Picklable.
-            shared: To be sent to each node once.
+            shared: Sent to each node once.
             jobs: Small picklable values.
-            wanted: Number of a job -> whether its result matters still.
-            on_report: Takes (number of a job, value that it reported).
+            wanted: Number of a job -> whether its result still matters.
+            on_report: Called with (number of a job, value that it reported).
 
         Yields:
             (number of a job, outcome), in any order.
@@ -87,8 +87,15 @@ class Engine(Protocol):
         ...
 
 
+def check_positive(**values: int) -> None:
+    """Raises ValueError for a value below 1, naming it."""
+    for name, value in values.items():
+        if value < 1:
+            raise ValueError(f"{name} {value} is not at least 1")
+
+
 def run_all(
-    engine: Engine,
+    executor: Executor,
     function: Callable[[Any, Any, Report], Any],
     shared: Parcel[Any],
     jobs: Sequence[Any],
@@ -98,18 +105,19 @@ def run_all(
 ) -> list[Any]:
     """The results of all jobs, in order.
 
-    Of several jobs that fail the first one in order is what is raised, as if they had been done one after another:
-    what comes before it is still done.
+    If several jobs fail, the error of the first one in order is raised, as if they had been done one after another;
+    the jobs before it are still done.
 
     Args:
-        function: A module's function of (content of the parcel, job, report).
-        on_result: Takes (number of a job, its result) as soon as it is there.
+        function: A function of a module, called with (content of the parcel, job, report).
+        on_result: Called with (number of a job, its result) as soon as there is one.
+        on_report: Called with (number of a job, value that it reported).
     """
     results: list[Any] = [None] * len(jobs)
     missing = set(range(len(jobs)))
     first_failed = len(jobs)
     failed = Outcome()
-    outcomes = engine.run(Call(function), shared, jobs, lambda number: number < first_failed, on_report)
+    outcomes = executor.run(Call(function), shared, jobs, lambda number: number < first_failed, on_report)
     with closing(outcomes):
         for number, outcome in outcomes:
             if number not in missing:
@@ -125,5 +133,5 @@ def run_all(
     if failed.error is not None:
         raise failed.error from WorkerError(failed.trace)
     if missing:
-        raise RuntimeError(f"the engine gave no result for {len(missing)} of {len(jobs)} jobs, first {min(missing)}")
+        raise RuntimeError(f"the executor gave no result for {len(missing)} of {len(jobs)} jobs, first {min(missing)}")
     return results

@@ -1,4 +1,4 @@
-"""Order, bounds, errors and ends of what several threads do."""
+"""Reading ahead: order, bounds, errors, and the end of the thread."""
 import threading
 import time
 from collections.abc import Generator
@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.parallel import Later, ahead, in_order
+from bpetite.corpus.handoff import BoundedQueue, read_ahead
+from bpetite.engine._threads import in_order
 
 
 @dataclass
@@ -23,15 +24,10 @@ def jobs(sizes: list[int]) -> Generator[Job, None, None]:
 
 
 @settings(max_examples=50, deadline=None)
-@given(
-    sizes=st.lists(st.integers(0, 50), max_size=30),
-    workers=st.integers(1, 4),
-    held=st.integers(0, 100),
-    reads_ahead=st.booleans(),
-)
-def test_results_come_in_order(sizes: list[int], workers: int, held: int, reads_ahead: bool) -> None:
-    given_jobs = ahead(jobs(sizes), held=held) if reads_ahead else jobs(sizes)
-    results = in_order(lambda job: job.number * 2, given_jobs, workers, held=held)
+@given(sizes=st.lists(st.integers(0, 50), max_size=30), workers=st.integers(1, 4), held=st.integers(1, 100))
+def test_results_come_in_order(sizes: list[int], workers: int, held: int) -> None:
+    read = read_ahead(jobs(sizes), held=held)
+    results = in_order(lambda job: job.number * 2, read, workers, size=lambda job: job.size, held=held)
     assert list(results) == [2 * number for number in range(len(sizes))]
 
 
@@ -43,18 +39,18 @@ def test_reading_ahead_is_bounded() -> None:
             made.append(number)
             yield Job(number, 10)
 
-    reading = ahead(counted(), held=30)
+    reading = read_ahead(counted(), held=30)
     assert next(reading).number == 0
     time.sleep(0.2)
-    # the one that was given out, three that are held, one that waits for room
-    assert len(made) <= 5
+    # the one that was given out and two more are held, one waits for room
+    assert len(made) <= 4
     for number in range(1, 100):
         assert next(reading).number == number
     assert list(reading) == []
 
 
 def test_a_job_larger_than_the_bound_is_held_alone() -> None:
-    assert [job.number for job in ahead(jobs([100, 100, 5, 100]), held=10)] == [0, 1, 2, 3]
+    assert [job.number for job in read_ahead(jobs([100, 100, 5, 100]), held=10)] == [0, 1, 2, 3]
 
 
 def test_it_reads_while_the_caller_works() -> None:
@@ -65,7 +61,7 @@ def test_it_reads_while_the_caller_works() -> None:
         second.set()
         yield Job(1)
 
-    reading = ahead(signalled())
+    reading = read_ahead(signalled())
     next(reading)
     assert second.wait(20)
     reading.close()
@@ -77,12 +73,12 @@ def test_an_error_of_reading_comes_in_its_place() -> None:
         yield Job(1)
         raise ValueError("damaged here")
 
-    results = in_order(lambda job: job.number, ahead(broken()), 1)
+    results = in_order(lambda job: job.number, read_ahead(broken()), 1)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ValueError, match="damaged here"):
         next(results)
     with pytest.raises(ValueError, match="damaged here"):
-        list(in_order(lambda job: job.number, ahead(broken()), 2))
+        list(in_order(lambda job: job.number, read_ahead(broken()), 2))
 
 
 def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
@@ -105,7 +101,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
     for workers in (1, 3):
         closed.clear()
         before = threading.active_count()
-        reading = ahead(endless(), held=20)
+        reading = read_ahead(endless(), held=20)
         results = in_order(work, reading, workers)
         with pytest.raises(ValueError, match="job 5"):
             list(results)
@@ -116,7 +112,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
 
 def test_closing_ends_the_reader() -> None:
     before = threading.active_count()
-    reading = ahead(jobs([1] * 1000), held=5)
+    reading = read_ahead(jobs([1] * 1000), held=5)
     next(reading)
     reading.close()
     assert threading.active_count() == before
@@ -124,14 +120,36 @@ def test_closing_ends_the_reader() -> None:
 
 def test_what_is_never_begun_starts_no_thread() -> None:
     before = threading.active_count()
-    reading = ahead(jobs([1]))
+    reading = read_ahead(jobs([1]))
     assert threading.active_count() == before
     reading.close()
 
 
-def test_later_gives_the_result_or_the_error() -> None:
-    assert Later.started(lambda: 5).result() == 5
-    later: Later[None] = Later.started(lambda: [][1])  # type: ignore[misc]
-    with pytest.raises(IndexError):
-        later.result()
-    assert later.done()
+def test_a_queue_is_done_when_its_last_item_has_been_consumed() -> None:
+    queue: BoundedQueue[str] = BoundedQueue(10)
+    assert queue.put("a", 1)
+    assert queue.put("b", 1)
+    joined = threading.Event()
+
+    def join() -> None:
+        queue.join()
+        joined.set()
+
+    thread = threading.Thread(target=join)
+    thread.start()
+    items = iter(queue)
+    assert [next(items), next(items)] == ["a", "b"]
+    assert not joined.wait(0.1)  # the second one is still being worked on
+    queue.end()
+    assert list(items) == []
+    assert joined.wait(20)
+    thread.join()
+
+
+def test_a_stopped_queue_takes_and_gives_nothing() -> None:
+    queue: BoundedQueue[str] = BoundedQueue(1)
+    assert queue.put("a", 5)
+    threading.Timer(0.1, queue.stop).start()
+    assert not queue.put("b", 5)  # waits for room, until the queue is stopped
+    assert list(queue) == []
+    queue.join()

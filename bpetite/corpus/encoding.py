@@ -1,4 +1,4 @@
-"""Blocks to tokens: the second half of what workers do in parallel, and the only place that calls a tokenizer.
+"""Blocks to tokens: the second half of what workers do in parallel, and the only module that calls a tokenizer.
 
 The result of a block depends on nothing but the block and the options, so any worker, on any machine, at any time,
 makes the same one.
@@ -13,22 +13,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .codec import Codec, Ids, Offsets
+from .codec import Codec, Ids, Offsets, join_rows
 from .reading.readers import Block, Position, Reading
-from .reading.records import Documents, Problem, documents_of, offset_of
+from .reading.records import Documents, Problem, documents_of
 
-__all__ = ["EOT", "Encoded", "Encoding", "Part", "encode_blocks", "place_eot"]
+__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
 
 #: Where the end-of-text token goes.
 EOT = ("append", "prepend", "none")
 
+#: (id of the record, number of the block, number of the record in the block)
+Meta = list[tuple[str | None, int, int]]
+
 
 @dataclass(frozen=True)
-class Encoding:
+class EncodingRules:
     """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
 
-    ``together`` allows to encode documents without cutting them apart: the separator is the end-of-text token's
-    literal, and the token is to stand where the literal does.
+    ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
+    and the token goes where the literal is.
     """
 
     reading: Reading
@@ -42,44 +45,40 @@ class Encoding:
 
 
 @dataclass
-class Part:
-    """Tokens of consecutive documents, end-of-text tokens included, and the length of each document.
-
-    ``meta`` has, where asked for, (id, number of the block, number of the record in the block) of each document.
-    """
+class SplitTokens:
+    """Tokens of consecutive documents, end-of-text tokens included, the length of each document, and its `Meta` if
+    that was asked for."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
-    meta: list[tuple[str | None, int, int]] | None = None
+    meta: Meta | None = None
 
 
 @dataclass
 class Encoded:
-    """What became of a run of blocks."""
+    """The result of consecutive blocks; ``splits`` has their tokens by the name of the split."""
 
     end: Position
     raw: int
-    parts: dict[str, Part]
+    splits: dict[str, SplitTokens]
     documents: int
     text_bytes: int
-    blocks: list[tuple[int, int]]  # piece and records of each
+    blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
 
 
-def encode_blocks(blocks: Sequence[Block], codec: Codec, encoding: Encoding) -> Encoded:
+def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    if encoding.together and len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].damage is None:
-        encoded = _encode_together(blocks[0], codec, encoding)
+    if rules.together and len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].damage is None:
+        encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
-    parsed = [
-        documents_of(block, encoding.reading, encoding.on_error, with_ids=encoding.with_ids) for block in blocks
-    ]
+    parsed = [documents_of(block, rules.reading, rules.on_error, with_ids=rules.with_ids) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
-    if encoding.with_ids:
+    if rules.with_ids:
         meta = [
             (found, number, record)
             for number, documents in enumerate(parsed)
@@ -88,16 +87,17 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, encoding: Encoding) -> 
     try:
         ids, offsets = codec.encode(texts)
     except ValueError:
-        found = _encode_one_by_one(blocks, parsed, codec, encoding)
-        ids, offsets, texts, kept = found.ids, found.offsets, found.texts, found.kept
-        problems = sorted(problems + found.problems, key=lambda problem: (problem.piece, problem.place))
+        found = _encode_one_by_one(blocks, parsed, codec, rules)
+        ids, offsets = join_rows(found.rows)
+        texts = found.texts
+        problems = sorted(problems + found.problems, key=lambda problem: (problem.piece, problem.offset))
         if meta is not None:
-            meta = [meta[index] for index in kept]
+            meta = [meta[index] for index in found.kept]
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
         raw=sum(block.raw for block in blocks),
-        parts=_parts(texts, ids, offsets, meta, codec, encoding),
+        splits=_split(texts, ids, offsets, meta, codec, rules),
         documents=len(texts),
         text_bytes=sum(map(len, texts)),
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
@@ -106,16 +106,16 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, encoding: Encoding) -> 
     )
 
 
-def _encode_together(block: Block, codec: Codec, encoding: Encoding) -> Encoded | None:
-    """A block of text in one go; None if something is wrong in it, for the slow way to say what."""
+def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
+    """A block of text in one call; None if something is wrong in it, which encoding one by one will name."""
     assert codec.encode_separated is not None
     data = block.data.join()
     try:
         ids = codec.encode_separated(data)
     except ValueError:
         return None
-    terminated = data.endswith(encoding.reading.separator)
-    tokens = np.empty(len(ids) + (not terminated), encoding.dtype)
+    terminated = data.endswith(rules.reading.separator)
+    tokens = np.empty(len(ids) + (not terminated), rules.dtype)
     tokens[: len(ids)] = ids
     if not terminated:
         tokens[-1] = codec.eot_id
@@ -124,89 +124,87 @@ def _encode_together(block: Block, codec: Codec, encoding: Encoding) -> Encoded 
     return Encoded(
         end=block.end,
         raw=block.raw,
-        parts={"all": Part(tokens, np.diff(ends, prepend=0))},
+        splits={"all": SplitTokens(tokens, np.diff(ends, prepend=0))},
         documents=len(ends),
-        text_bytes=len(data) - separators * len(encoding.reading.separator),
+        text_bytes=len(data) - separators * len(rules.reading.separator),
         blocks=[(block.piece, len(ends))],
         final_separator=terminated,
     )
 
 
 @dataclass
-class _Found:
-    ids: Ids
-    offsets: Offsets
-    texts: list[bytes]
-    kept: list[int]
-    problems: list[Problem]
+class _OneByOne:
+    """Documents that could be encoded, their ids and their numbers among all, and what was wrong with others."""
+
+    rows: list[Ids] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 def _encode_one_by_one(
-    blocks: Sequence[Block], parsed: Sequence[Documents], codec: Codec, encoding: Encoding
-) -> _Found:
-    """Encode documents of which at least one is not as it should be, dealing with those by the policy."""
-    rows: list[Ids] = []
-    out = _Found(np.empty(0, np.uint32), np.zeros(1, np.int64), [], [], [])
+    blocks: Sequence[Block], parsed: Sequence[Documents], codec: Codec, rules: EncodingRules
+) -> _OneByOne:
+    """Encode documents of which at least one cannot be encoded; that one is treated by the policy."""
+    out = _OneByOne()
     index = -1
     for block, documents in zip(blocks, parsed, strict=True):
-        if documents.numbers is None:  # now the places of records are needed
-            documents = documents_of(block, encoding.reading, encoding.on_error, with_ids=True)
+        if documents.numbers is None:  # now the offsets of records are needed
+            documents = documents_of(block, rules.reading, rules.on_error, with_ids=True)
         for number, text in enumerate(documents.texts):
             index += 1
             try:
                 row = codec.encode([text])[0]
             except ValueError as wrong:
-                problem = _problem(wrong, text, number, block, documents, codec, encoding.reading)
+                problem = _problem(wrong, text, number, block, documents, codec, rules.reading)
                 out.problems.append(problem)
-                if encoding.on_error != "replace":
+                if rules.on_error != "replace":
                     continue
                 text, row = _replacement(problem.kind, text, codec)
             out.texts.append(text)
             out.kept.append(index)
-            rows.append(row)
-    out.offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=out.offsets[1:])
-    if rows:
-        out.ids = np.concatenate(rows)
+            out.rows.append(row)
     return out
 
 
 def _problem(
     wrong: ValueError, text: bytes, number: int, block: Block, documents: Documents, codec: Codec, reading: Reading
 ) -> Problem:
-    """What kind of document it is that the tokenizer refused, and where it stands."""
+    """What is wrong with document `number` of a block, which the tokenizer refused, and where it is."""
     kind, detail, inside = "special-token" if codec.special == "error" else "unencodable", str(wrong), 0
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as bad:
         kind, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
+    assert documents.numbers is not None
+    record = documents.numbers[number]
+    offset, line = block.start + record, None
     if block.kind == "text":
-        before = offset_of(block, documents.texts, reading.separator, number) - block.start + inside
-        place = block.start + before
-        line = None if block.lines is None else block.lines + block.data.join().count(b"\n", 0, before)
+        before = sum(map(len, documents.texts[:number])) + number * len(reading.separator) + inside
+        offset, line = block.start + before, _line_at(block, block.data.join(), before)
     elif block.kind == "whole":
-        place = block.start + inside
-        line = None if block.lines is None else block.lines + block.data.count(b"\n", 0, inside)
-    else:
-        assert documents.numbers is not None
-        record = documents.numbers[number]
-        place, line = block.start + record, None
-        if block.kind == "jsonl":
-            place, line = _line_start(block, record)
-        elif block.kind == "values":
-            line = block.lines[record]
-    return Problem(kind, detail, block.piece, place, line)
+        offset, line = block.start + inside, _line_at(block, block.data, inside)
+    elif block.kind == "jsonl":
+        offset, line = _line_start(block, record)
+    elif block.kind == "values":
+        line = block.lines[record]
+    return Problem(kind, detail, block.piece, offset, line)
+
+
+def _line_at(block: Block, data: bytes, offset: int) -> int | None:
+    """The line at an offset in a block of text, if it cannot be counted later."""
+    return None if block.lines is None else block.lines + data.count(b"\n", 0, offset)
 
 
 def _line_start(block: Block, wanted: int) -> tuple[int, int | None]:
-    """Offset and, if it cannot be counted later, line of a record among JSON lines."""
-    place = block.start
+    """Offset and, if it cannot be counted later, line of record number `wanted` among JSON lines."""
+    offset = block.start
     for line_number, line in enumerate(block.data.split(b"\n")):
         if line and not line.isspace():
             if wanted == 0:
-                return place, None if block.lines is None else block.lines + line_number
+                return offset, None if block.lines is None else block.lines + line_number
             wanted -= 1
-        place += len(line) + 1
+        offset += len(line) + 1
     return block.start, block.lines
 
 
@@ -220,20 +218,15 @@ def _replacement(kind: str, text: bytes, codec: Codec) -> tuple[bytes, Ids]:
         return b"", np.empty(0, np.uint32)
 
 
-def _parts(
-    texts: list[bytes],
-    ids: Ids,
-    offsets: Offsets,
-    meta: list[tuple[str | None, int, int]] | None,
-    codec: Codec,
-    encoding: Encoding,
-) -> dict[str, Part]:
+def _split(
+    texts: list[bytes], ids: Ids, offsets: Offsets, meta: Meta | None, codec: Codec, rules: EncodingRules
+) -> dict[str, SplitTokens]:
     """The tokens of each split, with end-of-text tokens and in the type of the file."""
-    dtype = np.dtype(encoding.dtype)
-    if not encoding.val_fraction:
-        return {"all": Part(*place_eot(ids, offsets, codec.eot_id, encoding.eot, dtype), meta)}
-    key = str(encoding.seed).encode()
-    below = int(encoding.val_fraction * 2**64)
+    dtype = np.dtype(rules.dtype)
+    if not rules.val_fraction:
+        return {"all": SplitTokens(*place_eot(ids, offsets, codec.eot_id, rules.eot, dtype), meta)}
+    key = str(rules.seed).encode()
+    below = int(rules.val_fraction * 2**64)
     held_out = np.fromiter(
         (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") < below for text in texts),
         bool,
@@ -241,13 +234,13 @@ def _parts(
     )
     lengths = np.diff(offsets)
     of_tokens = np.repeat(held_out, lengths)
-    parts = {}
+    splits = {}
     for name, chosen, tokens in (("train", ~held_out, ids[~of_tokens]), ("val", held_out, ids[of_tokens])):
         ends = np.zeros(int(chosen.sum()) + 1, np.int64)
         np.cumsum(lengths[chosen], out=ends[1:])
         rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
-        parts[name] = Part(*place_eot(tokens, ends, codec.eot_id, encoding.eot, dtype), rows)
-    return parts
+        splits[name] = SplitTokens(*place_eot(tokens, ends, codec.eot_id, rules.eot, dtype), rows)
+    return splits
 
 
 def place_eot(
@@ -265,14 +258,14 @@ def place_eot(
         return ids.astype(dtype), lengths
     tokens = np.empty(len(ids) + count, dtype)
     shift = 0 if eot == "append" else 1
+    eot_at = (offsets[:-1] if shift else offsets[1:]) + np.arange(count)
     if len(ids) > 256 * count:
-        # long documents: a copy each is cheaper than a look at every token
+        # long documents: copying each is cheaper than a mask over every token
         for number, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
             tokens[start + number + shift : stop + number + shift] = ids[start:stop]
-        tokens[(offsets[:-1] if shift else offsets[1:]) + np.arange(count)] = eot_id
     else:
         is_text = np.ones(len(tokens), bool)
-        is_text[(offsets[:-1] if shift else offsets[1:]) + np.arange(count)] = False
+        is_text[eot_at] = False
         tokens[is_text] = ids
-        tokens[~is_text] = eot_id
+    tokens[eot_at] = eot_id
     return tokens, lengths + 1

@@ -249,7 +249,7 @@ def test_standard_input_goes_on_if_it_is_the_same(ram_path: Path, monkeypatch: p
     with pytest.raises(ValueError, match="standard input is not what it was"):
         task_of([Path("-")], ram_path / "part", **options).run()
     give(b"short")
-    with pytest.raises(ValueError, match="ends before the place"):
+    with pytest.raises(ValueError, match="ends before the offset"):
         task_of([Path("-")], ram_path / "part", **options).run()
     give(data)
     task_of([Path("-")], ram_path / "part", **options).run()

@@ -1,0 +1,70 @@
+from collections.abc import Callable, Generator, Iterable
+from typing import Generic, TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+def thread_count(num_threads: int | None) -> int:
+    """The number of threads to use: as asked for, or one for each processor that the process may run on.
+
+    Raises:
+        TypeError: `num_threads` is neither an int nor None.
+        ValueError: It is less than 1.
+
+    >>> thread_count(3)
+    3
+    """
+
+def together(
+    work: Callable[[], object],
+    helper: Callable[[], object],
+    helpers: int,
+    fail: Callable[[BaseException], object],
+) -> None:
+    """Run `work` here and `helper` in `helpers` other threads; return, or raise, when all of them have ended.
+
+    They use memory that the caller frees. So when this thread is interrupted, by Ctrl-C or because no thread can be
+    started, it passes the exception to `fail`, which tells the helpers to stop, and still waits for them.
+    """
+
+class Future(Generic[Result]):
+    """The result of a call that another thread makes, or the error that it raises."""
+
+    def __init__(self, call: Callable[[], Result]) -> None: ...
+    @classmethod
+    def started(cls, call: Callable[[], Result]) -> Future[Result]:
+        """A call that a thread of its own is making."""
+
+    def run(self) -> None:
+        """Make the call."""
+
+    def done(self) -> bool:
+        """Whether the call has ended, with a result or an error."""
+
+    def wait(self) -> None:
+        """Wait until the call has ended, with a result or an error."""
+
+    def result(self) -> Result:
+        """Wait for the result, or raise the call's error."""
+
+def in_order(
+    work: Callable[[Job], Result],
+    jobs: Iterable[Job],
+    threads: int,
+    *,
+    size: Callable[[Job], int] | None = None,
+    held: int = 0,
+) -> Generator[Result]:
+    """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
+
+    The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or
+    when the generator is closed, jobs that have not begun are dropped and no thread is left.
+
+    Args:
+        work: Called by several threads at once.
+        size: The bytes that a job holds.
+        held: The most bytes that jobs whose results are due may hold together, unless it is a single one; 0 for any.
+
+    >>> list(in_order(str.upper, "abc", 2))
+    ['A', 'B', 'C']
+    """

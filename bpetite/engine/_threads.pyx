@@ -1,0 +1,154 @@
+"""Threads that end with the call that starts them: a group that works on one job, and a pool that keeps the order.
+
+Both start plain threads instead of importing `concurrent.futures`, which takes longer than many a small text to encode.
+This is Python code; it is compiled because compiled modules import it.
+"""
+import os
+import threading
+import time
+from collections import deque
+from functools import partial
+from itertools import chain, islice
+from operator import index
+from typing import Generic, TypeVar
+
+STARTING = 1000  # milliseconds
+
+Result = TypeVar("Result")
+
+
+def thread_count(num_threads):
+    if num_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    try:
+        threads = index(num_threads)
+    except TypeError:
+        threads = None
+    if threads is None or isinstance(num_threads, bool):
+        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
+    if threads < 1:
+        raise ValueError(f"num_threads must be at least 1, not {threads}")
+    return threads
+
+
+def together(work, helper, helpers, fail):
+    started = []
+    raised = None
+    try:
+        for _ in range(helpers):
+            thread = threading.Thread(target=helper)
+            started.append(thread)
+            thread.start()
+        work()
+    except BaseException as error:  # raised again below
+        raised = error
+        fail(error)
+    interrupted = _join(started, fail)
+    if raised or interrupted:
+        raise raised or interrupted
+
+
+def _join(threads, interrupted):
+    """Wait until all threads have ended; return the first exception that interrupted the wait, or None.
+
+    Each such exception, as raised by Ctrl-C, is passed to `interrupted`, and the wait goes on.
+    """
+    raised = None
+    for thread in threads:
+        patience = STARTING
+        while thread in threading.enumerate():
+            try:
+                if thread.is_alive():
+                    thread.join()
+                elif patience:  # its start was interrupted half-way; whether it will run is known soon
+                    patience -= 1
+                    time.sleep(0.001)
+                else:
+                    break
+            except BaseException as error:
+                raised = raised or error
+                interrupted(error)
+    return raised
+
+
+class Future(Generic[Result]):
+    def __init__(self, call):
+        self._call = call
+        self._done = threading.Event()
+        self._result = None
+        self._error = None
+
+    @classmethod
+    def started(cls, call):
+        future = cls(call)
+        threading.Thread(target=future.run, daemon=True).start()
+        return future
+
+    def run(self):
+        try:
+            self._result = self._call()
+        except BaseException as error:  # raised by result()
+            self._error = error
+        self._done.set()
+
+    def done(self):
+        return self._done.is_set()
+
+    def wait(self):
+        self._done.wait()
+
+    def result(self):
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+def in_order(work, jobs, threads, *, size=None, held=0):
+    jobs = iter(jobs)
+    head = list(islice(jobs, 2)) if threads > 1 else []
+    if len(head) < 2:
+        yield from map(work, chain(head, jobs))
+        return
+    jobs = chain((head.pop(0) for _ in range(2)), jobs)  # no job is kept here while it is worked on
+    queue, ready, started = deque(), threading.Semaphore(0), []
+    waiting = deque()  # (future, size) of every job whose result has not been given out
+    total = 0
+    try:
+        for _ in range(threads):
+            thread = threading.Thread(target=_serve, args=(queue, ready), name="bpetite-pool")
+            started.append(thread)
+            thread.start()
+        for job in jobs:
+            more = 0 if size is None else size(job)
+            while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):
+                future, less = waiting.popleft()
+                total -= less
+                yield future.result()
+            future = Future(partial(work, job))
+            waiting.append((future, more))
+            total += more
+            queue.append(future)
+            ready.release()
+        while waiting:
+            yield waiting.popleft()[0].result()
+    finally:
+        queue.clear()
+        ready.release(threads)
+        interrupted = _join(started, lambda error: None)
+        if interrupted is not None:
+            raise interrupted
+
+
+def _serve(queue, ready):
+    """What a thread of a pool does: calls from the queue; an empty queue that is ready is the end."""
+    while True:
+        ready.acquire()
+        try:
+            future = queue.popleft()
+        except IndexError:
+            return
+        future.run()
+        del future  # its result would be kept while the next one is awaited
