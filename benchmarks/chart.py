@@ -1,4 +1,4 @@
-"""The rates of several libraries as a picture: a panel for each text, a group of bars for each kind of work."""
+"""The rates of several libraries as a picture: a panel for each text, a group of bars for each row of the table."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from html import escape
 
 __all__ = ["svg"]
 
-#: Of the libraries in turn; they differ in lightness too.
+#: One for each library, in order; they differ in lightness too.
 COLOURS = ["#1b4f72", "#e08214", "#7fbc41", "#c51b7d", "#8073ac", "#999999", "#40b0a6"]
 
 BAR, GAP, LEFT, TOP, PANEL, MARGIN = 10, 12, 130, 52, 215, 60
@@ -16,7 +16,7 @@ def svg(panels: dict[str, Sequence[tuple[str, dict[str, float]]]], names: Sequen
     """An SVG picture of horizontal bars.
 
     Args:
-        panels: Text -> (kind of work, library -> MB/s) of every row; the same kinds for each text.
+        panels: Text -> (label, library -> MB/s) of every row; the same labels for each text.
         names: The libraries, in the order of their bars.
         notes: Lines of small print below.
     """

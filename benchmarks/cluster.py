@@ -1,15 +1,16 @@
-"""Encoding on one node by Ray or Spark beside `--jobs 2`, start-up apart.
+"""Encoding on one node by Ray or Spark beside `--jobs 2`, without start-up.
 
-    python benchmarks/cluster.py [--engine ray|spark] [--megabytes 1000] [--rounds 7] [--folder F] [--format npy]
+    python -m benchmarks.cluster [--engine ray|spark] [--megabytes 1000] [--rounds 7] [--folder F] [--format npy]
 
-The engine is started, with two slots, and both ways are run before the clock, Spark's several times for the sake of its
-virtual machine; runs alternate, and what they write is compared. The processor time is that of the whole machine,
-because the engine's processes are not children of this one: nothing else should run.
+The engine is started with two slots, and both ways are run before anything is timed, Spark several times so that its
+virtual machine is warm. Runs alternate, and what they write is compared. The processor time is that of the whole
+machine, because the engine's processes are not children of this one: nothing else should run.
 """
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -19,18 +20,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from test_corpus import EOT, documents, tokenizer
-
 from bpetite.cluster.encoding import encode_corpus as encode_on
 from bpetite.cluster.executor import Executor
 from bpetite.corpus import encode_corpus
 
-#: Runs before the clock.
+from .corpus import text_file, tokenizer
+from .rounds import interleaved, processor, wall
+
+#: Runs before anything is timed.
 WARM = {"ray": 1, "spark": 3}
 
 
 def processor_seconds() -> float:
-    """Of all processes since the machine started, by Linux."""
+    """Of all processes since the machine started, as Linux counts them."""
     return sum(map(int, Path("/proc/stat").read_text().split()[1:4])) / 100
 
 
@@ -48,7 +50,7 @@ def ray_executor() -> Iterator[Executor]:
 
 @contextmanager
 def spark_executor() -> Iterator[Executor]:
-    """All settings as Spark has them, but for those that cost nothing and print less."""
+    """Spark with its own settings, except for two that only print less."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
@@ -80,11 +82,7 @@ def main() -> None:
     options: dict[str, Any] = {"format": asked.format, "shard_tokens": asked.shard_tokens}
     with tempfile.TemporaryDirectory(dir=asked.folder) as name, ENGINES[asked.engine]() as executor:
         folder = Path(name)
-        source = folder / "text.txt"
-        text = (EOT.join(documents()) + EOT).encode()
-        with source.open("wb") as file:
-            for start in range(0, asked.megabytes * 1_000_000, len(text)):
-                file.write(text[: asked.megabytes * 1_000_000 - start])
+        source = text_file(folder, times=max(1, asked.megabytes // 32))
 
         def by_engine(out: Path, **more: Any) -> None:
             encode_on(executor, source, out, tokenizer(), **options, **more)
@@ -94,31 +92,43 @@ def main() -> None:
             asked.engine: by_engine,
             f"{asked.engine}, --no-join": lambda out: by_engine(out, join_tasks=False),
         }
-        warm = WARM[asked.engine]
-        times: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
-        for number in range(warm + asked.rounds):
-            made = {}
-            for way, run in ways.items():
-                out = folder / "out"
-                out.mkdir()
-                began, used = time.perf_counter(), processor_seconds()
-                run(out / "o")
-                if number >= warm:
-                    times[way].append((time.perf_counter() - began, processor_seconds() - used))
-                elif not number and "no-join" not in way:
-                    made[way] = files_of(out)
-                for path in out.iterdir():
-                    path.unlink()
-                out.rmdir()
-            if not number and made[asked.engine] != made["--jobs 2"]:
-                raise AssertionError(f"{asked.engine} and --jobs 2 write different files")
-        for way, measured in times.items():
-            ratios = [a[0] / b[0] for a, b in zip(measured, times["--jobs 2"], strict=True)]
-            print(
-                f"{way:16s} wall {statistics.median(a for a, _ in measured):6.3f} s  "
-                f"processor {statistics.median(b for _, b in measured):6.2f} s  x{statistics.median(ratios):5.2f} "
-                f"({min(ratios):.2f}-{max(ratios):.2f})"
-            )
+        check(ways["--jobs 2"], by_engine, folder)
+        calls = {way: timed_run(encode, folder) for way, encode in ways.items()}
+        interleaved(calls, WARM[asked.engine] - 1)
+        times = interleaved(calls, asked.rounds)
+    for way, measured in times.items():
+        ratios = [a / b for a, b in zip(wall(measured), wall(times["--jobs 2"]), strict=True)]
+        print(
+            f"{way:16s} wall {statistics.median(wall(measured)):6.3f} s  "
+            f"processor {statistics.median(processor(measured)):6.2f} s  x{statistics.median(ratios):5.2f} "
+            f"({min(ratios):.2f}-{max(ratios):.2f})"
+        )
+
+
+def check(ours: Callable[[Path], Any], theirs: Callable[[Path], Any], folder: Path) -> None:
+    """Both write the same files."""
+    for number, encode in enumerate((ours, theirs)):
+        (folder / str(number)).mkdir()
+        encode(folder / str(number) / "out")
+    if files_of(folder / "0") != files_of(folder / "1"):
+        raise AssertionError("the engine and --jobs 2 write different files")
+    for number in (0, 1):
+        shutil.rmtree(folder / str(number))
+
+
+def timed_run(encode: Callable[[Path], Any], folder: Path) -> Callable[[], tuple[float, float]]:
+    """A function that encodes into an empty folder and returns wall seconds and the machine's processor seconds."""
+
+    def run() -> tuple[float, float]:
+        out = folder / "out"
+        out.mkdir()
+        began, used = time.perf_counter(), processor_seconds()
+        encode(out / "o")
+        taken = time.perf_counter() - began, processor_seconds() - used
+        shutil.rmtree(out)
+        return taken
+
+    return run
 
 
 if __name__ == "__main__":

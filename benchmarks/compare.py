@@ -3,19 +3,17 @@
     python -m benchmarks.compare                       # prints the table
     python -m benchmarks.compare --output docs/speed   # writes docs/speed.md and docs/speed.svg
 
-All run in turn in one process on one core, so the ratios hold on a noisy machine; a rate is the median of its runs. The
-first ids that differ from bpetite's end the run: a time for other work would mean nothing.
+All are run in rounds in one process on one core, so the ratios hold on a noisy machine; a rate is the median of its
+runs. The first ids that differ from bpetite's end the run: a time for other work would mean nothing.
 """
 from __future__ import annotations
 
 import argparse
 import importlib
 import os
-import platform
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib import metadata
@@ -26,14 +24,15 @@ import numpy as np
 
 import bpetite
 
-from . import texts
+from . import machine, texts
 from .chart import svg
+from .rounds import interleaved, median_ratio, timed, wall
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Calls = dict[str, Callable[[], Any]]
-Row = tuple[str, str, dict[str, float], float]  # text, kind of work, library -> MB/s, bpetite to the best of the others
+Row = tuple[str, str, dict[str, float], float]  # text, work, library -> MB/s, bpetite to the best of the others
 
 
 def peers(directory: Path) -> dict[str, Any]:
@@ -130,18 +129,9 @@ def check(ids: list[int], listed: Calls) -> None:
             sys.exit(f"{name} gives other ids than bpetite: nothing to compare")
 
 
-def in_turn(calls: Calls, seconds: float) -> dict[str, list[float]]:
-    """Times of each call, run one after the other again and again."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
+def warm(calls: Calls) -> None:
     for call in calls.values():
         call()
-    began = time.perf_counter()
-    while len(times["bpetite"]) < 5 or time.perf_counter() - began < seconds:
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    return times
 
 
 def version(name: str) -> str:
@@ -151,17 +141,6 @@ def version(name: str) -> str:
         except metadata.PackageNotFoundError:
             continue
     return name
-
-
-def machine() -> str:
-    """The processor and the Python that this runs on, and the day."""
-    processor = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = (line for line in cpuinfo.read_text().splitlines() if line.startswith("model name"))
-        processor = next(lines, processor).split(":")[-1].strip()
-    day = datetime.now(timezone.utc).date().isoformat()
-    return f"{processor}, one core, {platform.python_implementation()} {platform.python_version()}, {day}"
 
 
 def markdown(rows: list[Row], names: list[str], notes: list[str]) -> str:
@@ -175,36 +154,37 @@ def markdown(rows: list[Row], names: list[str], notes: list[str]) -> str:
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--output", type=Path, help="write OUTPUT.md and OUTPUT.svg")
-    ask.add_argument("--seconds", type=float, default=3.0, help="at least so long for each row")
+    ask.add_argument("--seconds", type=float, default=3.0, help="the least time for each row")
     args = ask.parse_args()
     if hasattr(os, "sched_setaffinity"):  # some peers use all cores whatever they are told
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as directory:
         found = peers(Path(directory))
     rows: list[Row] = []
-    for name in texts.names():
+    for name in texts.NAMES:
         texts.check(name)
         for label, amount, calls in workloads(name, found):
-            times = in_turn(calls, args.seconds)
+            warm(calls)
+            measured = interleaved({peer: timed(call) for peer, call in calls.items()}, 5, seconds=args.seconds)
+            times = {peer: wall(pairs) for peer, pairs in measured.items()}
             rates = {peer: amount / 1e6 / statistics.median(taken) for peer, taken in times.items()}
             mine = times.pop("bpetite")
-            ratios = [statistics.median(b / a for a, b in zip(mine, taken, strict=True)) for taken in times.values()]
+            ratios = [median_ratio(taken, mine) for taken in times.values()]
             rows.append((name, label, rates, min(ratios, default=1.0)))
             shown = ", ".join(f"{peer} {rate:.0f}" for peer, rate in rates.items())
             print(f"{name}: {label}: {shown}", file=sys.stderr)
     names = ["bpetite", *found]
-    size = len(texts.text(texts.names()[0]).encode()) / 1e6
+    size = len(texts.text(texts.NAMES[0]).encode()) / 1e6
     notes = [
-        f"A vocabulary of {len(texts.tokenizer()):,} tokens, {size:.0f} MB of each text, calls of so many characters; "
-        "medians, the same ids in all.",
-        machine() + ".",
+        f"A vocabulary of {len(texts.tokenizer()):,} tokens, {size:.0f} MB of each text; medians, the same ids in all.",
+        f"{machine.processor()}, one core, {machine.python()}, {datetime.now(timezone.utc).date().isoformat()}.",
         ", ".join([f"bpetite {bpetite.__version__}", *map(version, found)]) + ".",
     ]
     table = markdown(rows, names, notes)
     print(table)
     if args.output:
         args.output.with_suffix(".md").write_text(table, encoding="utf-8")
-        panels = {name: [row[1:3] for row in rows if row[0] == name] for name in texts.names()}
+        panels = {name: [row[1:3] for row in rows if row[0] == name] for name in texts.NAMES}
         args.output.with_suffix(".svg").write_text(svg(panels, names, notes), encoding="utf-8")
 
 

@@ -1,55 +1,72 @@
-"""What the benchmarks run on: texts and a tokenizer, from ../shared where present, else from what every machine has."""
+"""Texts and tokenizers: from ../shared/data where it is present, else made or taken from installed packages."""
 from __future__ import annotations
 
-import sysconfig
+import tempfile
 from functools import cache
 from pathlib import Path
+
+import made_texts
+import published
 
 from bpetite import Tokenizer, reference
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("english", "code", "multilingual")
+END = made_texts.END
 
 
 @cache
 def text(name: str, size: int = 4_000_000) -> str:
-    """About `size` bytes of text: the shared one of this name, else the sources of Python's standard library."""
+    """The first ``size`` bytes of a text of `NAMES`, repeated where it is shorter; blank lines separate documents."""
     path = SHARED / "text" / f"{name}.txt"
     if path.exists():
         with path.open("rb") as file:
-            return file.read(size).decode("utf-8", "ignore").replace("<|endoftext|>", "\n\n")
-    parts: list[str] = []
-    for source in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
-        parts.append(source.read_text(encoding="utf-8", errors="ignore"))
-        if sum(map(len, parts)) > size:
-            break
-    return "".join(parts)[:size]
+            read = file.read(size).decode("utf-8", "ignore")
+    else:
+        read = made_texts.text(name, min(size, 8_000_000))
+    read = read.replace(END, "\n\n")
+    return (read * (1 + size // len(read.encode()))).encode()[:size].decode("utf-8", "ignore")
 
 
-def names() -> tuple[str, ...]:
-    """The texts there are: the three shared ones, or one that stands in for them."""
-    return NAMES if (SHARED / "text").exists() else ("stdlib",)
-
-
-def documents(name: str) -> list[str]:
+def documents(name: str, size: int = 4_000_000) -> list[str]:
     """The text in pieces of 4,000 characters."""
-    whole = text(name)
+    whole = text(name, size)
     return [whole[start : start + 4000] for start in range(0, len(whole), 4000)]
 
 
 @cache
-def tokenizer() -> Tokenizer:
-    """GPT-2, or the tokenizer that ships with the package."""
+def vocabulary() -> Path:
+    """A folder with ``vocab.json``, ``merges.txt`` and ``tokenizer.json``: of GPT-2, else of the packaged tokenizer."""
     if (SHARED / "gpt2").exists():
-        return Tokenizer.from_files(SHARED / "gpt2/vocab.json", SHARED / "gpt2/merges.txt", ["<|endoftext|>"])
-    return Tokenizer.load("bpetite-32k")
+        return SHARED / "gpt2"
+    folder = Path(_temporary().name)
+    written = [published.write(f"gpt2/{file}", folder) for file in ("vocab.json", "merges.txt", "tokenizer.json")]
+    if not all(written):
+        ours = Tokenizer.load("bpetite-32k")
+        ours.save(folder / "gpt2", format="gpt2")
+        ours.save(folder / "gpt2" / "tokenizer.json", format="huggingface")
+    return folder / "gpt2"
+
+
+@cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """Removed when the process ends."""
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_files(vocabulary() / "vocab.json", vocabulary() / "merges.txt", [END])
 
 
 @cache
 def check(name: str) -> None:
     """Raise where the ids of a part of the text are not those of the definition."""
-    tok, part = tokenizer(), text(name)[:20_000]
-    expected = reference.encode(part, tok.vocab, tok.merges, pattern=tok.to_vocab().pattern)
-    whole = tok.encode_ordinary(text(name))
-    if tok.encode_ordinary(part) != expected or tok.decode(whole) != text(name):
-        raise RuntimeError(f"wrong ids on {name}: a time would mean nothing")
+    verify(tokenizer(), text(name))
+
+
+def verify(tok: Tokenizer, whole: str) -> None:
+    part = whole[:20_000]
+    expected = reference.encode(part, tok.vocab, tok.merges, pattern=tok.pattern)
+    if tok.encode_ordinary(part) != expected or tok.decode(tok.encode_ordinary(whole)) != whole:
+        raise RuntimeError(f"wrong ids for {whole[:40]!r}...: a time would mean nothing")

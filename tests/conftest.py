@@ -2,8 +2,11 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
+import made_texts
+import published
 import pytest
 from hypothesis import settings
 
@@ -13,16 +16,38 @@ settings.load_profile("bpetite")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+#: Bytes of a text that is made.
+MADE = 12_000_000
+
 
 @pytest.fixture(scope="session")
-def shared() -> Callable[[str], Path]:
-    """shared("text/english.txt") -> its path; skips the test where the file is absent."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """shared("text/english.txt") -> the path of a vocabulary or a text; skips the test where there is none.
+
+    Files of ``../shared/data`` come first. Without them, vocabularies come out of packages of the test extra and texts
+    are made; see `published` and `made_texts`.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+
+    @cache
+    def stand_in(name: str) -> Path | None:
+        if name == "gpt2":
+            pair = [published.write(f"gpt2/{file}", folder) for file in ("vocab.json", "merges.txt")]
+            return folder / name if all(pair) else None
+        text = Path(name).stem
+        if name == f"text/{text}.txt" and text in made_texts.NAMES:
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(made_texts.text(text, MADE).encode())
+            return path
+        return published.write(name, folder)
 
     def find(name: str) -> Path:
         path = SHARED / name
-        if not path.exists():
-            pytest.skip(f"../shared/data/{name} is absent")
-        return path
+        found = path if path.exists() else stand_in(name)
+        if found is None:
+            pytest.skip(f"neither ../shared/data nor an installed package has {name}")
+        return found
 
     return find
 

@@ -5,7 +5,7 @@ from bpetite import patterns
 from bpetite.splitting.automaton import Automaton, sets_of
 from bpetite.splitting.char_classes import Groups
 from bpetite.splitting.regex_parser import parse
-from bpetite.splitting.transducer import COMMIT, MARK, Transducer, NoTransducer, compose, transducer
+from bpetite.splitting.transducer import COMMIT, MARK, NoTransducer, Transducer, compose, transducer
 
 
 def folded(*stages: str) -> Transducer:
