@@ -16,6 +16,9 @@ from . import texts
 MEGABYTES = {"english": 32, "code": 16, "multilingual": 16}
 
 
+@pytest.fixture(scope="module", params=MEGABYTES)
+def text(request: pytest.FixtureRequest) -> str:
+    text = texts.text(request.param, MEGABYTES[request.param] * 1_000_000)
     check(text[:40_000])
     return text
 

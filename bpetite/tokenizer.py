@@ -1,20 +1,29 @@
-"""The tokenizer: a vocabulary and the engine that runs it."""
+"""The tokenizer: a vocabulary, and the engine that runs it.
+
+Thin methods: what is done per token is compiled and inherited (engine/_surface.pyx), everything else is a function of
+the room that its import names. What few calls need is imported where they need it: who loads a tokenizer waits neither
+for the trainer nor for other formats.
+"""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import patterns
-from .engine.outputs import Outputs
-from .errors import MissingExtraError
+from .engine._surface import Surface
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, Pattern
-from .splitting.pretokenizer import pretokenizer
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
+    import pyarrow
+    from typing_extensions import Unpack
+
     from .adapters.tiktoken import Encoding
+    from .engine._surface import BatchOptions
+    from .engine.padding import PaddedBatch, Padding, RowOptions
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern
@@ -24,9 +33,10 @@ __all__ = ["Tokenizer"]
 
 Text = str | bytes
 Specials = Literal["all"] | Collection[str]
+Path = str | os.PathLike[str]
 
 
-class Tokenizer(Outputs):
+class Tokenizer(Surface):
     """Byte-level BPE: text to token ids and back, exactly.
 
     A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and
@@ -57,10 +67,6 @@ class Tokenizer(Outputs):
 
     __slots__ = ("__weakref__",)
 
-    # Text to ids and back is inherited: encode, encode_ordinary, encode_to_numpy, count, encode_batch,
-    # encode_batch_to_numpy, decode, decode_bytes, decode_batch and decode_iterable as they are compiled (a method in
-    # Python around each would cost more than a short text takes), the other forms from outputs.py.
-
     def __init__(
         self,
         vocab: Mapping[int, bytes],
@@ -76,28 +82,9 @@ class Tokenizer(Outputs):
         )
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
-        self._vocab = vocab
-        self._around = normalize = None
-        if vocab.is_rare:
-            from .engine.pipeline import Pipeline
+        from .engine.assembly import parts_of
 
-            self._around = Pipeline(vocab)
-        elif vocab.normalization is not None:
-            from .steps.normalizers import normalizer
-
-            normalize = normalizer(vocab.normalization)
-        self._set_up(
-            vocab.token_table,
-            vocab.merge_table,
-            vocab.special_tokens,
-            pretokenizer(vocab.pattern) if self._around is None else self._around.pretokenizer,  # type: ignore[arg-type]
-            whole=vocab.merges is None or vocab.ignore_merges,
-            normalize=normalize,
-            pipeline=self._around,
-            around=vocab.template.around() if vocab.template is not None else ((), ()),
-            errors=vocab.errors,
-            cache_bytes=cache_bytes,
-        )
+        self._set_up(vocab, cache_bytes, *parts_of(vocab))
 
     @classmethod
     def from_vocab(cls, vocab: Vocab) -> Tokenizer:
@@ -129,8 +116,7 @@ class Tokenizer(Outputs):
         tokenizer._set(self._vocab, cache_bytes)
         return tokenizer
 
-    # Making one: training and files. What reads or makes one is imported where it is used: who loads a tokenizer waits
-    # neither for the trainer nor for other formats.
+    # Making one: training and files
 
     @classmethod
     def train(
@@ -180,17 +166,11 @@ class Tokenizer(Outputs):
         from .training.options import TrainingOptions
         from .training.train import train
 
+        kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(
-            vocab_size,
-            special_tokens=special_tokens,
-            special_ids=special_ids,
-            pattern=pattern,
-            min_frequency=min_frequency,
-            tie_break=tie_break,
-            normalization=normalization,
-            max_token_bytes=max_token_bytes,
-            initial=None if initial is None else initial.to_vocab(),
-        )
+            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
+            kept,
+        )  # fmt: skip
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -230,24 +210,18 @@ class Tokenizer(Outputs):
         from .training.options import TrainingOptions
         from .training.train import train_from_counts
 
+        kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(
-            vocab_size,
-            special_tokens=special_tokens,
-            special_ids=special_ids,
-            pattern=pattern,
-            min_frequency=min_frequency,
-            tie_break=tie_break,
-            normalization=normalization,
-            max_token_bytes=max_token_bytes,
-            initial=None if initial is None else initial.to_vocab(),
-        )
+            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
+            kept,
+        )  # fmt: skip
         return cls.from_vocab(train_from_counts(counts, options, progress=progress))
 
     @classmethod
     def from_files(
         cls,
-        vocab_filepath: str | os.PathLike[str],
-        merges_filepath: str | os.PathLike[str],
+        vocab_filepath: Path,
+        merges_filepath: Path,
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
     ) -> Tokenizer:
         """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
@@ -263,7 +237,7 @@ class Tokenizer(Outputs):
     @classmethod
     def from_tiktoken(
         cls,
-        path_or_encoding: str | os.PathLike[str] | Any,
+        path_or_encoding: Path | Any,
         *,
         pattern: SplitPattern = BY_NAME,
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
@@ -287,13 +261,9 @@ class Tokenizer(Outputs):
         """
         from .formats import tiktoken
 
-        if isinstance(path_or_encoding, str | os.PathLike):
-            return cls.from_vocab(
-                tiktoken.load(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
-            )
-        if not hasattr(path_or_encoding, "_mergeable_ranks"):
-            raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {path_or_encoding!r}")
-        return cls.from_vocab(tiktoken.from_encoding(path_or_encoding, pattern=pattern, special_tokens=special_tokens))
+        return cls.from_vocab(
+            tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
+        )
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
@@ -312,7 +282,7 @@ class Tokenizer(Outputs):
         return cls.from_vocab(huggingface.from_object(source))
 
     @classmethod
-    def from_pretrained(cls, name_or_directory: str | os.PathLike[str], *, revision: str | None = None) -> Tokenizer:
+    def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
         """A tokenizer by name: a local directory or file, one that ships with the package, or one of the Hugging Face
         Hub, which is asked only when the name is neither.
 
@@ -331,7 +301,7 @@ class Tokenizer(Outputs):
         return cls.from_vocab(hub.load(name_or_directory, revision=revision))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, format: Format | None = None) -> Tokenizer:
+    def load(cls, path: Path, *, format: Format | None = None) -> Tokenizer:
         """A tokenizer from a file in any format that bpetite knows, or by the name of one that ships with it.
 
         Args:
@@ -347,7 +317,7 @@ class Tokenizer(Outputs):
         return cls.from_vocab(formats.load(path, format=format))
 
     def save(
-        self, path: str | os.PathLike[str], *, format: WritableFormat | None = None, overwrite: bool = False
+        self, path: Path, *, format: WritableFormat | None = None, overwrite: bool = False
     ) -> None:
         """Write the tokenizer to a file; either the whole file is there afterwards, or nothing has changed.
 
@@ -412,107 +382,174 @@ class Tokenizer(Outputs):
         Raises:
             MissingExtraError: ``transformers`` is not installed.
         """
-        try:
-            from .adapters.transformers import TransformersTokenizer
-        except ImportError:
-            raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-        return TransformersTokenizer(self, **options)
+        from .adapters import transformers_tokenizer
 
-    # What is in it
+        return transformers_tokenizer(self, options)
 
-    @property
-    def vocab(self) -> dict[int, bytes]:
-        """id -> bytes of every token, special ones included; a new dict each time."""
-        return dict(self._vocab.tokens)
+    # Encoding into other forms than lists and arrays of ids
 
-    @property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
-        tokens = self._vocab.tokens
-        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+    def encode_with_offsets(
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+        num_threads: int | None = 1,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids, and which characters of the text each token covers.
 
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """literal -> id of the special tokens; a new dict each time."""
-        return dict(self._vocab.special_tokens)
+        There is no ``add_special_tokens``: a token that is added covers no character.
 
-    @property
-    def pattern(self) -> SplitPattern:
-        """The split pattern."""
-        return self._vocab.pattern
+        Args:
+            text: As for :meth:`encode`, and so are the other arguments.
 
-    @property
-    def normalization(self) -> Normalization:
-        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
-        return self._vocab.normalization
+        Returns:
+            The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
+            token that is a part of a character carries that character's span. With normalization they point into
+            the given text.
 
-    @property
-    def errors(self) -> str:
-        """How :meth:`decode` treats bytes that are not UTF-8, unless told otherwise."""
-        return self._vocab.errors
-
-    @property
-    def kind(self) -> str:
-        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
-        return self._vocab.kind
-
-    @property
-    def scanner(self) -> str:
-        """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
-        vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
-        return "pipeline" if self._around is not None else pretokenizer(self._vocab.pattern).kind  # type: ignore[arg-type]
-
-    @property
-    def vocab_size(self) -> int:
-        """One more than the highest id: the rows that an embedding table needs. ``len(tok)`` counts tokens, which is
-        the same unless ids have gaps."""
-        return max(self._vocab.tokens, default=-1) + 1
-
-    def token_bytes(self, token_id: int) -> bytes:
-        """The bytes of a token.
-
-        Raises:
-            KeyError: No token has this id.
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_with_offsets("ab ab")
+        ([256, 257], [(0, 2), (2, 5)])
         """
-        return self._vocab.tokens[token_id]
+        from .engine.offsets import offsets_of
 
-    def token_id(self, token: bytes | str) -> int:
-        """The id of the token with these bytes, or this UTF-8 text.
-
-        Raises:
-            KeyError: There is no such token.
-        """
-        data = token.encode("utf-8") if isinstance(token, str) else token
-        try:
-            return self._vocab.id_of[data]
-        except KeyError:
-            raise KeyError(token) from None
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
-        return self._vocab.fingerprint()
-
-    def __len__(self) -> int:
-        return len(self._vocab.tokens)
-
-    def __eq__(self, other: object) -> bool:
-        return self._vocab == other._vocab if isinstance(other, Tokenizer) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._vocab)
-
-    def __reduce__(self) -> tuple[Callable[[Vocab], Tokenizer], tuple[Vocab]]:
-        return type(self).from_vocab, (self._vocab,)
-
-    def __copy__(self) -> Tokenizer:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
-        return self
-
-    def __repr__(self) -> str:
-        merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
-        return (
-            f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
-            f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>"
+        ids = self.encode(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
         )
+        return ids, offsets_of(self, text, ids, allowed_special)
+
+    def encode_iterable(
+        self,
+        chunks: Iterable[Text],
+        *,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
+    ) -> Iterator[int]:
+        """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
+        wherever they are cut, each as soon as it is certain. Only the open pre-token is held, see
+        :mod:`bpetite.engine.streaming`.
+
+        There is no ``num_threads``: a chunk is encoded when it arrives.
+
+        Args:
+            chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+            allowed_special: As for :meth:`encode`, and so are the remaining arguments and what is raised.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
+        [256, 258, 257]
+        """
+        from .engine.streaming import encode_iterable
+
+        before, after = self._vocab.around if add_special_tokens else ((), ())
+        return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
+
+    def encode_to_arrow(
+        self,
+        texts: Iterable[Text],
+        *,
+        large: bool = False,
+        **options: Unpack[BatchOptions],
+    ) -> pyarrow.ListArray | pyarrow.LargeListArray:
+        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+        Args:
+            texts: The texts.
+            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+            options: As for :meth:`encode_batch`: ``num_threads``, ``allowed_special``, ``disallowed_special``,
+                ``add_special_tokens``.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OverflowError: There are 2^31 ids or more and ``large`` is false.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_to_arrow(["ab", "ab ab"]).to_pylist()
+        [[256], [256, 257]]
+        """
+        from .engine.arrow import list_array
+
+        return list_array(*self.encode_batch_to_numpy(texts, **options), large)
+
+    def encode_padded(
+        self,
+        texts: Iterable[Text],
+        *,
+        padding: Padding = "longest",
+        pad_token: str | int | None = None,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
+        **rows: Unpack[RowOptions],
+    ) -> PaddedBatch:
+        """Token ids of many texts as a rectangle with its attention mask.
+
+        Args:
+            texts: The texts.
+            padding: Fill up to the "longest" row, or to "max_length".
+            pad_token: A special token or an id; :attr:`eot_token` when None.
+            num_threads: As for :meth:`encode_batch`, and so are the arguments about special tokens. Those that
+                ``add_special_tokens`` adds count in ``max_length`` and are never cut off.
+            rows: ``max_length``, ``padding_side``, ``truncation_side``, ``stride`` and ``pad_to_multiple_of``, see
+                :class:`bpetite.engine.padding.RowOptions`.
+
+        Returns:
+            ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
+            ``rows`` int64[rows], the index of the text that each row comes from.
+
+        Raises:
+            ValueError: Arguments that contradict each other, no token to pad with.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> input_ids, attention_mask = tok.encode_padded(["ab", "ab ab"])
+        >>> input_ids.tolist(), attention_mask.tolist()
+        ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
+        """
+        from .engine.padding import pad
+
+        ids, offsets = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        before, after = self._vocab.around if add_special_tokens else ((), ())
+        pad_id = self._vocab.pad_id(pad_token)
+        return pad(ids, offsets, pad_id=pad_id, before=before, after=after, padding=padding, **rows)
+
+    def padded_batches(
+        self,
+        texts: Iterable[Text],
+        *,
+        max_tokens: int,
+        pad_token: str | int | None = None,
+        num_threads: int | None = None,
+        allowed_special: Specials = "all",
+        disallowed_special: Specials = (),
+        add_special_tokens: bool = False,
+        **rows: Unpack[RowOptions],
+    ) -> Iterator[PaddedBatch]:
+        """Yield rectangles of texts of similar length, each of at most ``max_tokens`` tokens, padding included.
+
+        All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
+
+        Args:
+            texts: The texts.
+            max_tokens: Rows times width of a batch, at most.
+            pad_token: As for :meth:`encode_padded`, and so are the remaining arguments.
+
+        Raises:
+            ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
+        [[1, 2], [0]]
+        """
+        from .engine.padding import pad_by_length
+
+        ids, offsets = self.encode_batch_to_numpy(
+            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        before, after = self._vocab.around if add_special_tokens else ((), ())
+        pad_id = self._vocab.pad_id(pad_token)
+        return pad_by_length(ids, offsets, max_tokens=max_tokens, pad_id=pad_id, before=before, after=after, **rows)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
+    from ..vocabulary.vocab import ErrorHandler
 
 __all__ = ["Encoding"]
 
@@ -122,7 +123,7 @@ class Encoding:
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of tokens; bytes that are not UTF-8 become U+FFFD unless ``errors`` says otherwise."""
-        return self.tokenizer.decode(tokens, errors=errors)
+        return self.tokenizer.decode(tokens, errors=cast("ErrorHandler", errors))
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token.
@@ -156,7 +157,7 @@ class Encoding:
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """:meth:`decode` of many."""
-        return self.tokenizer.decode_batch(batch, errors=errors)
+        return self.tokenizer.decode_batch(batch, errors=cast("ErrorHandler", errors))
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """:meth:`decode_bytes` of many."""

@@ -1,52 +1,119 @@
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self
 
-from .._merge import MergeTable
-from ..vocabulary._tokens import TokenTable
+from ..splitting.pretokenizer import Pretokenizer, ScannerKind
+from ..steps.normalizers import Normalization
+from ..steps.splits import SplitPattern
+from ..steps.template import Template
+from ..vocabulary.vocab import ErrorHandler, Vocab
+from .pipeline import Pipeline
 
 Text: TypeAlias = str | bytes
 AllowedSpecial: TypeAlias = Literal["all"] | Collection[str]
 DisallowedSpecial: TypeAlias = Literal["all"] | Collection[str]
 Ids: TypeAlias = Iterable[SupportsIndex] | NDArray[Any]
-ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
+
+class BatchOptions(TypedDict, total=False):
+    """The keyword arguments of encode_batch."""
+
+    num_threads: int | None
+    allowed_special: AllowedSpecial
+    disallowed_special: DisallowedSpecial
+    add_special_tokens: bool
 
 class Surface:
-    """Text to token ids and back."""
+    """What is in a tokenizer, text to token ids, and back."""
 
+    _vocab: Vocab
+    _pretokenizer: Pretokenizer
+    _pipeline: Pipeline | None
     def _set_up(
         self,
-        tokens: TokenTable,
-        merges: MergeTable,
-        special_tokens: dict[str, int],
-        pretokenizer: Any,
-        *,
-        whole: bool = False,
+        vocab: Vocab,
+        cache_bytes: int,
+        pretokenizer: Pretokenizer,
         normalize: Callable[[str], str] | None = None,
-        pipeline: Any = None,
-        around: tuple[Sequence[int], Sequence[int]] = ((), ()),
-        errors: str = "strict",
-        cache_bytes: int = 67108864,
+        pipeline: Pipeline | None = None,
     ) -> None:
         """Set a new instance up, once.
 
         Args:
-            tokens: All tokens, special ones included.
-            merges: The merge table.
-            special_tokens: literal -> id.
+            vocab: The :class:`bpetite.Vocab` that it runs.
+            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
-            whole: A pre-token that is a token is taken whole.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
                 cut, and pairs of bytes and the ends of the pre-tokens in them.
-            around: Ids that ``add_special_tokens`` puts before and after a text.
-            errors: What decoding makes of bytes that are not UTF-8.
-            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
         """
+    @property
+    def vocab(self) -> dict[int, bytes]:
+        """id -> bytes of every token, special ones included; a new dict each time."""
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """literal -> id of the special tokens; a new dict each time."""
+    @property
+    def pattern(self) -> SplitPattern:
+        """The split pattern."""
+    @property
+    def normalization(self) -> Normalization:
+        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
+    @property
+    def template(self) -> Template | None:
+        """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
+    @property
+    def errors(self) -> ErrorHandler:
+        """How :meth:`decode` treats bytes that are not UTF-8, unless told otherwise."""
+    @property
+    def kind(self) -> Literal["merges", "ranks"]:
+        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
+    @property
+    def scanner(self) -> ScannerKind | Literal["pipeline"]:
+        """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
+        vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
+    @property
+    def eot_token(self) -> int | None:
+        """The id of the special token that ends a text (``<|endoftext|>`` or what other vocabularies call it), or
+        None when there is none."""
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id: the rows that an embedding table needs. ``len(tok)`` counts tokens, which is
+        the same unless ids have gaps."""
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of a token.
+
+        Raises:
+            KeyError: No token has this id.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
+        b' ab'
+        """
+    def token_id(self, token: bytes | str) -> int:
+        """The id of the token with these bytes, or this UTF-8 text.
+
+        Raises:
+            KeyError: There is no such token.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
+        257
+        """
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Callable[[Vocab], Any], tuple[Vocab]]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...
     def encode(
         self,
         text: Text,

@@ -1,12 +1,10 @@
-"""What a tokenizer does per token: the compiled base of bpetite.Tokenizer.
+"""The compiled base of bpetite.Tokenizer: what is in it, text to ids, ids to text.
 
-A method in Python around each of these would cost more than a short text takes, so they are compiled, and the only base
-class there is. Each is a few lines over the encoder and the decoder that it holds.
+A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
+lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
 from cpython.bytes cimport PyBytes_GET_SIZE
 
-from .._merge cimport MergeTable
-from ..vocabulary._tokens cimport TokenTable
 from ._batch cimport encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._encode cimport Encoder
@@ -21,7 +19,10 @@ from ._threads import thread_count
 
 
 cdef class Surface:
-    """Text to token ids and back."""
+    """What is in a tokenizer, text to token ids, and back."""
+    cdef readonly object _vocab
+    cdef readonly object _pipeline
+    cdef readonly object _pretokenizer
     cdef Encoder _encoder
     cdef Decoder _decoder
     cdef IdLists _lists            # made for the first list
@@ -31,29 +32,139 @@ cdef class Surface:
         self._encoder = Encoder()
         self._decoder = Decoder()
 
-    def _set_up(self, TokenTable tokens not None, MergeTable merges not None, dict special_tokens not None,
-                pretokenizer, *, bint whole=False, normalize=None, pipeline=None, around=((), ()),
-                str errors not None="strict", Py_ssize_t cache_bytes=64 << 20):
+    def _set_up(self, vocab, Py_ssize_t cache_bytes, pretokenizer, normalize=None, pipeline=None):
         """Set a new instance up, once.
 
         Args:
-            tokens: All tokens, special ones included.
-            merges: The merge table.
-            special_tokens: literal -> id.
+            vocab: The :class:`bpetite.Vocab` that it runs.
+            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
-            whole: A pre-token that is a token is taken whole.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
                 cut, and pairs of bytes and the ends of the pre-tokens in them.
-            around: Ids that ``add_special_tokens`` puts before and after a text.
-            errors: What decoding makes of bytes that are not UTF-8.
-            cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
         """
-        core = Core(tokens, merges, frozenset(special_tokens.values()), pretokenizer.scanner, whole)
-        self._encoder.set_up(core, SpecialSets(special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
-        self._decoder.set_up(tokens, errors)
-        self._before, self._after = list(around[0]), list(around[1])
+        core = Core(vocab.token_table, vocab.merge_table, frozenset(vocab.special_tokens.values()),
+                    pretokenizer.scanner, vocab.merges is None or vocab.ignore_merges)
+        self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
+        self._decoder.set_up(vocab.token_table, vocab.errors)
+        self._before, self._after = map(list, vocab.around)
+        self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
+
+    # ---- what is in it
+
+    @property
+    def vocab(self):
+        """id -> bytes of every token, special ones included; a new dict each time."""
+        return dict(self._vocab.tokens)
+
+    @property
+    def merges(self):
+        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
+        tokens = self._vocab.tokens
+        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+
+    @property
+    def special_tokens(self):
+        """literal -> id of the special tokens; a new dict each time."""
+        return dict(self._vocab.special_tokens)
+
+    @property
+    def pattern(self):
+        """The split pattern."""
+        return self._vocab.pattern
+
+    @property
+    def normalization(self):
+        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
+        return self._vocab.normalization
+
+    @property
+    def template(self):
+        """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
+        return self._vocab.template
+
+    @property
+    def errors(self):
+        """How :meth:`decode` treats bytes that are not UTF-8, unless told otherwise."""
+        return self._vocab.errors
+
+    @property
+    def kind(self):
+        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
+        return self._vocab.kind
+
+    @property
+    def scanner(self):
+        """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
+        vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
+        return "pipeline" if self._pipeline is not None else self._pretokenizer.kind
+
+    @property
+    def eot_token(self):
+        """The id of the special token that ends a text (``<|endoftext|>`` or what other vocabularies call it), or
+        None when there is none."""
+        return self._vocab.eot_token
+
+    @property
+    def vocab_size(self):
+        """One more than the highest id: the rows that an embedding table needs. ``len(tok)`` counts tokens, which is
+        the same unless ids have gaps."""
+        return max(self._vocab.tokens, default=-1) + 1
+
+    def token_bytes(self, token_id):
+        """The bytes of a token.
+
+        Raises:
+            KeyError: No token has this id.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
+        b' ab'
+        """
+        return self._vocab.tokens[token_id]
+
+    def token_id(self, token):
+        """The id of the token with these bytes, or this UTF-8 text.
+
+        Raises:
+            KeyError: There is no such token.
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
+        257
+        """
+        try:
+            return self._vocab.id_of[token.encode("utf-8") if isinstance(token, str) else token]
+        except KeyError:
+            raise KeyError(token) from None
+
+    def fingerprint(self):
+        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
+        return self._vocab.fingerprint()
+
+    def __len__(self):
+        return len(self._vocab.tokens)
+
+    def __eq__(self, other):
+        return self._vocab == (<Surface> other)._vocab if isinstance(other, Surface) else NotImplemented
+
+    def __hash__(self):
+        return hash(self._vocab)
+
+    def __reduce__(self):
+        return type(self).from_vocab, (self._vocab,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __repr__(self):
+        merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
+        return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
+                f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")
 
     # ---- text to ids
 

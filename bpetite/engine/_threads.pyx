@@ -58,15 +58,17 @@ def _join(threads, interrupted):
     raised = None
     for thread in threads:
         patience = STARTING
-        while thread in threading.enumerate():
-            try:
-                if thread.is_alive():
+        running = True
+        while running:
+            try:  # around all of it: an interrupt is raised by whatever runs in Python
+                running = thread in threading.enumerate()
+                if running and thread.is_alive():
                     thread.join()
-                elif patience:  # its start was interrupted half-way; whether it will run is known soon
+                elif running and patience:  # its start was interrupted half-way; whether it will run is known soon
                     patience -= 1
                     time.sleep(0.001)
                 else:
-                    break
+                    running = False
             except BaseException as error:
                 raised = raised or error
                 interrupted(error)

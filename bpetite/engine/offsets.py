@@ -2,10 +2,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import pairwise
+from typing import Literal
 
-__all__ = ["Origin", "trace"]
+from ._special import choose
+from ._surface import Surface
+
+__all__ = ["Origin", "offsets_of", "trace"]
 
 
 class Origin:
@@ -15,6 +19,29 @@ class Origin:
         self.text = ""
         self.starts: list[int] = []
         self.ends: list[int] = []
+
+
+def offsets_of(
+    tokenizer: Surface, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
+) -> list[tuple[int, int]]:
+    """(start, end) in characters of the text for each of its tokens.
+
+    Args:
+        tokenizer: What has encoded the text.
+        text: The text.
+        ids: Its token ids.
+        allowed_special: The special tokens that were recognised.
+    """
+    given = text if isinstance(text, str) else text.decode("utf-8")
+    if tokenizer._pipeline is not None:
+        allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
+        origin = tokenizer._pipeline.trace(given, tuple(sorted(allowed)))
+    elif isinstance(tokenizer.normalization, str):
+        origin = trace(given, tokenizer._special_spans(given, allowed_special, ()), tokenizer.normalization)
+    else:
+        return tokenizer._char_spans(ids, given.encode("utf-8"))
+    spans = tokenizer._char_spans(ids, origin.text.encode("utf-8"))
+    return [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
 
 
 def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:

@@ -6,17 +6,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PaddedBatch", "Padding", "Side", "pad", "pad_by_length", "windows"]
+__all__ = ["PaddedBatch", "Padding", "RowOptions", "Side", "pad", "pad_by_length", "windows"]
 
 Side: TypeAlias = Literal["left", "right"]
 Padding: TypeAlias = Literal["longest", "max_length"]
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Offsets: TypeAlias = npt.NDArray[np.int64]
+
+
+class RowOptions(TypedDict, total=False):
+    """How a text becomes rows.
+
+    Keys:
+        max_length: Tokens a row keeps at most; without it nothing is cut.
+        padding_side: Where padding goes, "left" or "right" (the default).
+        truncation_side: Where a text that is too long loses tokens, "left" or "right" (the default).
+        stride: None (the default) drops the tokens that are cut off. A number keeps them in further rows of
+            ``max_length`` tokens, each of which begins with the last ``stride`` tokens of the row before.
+        pad_to_multiple_of: The width is rounded up to a multiple of this; 1 by default.
+    """
+
+    max_length: int | None
+    padding_side: Side
+    truncation_side: Side
+    stride: int | None
+    pad_to_multiple_of: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +116,8 @@ def pad_by_length(
     *,
     max_tokens: int,
     pad_id: int | None,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
     max_length: int | None = None,
     padding_side: Side = "right",
     truncation_side: Side = "right",
@@ -112,14 +133,16 @@ def pad_by_length(
     """
     if max_tokens < 1:
         raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
-    _check(max_length, padding_side, truncation_side, stride, pad_to_multiple_of)
-    rows, begins, ends = windows(np.diff(offsets), max_length, truncation_side, stride)
+    special = len(before) + len(after)
+    _check(max_length, padding_side, truncation_side, stride, pad_to_multiple_of, special)
+    room = None if max_length is None else max_length - special
+    rows, begins, ends = windows(np.diff(offsets), room, truncation_side, stride)
     starts, lengths = offsets[rows] + begins, ends - begins
-    widths = -(-lengths // pad_to_multiple_of) * pad_to_multiple_of
+    widths = -(-(lengths + special) // pad_to_multiple_of) * pad_to_multiple_of
     if len(widths) and int(widths.max()) > max_tokens:
         worst = int(widths.argmax())
         raise ValueError(
-            f"text {int(rows[worst])} has {int(lengths[worst])} tokens, more than max_tokens={max_tokens}: "
+            f"text {int(rows[worst])} has {int(lengths[worst]) + special} tokens, more than max_tokens={max_tokens}: "
             "cut it with max_length="
         )
     order = np.argsort(widths, kind="stable")
@@ -131,7 +154,7 @@ def pad_by_length(
             last += 1
         chosen = order[first:last]
         width = int(widths[chosen[-1]])
-        yield _rectangle(ids, starts[chosen], lengths[chosen], rows[chosen], width, pad_id, padding_side)
+        yield _rectangle(ids, starts[chosen], lengths[chosen], rows[chosen], width, pad_id, padding_side, before, after)
         first = last
 
 

@@ -22,40 +22,26 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Literal
 
 from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
-from ..vocabulary.vocab import Vocab
 from ._special import Specials, choose
+from ._surface import Surface
 
 __all__ = ["encode_iterable"]
 
 
-class Encoder(Protocol):
-    """What is asked of an encoder here."""
-
-    def encode(
-        self, text: str, *, allowed_special: Literal["all"] | Collection[str], disallowed_special: Collection[str]
-    ) -> list[int]: ...
-
-    def encode_pretokens(self, data: bytes, ends: array[int]) -> list[int]: ...
-
-
 def encode_iterable(
-    encoder: Encoder,
-    vocab: Vocab,
-    pretokenizer: Pretokenizer | None,
+    tokenizer: Surface,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str] = "all",
     disallowed_special: Literal["all"] | Collection[str] = (),
 ) -> Iterator[int]:
-    """Yield the ids of `encoder.encode` for the joined chunks, as soon as they are certain.
+    """Yield the ids of `tokenizer.encode` for the joined chunks, as soon as they are certain.
 
     Args:
-        encoder: Encodes pre-tokens.
-        vocab: Its vocabulary.
-        pretokenizer: What cuts text for it; None where more happens around it, so that the whole text is held.
+        tokenizer: Encodes pre-tokens, or the whole text where it has a pipeline.
         chunks: str, or UTF-8 bytes cut anywhere, also inside a character.
         allowed_special: The special tokens to recognise.
         disallowed_special: Special tokens that must not occur.
@@ -65,11 +51,11 @@ def encode_iterable(
         UnicodeError: A lone surrogate in a str, bytes that are not UTF-8.
         TypeError: A chunk that is neither str nor bytes.
     """
-    recognised, refused = choose(vocab.special_tokens, allowed_special, disallowed_special)
-    if pretokenizer is None or not isinstance(vocab.normalization, str | None):
-        return _at_the_end(encoder, chunks, allowed_special, disallowed_special)
-    special_tokens = {literal: vocab.special_tokens[literal] for literal in recognised}
-    stream = Stream(encoder, pretokenizer, vocab.normalization, special_tokens, refused)
+    ids = tokenizer.special_tokens
+    recognised, refused = choose(ids, allowed_special, disallowed_special)
+    if tokenizer._pipeline is not None:
+        return _at_the_end(tokenizer, chunks, allowed_special, disallowed_special)
+    stream = Stream(tokenizer, {literal: ids[literal] for literal in recognised}, refused)
     return chain.from_iterable(_steps(stream, chunks))
 
 
@@ -80,14 +66,14 @@ def _steps(stream: Stream, chunks: Iterable[str | bytes]) -> Iterator[list[int]]
 
 
 def _at_the_end(
-    encoder: Encoder,
+    tokenizer: Surface,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str],
     disallowed_special: Literal["all"] | Collection[str],
 ) -> Iterator[int]:
     characters = Characters()
     data = b"".join([*map(characters.feed, chunks), characters.finish()])
-    yield from encoder.encode(
+    yield from tokenizer.encode(
         data.decode("utf-8"), allowed_special=allowed_special, disallowed_special=disallowed_special
     )
 
@@ -95,21 +81,15 @@ def _at_the_end(
 class Stream:
     """The steps of one stream, from chunks to ids."""
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        pretokenizer: Pretokenizer,
-        normalization: str | None,
-        special_tokens: dict[str, int],
-        refused: Collection[str],
-    ) -> None:
-        self.encoder = encoder
+    def __init__(self, tokenizer: Surface, special_tokens: dict[str, int], refused: Collection[str]) -> None:
+        self.tokenizer = tokenizer
+        self.pretokenizer = tokenizer._pretokenizer
         self.characters = Characters()
         self.specials = OpenSpecials(special_tokens)
         self.refused = Refusal(refused) if refused else None
-        self.normalized = Normalized(normalization) if normalization is not None else None
+        form = tokenizer.normalization
+        self.normalized = Normalized(form) if isinstance(form, str) else None
         self.text: Scan | Whole | None = None  # the text since the last special token
-        self.pretokenizer = pretokenizer
 
     def feed(self, chunk: str | bytes) -> list[int]:
         """The ids that are certain now and were not before."""
@@ -141,7 +121,7 @@ class Stream:
         closed, ends = self.text.feed(data, final=final)
         if final:
             self.text = None
-        return self.encoder.encode_pretokens(closed, ends) if closed else []
+        return self.tokenizer.encode_pretokens(closed, ends) if closed else []
 
 
 class Characters:

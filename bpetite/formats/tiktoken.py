@@ -50,6 +50,21 @@ def load(
 
 
 @without_collector
+def from_object(
+    source: Source | Any,
+    *,
+    pattern: SplitPattern = BY_NAME,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> Vocab:
+    """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
+    if isinstance(source, str | os.PathLike):
+        return load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+    if not hasattr(source, "_mergeable_ranks"):
+        raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
+    return from_encoding(source, pattern=pattern, special_tokens=special_tokens)
+
+
 def from_encoding(
     encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: Sequence[str] | Mapping[str, int] | None = None
 ) -> Vocab:

@@ -34,6 +34,9 @@ ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashrepla
 
 MAX_ID = 2**32 - 1
 
+#: Literals that end a text in published vocabularies, in the order they are looked for.
+END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
+
 #: The flags that a special token can have, see :class:`Vocab`.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
 
@@ -166,6 +169,33 @@ class Vocab:
             special = set(self.special_tokens.values())
             found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
         return found
+
+    @cached_property
+    def around(self) -> tuple[list[int], list[int]]:
+        """The ids that ``add_special_tokens=True`` puts before and after a text."""
+        return self.template.around() if self.template is not None else ([], [])
+
+    @property
+    def eot_token(self) -> int | None:
+        """The id of the special token that ends a text, or None when there is none."""
+        return next((self.special_tokens[literal] for literal in END_OF_TEXT if literal in self.special_tokens), None)
+
+    def pad_id(self, pad_token: str | int | None) -> int | None:
+        """The id to pad with: of a special token, an id itself, or that of :attr:`eot_token` when None.
+
+        Raises:
+            ValueError: There is no such token.
+        """
+        if pad_token is None:
+            return self.eot_token
+        if isinstance(pad_token, int):
+            if pad_token not in self.tokens:
+                raise ValueError(f"pad_token: no token has the id {pad_token}")
+            return pad_token
+        try:
+            return self.special_tokens[pad_token]
+        except KeyError:
+            raise ValueError(f"pad_token: {pad_token!r} is no special token of this tokenizer") from None
 
     @cached_property
     def merge_results(self) -> array[int]:

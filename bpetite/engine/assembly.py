@@ -1,0 +1,30 @@
+"""The parts of a tokenizer's engine, chosen for its vocabulary."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..patterns import is_plain
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer
+from ..vocabulary.vocab import Vocab
+
+if TYPE_CHECKING:  # few vocabularies need one
+    from .pipeline import Pipeline
+
+__all__ = ["parts_of"]
+
+
+def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
+    """What cuts a text, what normalizes it, and the pipeline that does both instead where the vocabulary asks for more
+    than the compiled core does."""
+    if vocab.is_rare or not is_plain(vocab.pattern):
+        from .pipeline import Pipeline
+
+        pipeline = Pipeline(vocab)
+        return pipeline.pretokenizer, None, pipeline
+    normalize = None
+    if vocab.normalization is not None:
+        from ..steps.normalizers import normalizer
+
+        normalize = normalizer(vocab.normalization)
+    return pretokenizer(vocab.pattern), normalize, None
