@@ -16,7 +16,7 @@ from .. import patterns
 from .._merge import MergeTable
 from ._listing import list_pairs, list_tokens
 from ._tokens import TokenTable
-from .special_literals import check_literal, place_specials
+from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
     from typing_extensions import Unpack
@@ -122,7 +122,7 @@ class Vocab:
         cls,
         tokens: Mapping[int, bytes],
         merges: Iterable[tuple[bytes, bytes]] | None,
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        special_tokens: SpecialTokens = None,
         **settings: Unpack[Settings],
     ) -> Vocab:
         """A Vocab from merges in bytes and special tokens with or without ids.
