@@ -96,7 +96,9 @@ def from_json(content: Any, name: str) -> Vocab:
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
     # where an added token is spelled like a token of the model, the added one counts
-    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
+    printable = dict(ids)
+    for literal in added:
+        printable.pop(literal, None)
     try:
         tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
     except ValueError:

@@ -224,7 +224,7 @@ class Vocab:
         # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
         rare = {
             "token_flags": self.token_flags,
-            "template": self.template and self.template.to_json(),
+            "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
         }
         settings |= {name: value for name, value in rare.items() if value}
