@@ -3,37 +3,50 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeAlias
 
 from ..errors import FormatError
 
-__all__ = ["Source", "expect_keys", "parse_json", "read_file", "show", "without_collector"]
+__all__ = [
+    "Source",
+    "decode_utf8",
+    "errors_named",
+    "expect_keys",
+    "parse_json",
+    "read_file",
+    "show",
+    "without_collector",
+]
 
-#: What a path may be given as.
-Source = str | os.PathLike[str]
+#: A path as callers give it.
+Source: TypeAlias = str | os.PathLike[str]
 
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-
-def without_collector(load: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Switch the cyclic garbage collector off while a function runs: none of the hundreds of thousands of objects that
-    loading makes is garbage, and the collector would walk them again and again, a third of the time it takes."""
-
-    @wraps(load)
-    def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        if not gc.isenabled():
-            return load(*arguments, **keywords)
-        gc.disable()
-        try:
-            return load(*arguments, **keywords)
-        finally:
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Switch the cyclic garbage collector off: none of the hundreds of thousands of objects that loading makes is
+    garbage, and the collector would walk them again and again, a third of the time that loading takes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
             gc.enable()
 
-    return run
+
+@contextmanager
+def errors_named(name: str, errors: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
+    """Turn errors into a FormatError that begins with the name of the file, unless they are one already."""
+    try:
+        yield
+    except errors as bad:
+        if isinstance(bad, FormatError) and str(bad).startswith(name):
+            raise
+        raise FormatError(f"{name}: {bad}") from None
 
 
 def read_file(path: Source) -> bytes:
@@ -54,14 +67,14 @@ def read_file(path: Source) -> bytes:
 
 
 def decode_utf8(data: bytes, name: str) -> str:
-    """The text of a file, a byte-order mark dropped."""
+    """The text of a file without a byte-order mark."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
 
 
-@without_collector
+@without_collector()
 def parse_json(data: bytes | str, name: str) -> Any:
     """The value that a JSON text holds, strictly: no repeated keys, no NaN, nothing after the value.
 
@@ -73,9 +86,8 @@ def parse_json(data: bytes | str, name: str) -> Any:
     def distinct(items: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(items)
         if len(made) != len(items):
-            seen: set[str] = set()
-            twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise FormatError(f"{name}: the key {show(twice)} occurs twice in one JSON object")
+            repeated, _ = Counter(key for key, _ in items).most_common(1)[0]
+            raise FormatError(f"{name}: the key {show(repeated)} occurs twice in one JSON object")
         return made
 
     def no_constant(constant: str) -> NoReturn:
@@ -95,16 +107,16 @@ def parse_json(data: bytes | str, name: str) -> Any:
         raise FormatError(f"{name}: {bad}") from None
 
 
-def expect_keys(found: Any, name: str, place: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     """Raise FormatError unless ``found`` is a JSON object with the required keys and none beyond the optional ones."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {place} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {where} must be a JSON object, not {show(found)}")
     for key in required:
         if key not in found:
-            raise FormatError(f"{name}: {place} has no {key!r}")
+            raise FormatError(f"{name}: {where} has no {key!r}")
     for key in found:
         if key not in required and key not in optional:
-            raise FormatError(f"{name}: {place} has the unknown key {show(key)}")
+            raise FormatError(f"{name}: {where} has the unknown key {show(key)}")
 
 
 def show(value: object) -> str:

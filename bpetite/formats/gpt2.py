@@ -10,7 +10,6 @@ name under which ``transformers`` kept them: literal -> id.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import patterns
@@ -18,10 +17,10 @@ from ..bytelevel import decode_tokens_bytes, encode_token
 from ..errors import FormatError
 from ..vocabulary._printable import read_merges, read_tokens
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.special_literals import place_specials
+from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from . import FILES
-from .files import Source, decode_utf8, parse_json, read_file, show, without_collector
+from .files import Source, decode_utf8, errors_named, parse_json, read_file, show, without_collector
 from .spelling import check_ids, decode_or_utf8, merge_pairs
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
@@ -31,11 +30,7 @@ ADDED = "added_tokens.json"
 END_OF_TEXT = "<|endoftext|>"
 
 
-def load(
-    vocab_filepath: Source,
-    merges_filepath: Source,
-    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
-) -> Vocab:
+def load(vocab_filepath: Source, merges_filepath: Source, special_tokens: SpecialTokens = None) -> Vocab:
     """The vocabulary in a pair of files.
 
     Args:
@@ -55,10 +50,8 @@ def load(
     return from_json(parse_json(data, str(vocab_filepath)), str(vocab_filepath), merges_filepath, special_tokens)
 
 
-@without_collector
-def _from_bytes(
-    data: bytes, merges_filepath: Source, special_tokens: Sequence[str] | Mapping[str, int] | None
-) -> Vocab | None:
+@without_collector()
+def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTokens) -> Vocab | None:
     """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
 
     Reading by bytes is the same as reading by spelling only if no token is empty and no two have the same bytes.
@@ -96,12 +89,9 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and bool(content) and all(type(value) is int for value in content.values())
 
 
-@without_collector
+@without_collector()
 def from_json(
-    content: Any,
-    name: str,
-    merges_filepath: Source | None = None,
-    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    content: Any, name: str, merges_filepath: Source | None = None, special_tokens: SpecialTokens = None
 ) -> Vocab:
     """As :func:`load`, from a parsed vocab.json; without a path, merges.txt is read from the same directory."""
     if merges_filepath is None:
@@ -115,18 +105,14 @@ def from_json(
     printable = dict(ids)
     for literal in special_tokens:
         printable.pop(literal, None)
-    try:
+    with errors_named(name):
         tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
-    except ValueError as bad:
-        raise FormatError(f"{name}: {bad}") from None
     for spelled in ids.keys() - printable.keys():
         tokens[ids[spelled]] = decode_or_utf8(spelled)
     merges = _read_merges(merges_filepath, ids)
-    try:
+    with errors_named(f"{name} with {merges_filepath}"):
         specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})
         return Vocab(tokens, merges, specials)
-    except ValueError as bad:
-        raise FormatError(f"{name} with {merges_filepath}: {bad}") from None
 
 
 def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:

@@ -18,7 +18,7 @@ from ..errors import FormatError
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from . import FILES, gpt2
-from .files import Source, parse_json, read_file, show, without_collector
+from .files import errors_named, parse_json, read_file, show, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,
@@ -30,7 +30,7 @@ from .huggingface_steps import (
 )
 from .spelling import check_ids, decode_or_utf8, merge_pairs
 
-__all__ = ["dump", "from_json", "from_object", "load", "recognizes"]
+__all__ = ["dump", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept and written again, with the value that means nothing.
@@ -45,35 +45,27 @@ COMPARED = 250_000
 LONG = 100
 
 
-def load(path: Source) -> Vocab:
-    """The vocabulary in a tokenizer.json, or in a directory that has one (or vocab.json and merges.txt).
-
-    Raises:
-        FormatError: The file is damaged, or not byte-level BPE; names the file and the position.
-        OSError: The file cannot be read.
-    """
-    name = os.fspath(path)
-    if os.path.isdir(name):
-        folder, name = name, os.path.join(name, *FILES["huggingface"])
-        if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
-            return gpt2.load_directory(folder)
-    return from_json(parse_json(read_file(name), name), name)
-
-
 def from_object(source: Any) -> Vocab:
     """The vocabulary of a ``tokenizers.Tokenizer``, of a ``transformers`` tokenizer that has one inside, of the JSON
-    text or value of a tokenizer.json, or of a path.
+    text or value of a tokenizer.json, or of the path of one or of a directory that has one (or vocab.json and
+    merges.txt).
 
     Raises:
-        FormatError: It is not byte-level BPE.
-        TypeError: Something else.
+        FormatError: It is damaged or not byte-level BPE; names the file and the position.
+        OSError: A file cannot be read.
+        TypeError: It is something else.
     """
     if isinstance(source, dict):
         return from_json(source, "tokenizer")
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
         return from_json(parse_json(source, "the JSON given"), "the JSON given")
     if isinstance(source, str | os.PathLike):
-        return load(source)
+        name = os.fspath(source)
+        if os.path.isdir(name):
+            folder, name = name, os.path.join(name, *FILES["huggingface"])
+            if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
+                return gpt2.load_directory(folder)
+        return from_json(parse_json(read_file(name), name), name)
     inside = getattr(source, "backend_tokenizer", source)
     if not callable(getattr(inside, "to_str", None)):
         raise TypeError(
@@ -89,7 +81,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("model"), dict)
 
 
-@without_collector
+@without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in a parsed tokenizer.json; ``name`` is for error messages."""
     if not recognizes(content):
@@ -104,7 +96,9 @@ def from_json(content: Any, name: str) -> Vocab:
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
     # where an added token is spelled like a token of the model, the added one counts
-    printable = {spelled: token_id for spelled, token_id in ids.items() if spelled not in added}
+    printable = dict(ids)
+    for literal in added:
+        printable.pop(literal, None)
     try:
         tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
     except ValueError:
@@ -115,7 +109,7 @@ def from_json(content: Any, name: str) -> Vocab:
     as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
     kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
     _check_unknown(kept.get("unk_token"), ids, name)
-    try:
+    with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             tokens,
             merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists),
@@ -127,10 +121,6 @@ def from_json(content: Any, name: str) -> Vocab:
             template=template,
             kept=kept,
         )
-    except FormatError:
-        raise
-    except (ValueError, TypeError) as bad:
-        raise FormatError(f"{name}: {bad}") from None
 
 
 def _check_model(model: dict[str, Any], name: str) -> None:
@@ -166,10 +156,8 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
             raise FormatError(f"{where}: id {show(token_id)} is outside 0..{MAX_ID}")
         if literal in added:
             raise FormatError(f"{where}: {show(literal)} is listed already")
-        try:
+        with errors_named(where):
             check_literal(literal)
-        except ValueError as bad:
-            raise FormatError(f"{where}: {bad}") from None
         added[literal] = entry
     _check_ids_of_added(added, ids, name)
     return added

@@ -17,7 +17,7 @@ from ..steps.normalizers import FORMS, Normalization, Prepend, Replace, rewritin
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step, steps
 from ..steps.template import Part, Template
 from .dialects import from_oniguruma, to_oniguruma
-from .files import show
+from .files import errors_named, show
 
 __all__ = [
     "check_decoder",
@@ -76,10 +76,8 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
         if isinstance(text, str) and kind == "String":
             return str(regex.escape(text, special_only=True))
         if isinstance(text, str) and kind == "Regex":
-            try:
+            with errors_named(where):
                 return from_oniguruma(text)
-            except FormatError as bad:
-                raise FormatError(f"{where}: {bad}") from None
     raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {show(found)}')
 
 
@@ -152,10 +150,8 @@ def read_post_processor(found: Any, name: str) -> Template | None:
             ids = _template_ids(step, where)
             single = _parts(step.get("single"), ids, f"{where}.single")
             pair = _parts(step.get("pair"), ids, f"{where}.pair")
-            try:
+            with errors_named(where):
                 template = Template(single, pair)
-            except ValueError as bad:
-                raise FormatError(f"{where}: {bad}") from None
         else:
             raise FormatError(f"{where}: the post-processor {step['type']} does not occur with byte-level BPE")
     return template

@@ -14,11 +14,12 @@ from ..bytelevel import decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
+from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab
-from .files import Source, expect_keys, parse_json, read_file, show, without_collector
+from .files import errors_named, expect_keys, parse_json, show, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
-__all__ = ["dump", "from_bytes", "from_json", "load", "recognizes"]
+__all__ = ["dump", "from_bytes", "from_json", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
@@ -70,19 +71,7 @@ def _lines(value: dict[str, int] | list[str]) -> str:
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
 
-def load(path: Source) -> Vocab:
-    """The vocabulary in a file.
-
-    Raises:
-        FormatError: The file is damaged, or of a version this release does not know; names the file and the position.
-        OSError: The file cannot be read.
-    """
-    data = read_file(path)
-    vocab = from_bytes(data)
-    return from_json(parse_json(data, str(path)), str(path)) if vocab is None else vocab
-
-
-@without_collector
+@without_collector()
 def from_bytes(data: bytes) -> Vocab | None:
     """The vocabulary, if this is a file of this format as :func:`dump` writes it, in a tenth of the time of
     :func:`from_json`; None leaves it to that, which also says what is wrong.
@@ -137,22 +126,18 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     return check_ids(content["special_tokens"], name, "special_tokens")
 
 
-@without_collector
+@without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     specials = _check_head(content, name)
     ids = check_ids(content["tokens"], name, "tokens")
-    try:
+    with errors_named(f"{name}: tokens"):
         tokens = dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True))
-    except ValueError as bad:
-        raise FormatError(f"{name}: tokens: {bad}") from None
     if len(tokens) != len(ids):
         raise FormatError(f"{name}: tokens: {same_id(ids)}")
     for literal, token_id in specials.items():
-        try:
-            spelled = encode_token(literal)
-        except UnicodeEncodeError:
-            raise FormatError(f"{name}: special token {literal!r} holds a lone surrogate") from None
+        with errors_named(name):
+            spelled = encode_token(check_literal(literal))
         if token_id in tokens:
             raise FormatError(f"{name}: special_tokens: id {token_id} of {literal!r} belongs to {tokens[token_id]!r}")
         if ids.get(spelled, -1) > token_id:
@@ -175,7 +160,7 @@ def _build(
     settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
     flags = content.get("token_flags", {})
     kept = content.get("kept", {})
-    try:
+    with errors_named(name, (ValueError, TypeError)):
         # what few files have is imported only for those
         if not patterns.is_plain(content["pattern"]):
             from ..steps import splits
@@ -195,7 +180,3 @@ def _build(
         if not isinstance(kept, dict):
             raise ValueError(f"kept must be an object, not {show(kept)}")
         return Vocab(tokens, merges, specials, kept=kept, table=table, **settings)
-    except FormatError:
-        raise
-    except (ValueError, TypeError) as bad:
-        raise FormatError(f"{name}: {bad}") from None

@@ -1,13 +1,13 @@
 """From ranks to a merge list and back, where both give the same ids for every text, and an error where they do not.
 
-Under a merge list only the listed pair makes a token; under ranks any two neighbours that join to a token do, and a
-pre-token that is a token is taken whole. What decides is each token alone. Encode its bytes by ranks, without taking
-it whole: the last step joins two parts, or the token is never reached.
+Under a merge list only the listed pair makes a token. Under ranks any two neighbours that join to a token do, and a
+pre-token that is a token is taken whole. Each token can be decided alone: encode its bytes by ranks, without taking it
+whole. Either the last step joins two parts to the token, or the token is never reached.
 
-- In a longer text the same two parts, and no others, stand side by side when the rank of the token is due: nothing
-  has been joined across its two ends until then, so what lies between them went its way as it does alone.
-- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text, if the parts
-  of a token always have lower ids than the token (bytes apart): ranks then rise as joining goes on, as places in a
+- In a longer text, the same two parts are neighbours when the rank of the token is the lowest: nothing has been joined
+  across the ends of the token until then, so its bytes were joined as they are alone.
+- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text if the parts of
+  a token (except bytes) always have lower ids than the token: then ranks rise as joining goes on, as the positions in a
   merge list do.
 - A token that is never reached needs ``ignore_merges``, which finds it where it is a whole pre-token.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from ..vocabulary.vocab import MAX_ID, Vocab
 
@@ -25,12 +25,12 @@ _NO_RANK = MAX_ID + 1
 
 
 def to_merges(vocab: Vocab) -> Vocab:
-    """The vocabulary with a merge list that gives the same ids as its ranks; a vocabulary that has one is returned.
+    """The vocabulary with a merge list that gives the same ids as its ranks; one with merges is returned as it is.
 
     ``ignore_merges`` is set if some token is reached by no merge.
 
     Raises:
-        ValueError: No merge list gives the same ids; names the first token that stands in the way.
+        ValueError: No merge list gives the same ids; names the first token that prevents it.
 
     >>> ranks = Vocab({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"abc"}, None, {}, pattern=None)
     >>> to_merges(ranks).merges
@@ -56,7 +56,7 @@ def to_merges(vocab: Vocab) -> Vocab:
                 )
             if len(part) > 1 and ranks[part] > token_id:
                 raise ValueError(
-                    f"token {token_id} {token!r} cannot have a place in a merge list: it is joined from {parts}, "
+                    f"token {token_id} {token!r} cannot be in a merge list: it is joined from {parts}, "
                     f"and its part {part!r} has the higher id {ranks[part]}"
                 )
         merges.append((ranks[parts[0]], ranks[parts[1]]))
@@ -64,10 +64,10 @@ def to_merges(vocab: Vocab) -> Vocab:
 
 
 def to_ranks(vocab: Vocab) -> Vocab:
-    """The vocabulary of the ranks kind that gives the same ids as the merge list; one of that kind is returned.
+    """The vocabulary of the ranks kind that gives the same ids as its merge list; one of ranks is returned as it is.
 
     Raises:
-        ValueError: Ranks would give other ids for some text, or could; names the first token that stands in the way.
+        ValueError: Ranks would give other ids for some text, or could; names the first token that prevents it.
 
     >>> vocab = Vocab.build({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")], pattern=None)
     >>> to_ranks(vocab)
@@ -83,13 +83,11 @@ def to_ranks(vocab: Vocab) -> Vocab:
         raise ValueError(f"not the ids of the merge list: {bad}") from None
     assert back.merges is not None  # narrowed for the type checker
     tokens = vocab.tokens
-    for place in range(max(len(vocab.merges), len(back.merges))):
-        listed, ranked = vocab.merges[place : place + 1], back.merges[place : place + 1]
+    for position, (listed, ranked) in enumerate(zip_longest(vocab.merges, back.merges)):
         if listed != ranked:
-            raise ValueError(
-                f"not the ids of the merge list: merge {place} "
-                f"{_gives(vocab, listed)}, and by ranks {_gives(back, ranked, 'next')}"
-            )
+            here = f"joins {_show(listed, tokens)}" if listed else "is missing"
+            there = f"{_show(ranked, tokens)} are joined next" if ranked else "there is no further one"
+            raise ValueError(f"not the ids of the merge list: merge {position} {here}, and by ranks {there}")
     if back.ignore_merges and not vocab.ignore_merges:
         merged = {tokens[left] + tokens[right] for left, right in back.merges}
         token = next(token for token in _ranks(vocab) if len(token) > 1 and token not in merged)
@@ -119,8 +117,5 @@ def _last_step(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] 
     return parts[0], parts[1]
 
 
-def _gives(vocab: Vocab, merge: tuple[tuple[int, int], ...], verb: str = "") -> str:
-    if not merge:
-        return "is missing" if not verb else "there is no further one"
-    left, right = vocab.tokens[merge[0][0]], vocab.tokens[merge[0][1]]
-    return f"joins {left!r} and {right!r}" if not verb else f"{left!r} and {right!r} are joined next"
+def _show(merge: tuple[int, int], tokens: Mapping[int, bytes]) -> str:
+    return f"{tokens[merge[0]]!r} and {tokens[merge[1]]!r}"

@@ -8,12 +8,14 @@ Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common
 """
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ..errors import FormatError
+from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import show, without_collector
+from .files import errors_named, show, without_collector
 from .tiktoken import canonical_base64
 
 __all__ = ["from_json", "recognizes"]
@@ -30,7 +32,7 @@ def recognizes(content: Any) -> bool:
     return isinstance(config, dict) and isinstance(vocab, list)
 
 
-@without_collector
+@without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     if not recognizes(content):
@@ -40,10 +42,10 @@ def from_json(content: Any, name: str) -> Vocab:
         raise FormatError(f"{name}: config.pattern must be a str, not {show(config.get('pattern'))}")
     size = _count(config, "default_vocab_size", name)
     reserved = _count(config, "default_num_special_tokens", name)
-    if not 0 <= reserved <= size <= reserved + len(entries):
+    if not reserved <= size <= reserved + len(entries):
         raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {len(entries)} ranks")
     literals = _special_tokens(content.get("special_tokens"), reserved, name)
-    tokens = {token_id: literal.encode("utf-8") for token_id, literal in enumerate(literals)}
+    ranked = []
     for rank, entry in enumerate(entries[: size - reserved]):
         if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
             raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {show(entry)}")
@@ -51,16 +53,11 @@ def from_json(content: Any, name: str) -> Vocab:
         token = canonical_base64(spelled.encode()) if isinstance(spelled, str) and spelled.isascii() else None
         if token is None:
             raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {show(entry)}")
-        tokens[reserved + rank] = token
-    try:
-        return Vocab(
-            tokens,
-            None,
-            {literal: token_id for token_id, literal in enumerate(literals)},
-            pattern=from_rust(config["pattern"]),
-        )
-    except ValueError as bad:
-        raise FormatError(f"{name}: {bad}") from None
+        ranked.append(token)
+    with errors_named(name):
+        tokens = dict(enumerate([*map(check_literal, literals), *ranked]))
+        specials = {literal: token_id for token_id, literal in enumerate(literals)}
+        return Vocab(tokens, None, specials, pattern=from_rust(config["pattern"]))
 
 
 def _count(config: dict[str, Any], key: str, name: str) -> int:
@@ -78,17 +75,13 @@ def _special_tokens(found: Any, reserved: int, name: str) -> list[str]:
             raise FormatError(f"{name}: special_tokens must be an array of objects, not {show(found)}")
         literals = []
         for rank, entry in enumerate(sorted(found, key=lambda entry: str(entry.get("rank")).rjust(20))):
-            if entry.get("rank") != rank or not isinstance(entry.get("token_str"), str) or not entry["token_str"]:
+            if entry.get("rank") != rank or not isinstance(entry.get("token_str"), str):
                 raise FormatError(f"{name}: no special token of rank {rank}: {show(entry)}")
             literals.append(entry["token_str"])
     if len(literals) > reserved:
         raise FormatError(f"{name}: {len(literals)} special tokens, but room for {reserved}")
     literals += [f"<SPECIAL_{token_id}>" for token_id in range(len(literals), reserved)]
     if len(set(literals)) != len(literals):
-        twice = next(literal for literal in literals if literals.count(literal) > 1)
-        raise FormatError(f"{name}: the special token {show(twice)} is there twice")
-    try:
-        "".join(literals).encode("utf-8")
-    except UnicodeEncodeError:
-        raise FormatError(f"{name}: a special token holds a lone surrogate") from None
+        repeated, _ = Counter(literals).most_common(1)[0]
+        raise FormatError(f"{name}: the special token {show(repeated)} occurs twice")
     return literals

@@ -10,18 +10,17 @@ from __future__ import annotations
 import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME
 from ..steps.splits import SplitPattern
-from ..vocabulary.special_literals import place_specials
+from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
 from .encodings import PUBLISHED
-from .files import Source, read_file, without_collector
+from .files import Source, errors_named, read_file, without_collector
 
 __all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
 
@@ -30,7 +29,7 @@ def load(
     path: Source,
     *,
     pattern: SplitPattern = BY_NAME,
-    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    special_tokens: SpecialTokens = None,
     name: str | None = None,
 ) -> Vocab:
     """The vocabulary in a file.
@@ -49,12 +48,11 @@ def load(
     return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
 
 
-@without_collector
 def from_object(
     source: Source | Any,
     *,
     pattern: SplitPattern = BY_NAME,
-    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    special_tokens: SpecialTokens = None,
     name: str | None = None,
 ) -> Vocab:
     """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
@@ -65,9 +63,8 @@ def from_object(
     return from_encoding(source, pattern=pattern, special_tokens=special_tokens)
 
 
-def from_encoding(
-    encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: Sequence[str] | Mapping[str, int] | None = None
-) -> Vocab:
+@without_collector()
+def from_encoding(encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: SpecialTokens = None) -> Vocab:
     """The vocabulary of a ``tiktoken.Encoding``.
 
     Args:
@@ -92,13 +89,13 @@ def recognizes(data: bytes) -> bool:
     return len(line) == 2 and line[1].isdigit() and canonical_base64(line[0]) is not None
 
 
-@without_collector
+@without_collector()
 def from_bytes(
     data: bytes,
     name: str,
     *,
     pattern: SplitPattern = BY_NAME,
-    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    special_tokens: SpecialTokens = None,
     encoding: str | None = None,
 ) -> Vocab:
     """As :func:`load`, from the file's bytes."""
@@ -121,17 +118,10 @@ def from_bytes(
     return _vocab(parse(data, name), name, pattern, special_tokens)
 
 
-def _vocab(
-    tokens: dict[int, bytes],
-    name: str,
-    pattern: SplitPattern,
-    special_tokens: Sequence[str] | Mapping[str, int] | None,
-) -> Vocab:
-    try:
+def _vocab(tokens: dict[int, bytes], name: str, pattern: SplitPattern, special_tokens: SpecialTokens) -> Vocab:
+    with errors_named(name):
         specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
         return Vocab(tokens, None, specials, pattern=pattern)
-    except ValueError as bad:
-        raise FormatError(f"{name}: {bad}") from None
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:

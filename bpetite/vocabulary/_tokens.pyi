@@ -1,3 +1,6 @@
+from typing_extensions import Self, disjoint_base
+
+@disjoint_base
 class TokenTable:
     """Tokens of a vocabulary, read-only: id -> bytes, at most 2^31 - 1 of them."""
 
@@ -10,7 +13,7 @@ class TokenTable:
     @property
     def empty(self) -> bool:
         """Whether a token has no bytes."""
-    def __init__(self, tokens: dict[int, bytes]) -> None: ...
+    def __new__(cls, tokens: dict[int, bytes]) -> Self: ...
     def get(self, token: bytes) -> int | None:
         """The id of the token with these bytes, the lowest of several, or None."""
     def __len__(self) -> int: ...

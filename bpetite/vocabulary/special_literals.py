@@ -2,8 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
-__all__ = ["check_literal", "place_specials"]
+__all__ = ["SpecialTokens", "check_literal", "place_specials"]
+
+#: Special tokens as callers give them: literals, or literal -> id.
+SpecialTokens: TypeAlias = Sequence[str] | Mapping[str, int] | None
 
 
 def check_literal(literal: object) -> bytes:
@@ -26,9 +30,7 @@ def check_literal(literal: object) -> bytes:
         raise ValueError(f"special token {literal!r} holds a lone surrogate at {bad.start}") from None
 
 
-def place_specials(
-    special_tokens: Sequence[str] | Mapping[str, int] | None, tokens: dict[int, bytes], id_of: dict[bytes, int]
-) -> dict[str, int]:
+def place_specials(special_tokens: SpecialTokens, tokens: dict[int, bytes], id_of: dict[bytes, int]) -> dict[str, int]:
     """The ids of special tokens.
 
     Args:

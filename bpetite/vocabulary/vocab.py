@@ -17,7 +17,7 @@ from .._merge import MergeTable
 from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
-from .special_literals import check_literal, place_specials
+from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
     from typing_extensions import Unpack
@@ -126,7 +126,7 @@ class Vocab:
         cls,
         tokens: Mapping[int, bytes],
         merges: Iterable[tuple[bytes, bytes]] | None,
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        special_tokens: SpecialTokens = None,
         **settings: Unpack[Settings],
     ) -> Vocab:
         """A Vocab from merges in bytes and special tokens with or without ids.
@@ -255,7 +255,7 @@ class Vocab:
         # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
         rare = {
             "token_flags": self.token_flags,
-            "template": self.template and self.template.to_json(),
+            "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
         }
         settings |= {name: value for name, value in rare.items() if value}

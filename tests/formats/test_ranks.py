@@ -1,5 +1,4 @@
 """Merge lists to ranks and back: allowed where the ids stay the same, held to the readable definition."""
-import doctest
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import reference
-from bpetite.formats import gpt2, ranks, tiktoken
+from bpetite.formats import gpt2, tiktoken
 from bpetite.formats.ranks import to_merges, to_ranks
 from bpetite.vocabulary.vocab import Vocab
 
@@ -147,7 +146,3 @@ def test_a_part_that_is_no_token_stands_in_the_way_of_merges() -> None:
 def test_special_tokens_take_no_part() -> None:
     vocab = Vocab(LETTERS | {4: b"ab", 5: b"abab"}, None, {"abab": 5}, pattern=None)
     assert to_merges(vocab).merges == ((0, 1),)
-
-
-def test_the_examples_in_the_documentation() -> None:
-    assert doctest.testmod(ranks).failed == 0

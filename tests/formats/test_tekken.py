@@ -87,7 +87,7 @@ def without(found: dict[str, Any], number: int) -> dict[str, Any]:
         (lambda: without(file(config={"default_vocab_size": 279}), 5), r"vocab\[5\] must be an object of rank 5"),
         (lambda: file(vocab=[{"rank": 0, "token_bytes": "*"}, *file()["vocab"][1:]]), r"vocab\[0\].*not base64"),
         (lambda: file(special_tokens=[{"rank": 1, "token_str": "a"}]), "no special token of rank 0"),
-        (lambda: file(special_tokens=[{"rank": 0, "token_str": "<SPECIAL_3>"}]), "'<SPECIAL_3>' is there twice"),
+        (lambda: file(special_tokens=[{"rank": 0, "token_str": "<SPECIAL_3>"}]), "'<SPECIAL_3>' occurs twice"),
         (lambda: file(special_tokens=7), "special_tokens must be an array"),
         (lambda: file(special_tokens=[{"rank": 0, "token_str": "th"}]), "have the same bytes b'th'"),
     ],

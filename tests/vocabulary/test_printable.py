@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, Vocab
+from bpetite import Tokenizer, Vocab, formats
 from bpetite.bytelevel import decode_token_bytes, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, native, packaged
@@ -174,7 +174,8 @@ def load(path: Path, merges: Path | None, plain: bool) -> Vocab | str:
             if plain:
                 return gpt2.from_json(parse_json(path.read_bytes(), str(path)), str(path), merges)
             return gpt2.load(path, merges)
-        return native.from_json(parse_json(path.read_bytes(), str(path)), str(path)) if plain else native.load(path)
+        vocab = None if plain else native.from_bytes(path.read_bytes())
+        return native.from_json(parse_json(path.read_bytes(), str(path)), str(path)) if vocab is None else vocab
     except FormatError as bad:
         return str(bad)
 
@@ -207,7 +208,7 @@ def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.Monk
     ranks = native.dump(TRAINED.to_ranks().to_vocab())
     for module in (gpt2, native):
         monkeypatch.setattr(module, "from_json", None)
-    assert native.load(tmp_path / "native.json") == VOCAB
+    assert formats.load(tmp_path / "native.json") == VOCAB
     assert native.from_bytes(ranks) == TRAINED.to_ranks().to_vocab()
     assert gpt2.load_directory(tmp_path) == VOCAB
     without_specials = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, [])
@@ -224,7 +225,7 @@ def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.Mon
     for module in (gpt2, native):
         monkeypatch.setattr(module, "from_json", None)
     assert gpt2.load(*files) == plain
-    assert native.load(ours) == plain_ours
+    assert formats.load(ours) == plain_ours
 
 
 @given(tokens)

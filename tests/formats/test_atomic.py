@@ -1,0 +1,97 @@
+"""Files that are written whole or not at all."""
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from bpetite.errors import file_exists
+from bpetite.formats.atomic import create_file, create_files, sync_folder, write_file, write_files
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_file_has_its_name_when_the_block_ends(tmp_path: Path) -> None:
+    with create_file(tmp_path / "f") as file:
+        file.write(b"abc")
+        assert not (tmp_path / "f").exists()
+    assert content(tmp_path) == {"f": b"abc"}
+
+
+@pytest.mark.parametrize("suffix", [None, ".partial"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_block_that_raises_leaves_nothing(tmp_path: Path, suffix: str | None, overwrite: bool) -> None:
+    def write() -> None:
+        with create_files([tmp_path / "f", tmp_path / "g"], overwrite=overwrite, suffix=suffix) as (file, _):
+            file.write(b"abc")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        write()
+    assert content(tmp_path) == {}
+
+
+def test_several_files_are_there_or_none(tmp_path: Path) -> None:
+    write_file(tmp_path / "g", b"old")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        write_files({str(tmp_path / "f"): b"1", str(tmp_path / "g"): b"2"})
+    assert content(tmp_path) == {"g": b"old"}
+    write_files({str(tmp_path / "f"): b"1", str(tmp_path / "g"): b"2"}, overwrite=True)
+    assert content(tmp_path) == {"f": b"1", "g": b"2"}
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def no_link(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links")
+
+    def write() -> None:
+        with create_files([tmp_path / "f", tmp_path / "g"]):
+            (tmp_path / "g").write_bytes(b"theirs")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    with pytest.raises(FileExistsError) as caught:
+        write()
+    assert caught.value.filename == str(tmp_path / "g")
+    assert content(tmp_path) == {"g": b"theirs"}
+    write_file(tmp_path / "h", b"1")
+    assert content(tmp_path) == {"g": b"theirs", "h": b"1"}
+
+
+def test_what_a_killed_process_left_under_a_suffix_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "f.partial").write_bytes(b"half of a longer file")
+    write_file(tmp_path / "f", b"whole", suffix=".partial")
+    assert content(tmp_path) == {"f": b"whole"}
+
+
+def test_what_cannot_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_file(tmp_path / "absent" / "f", b"")
+    with pytest.raises(IsADirectoryError):
+        write_file(tmp_path, b"", overwrite=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")
+@pytest.mark.parametrize(("answer", "raises"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_folder_that_cannot_be_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: int, raises: bool
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(answer, os.strerror(answer))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    if raises:
+        with pytest.raises(OSError, match="Input/output"):
+            sync_folder(tmp_path)
+    else:
+        sync_folder(tmp_path)
+
+
+def test_the_error_of_a_file_that_is_in_the_way() -> None:
+    error = file_exists(Path("a/b"), "exists already")
+    assert (error.errno, error.strerror, error.filename) == (errno.EEXIST, "exists already", os.path.join("a", "b"))
