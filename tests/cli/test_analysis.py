@@ -109,7 +109,7 @@ def test_tokens(files: Path) -> None:
     lines = done.stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
     assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
-    assert "characters a token" in done.stderr
+    assert "characters per token" in done.stderr
     assert run("tokens", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
         str(one) for one in tok.encode("the cat")
     ]
