@@ -74,34 +74,24 @@ class Neighbours:
             TooManyPairs: Finding out takes more pairs than the token gets.
         """
         self.left_for_token = max(PAIRS // LEAST, min(PAIRS, self.left_for_all))
-        head = head_of(token)
-        completed = self._inside_one_character(token) if len(head) == len(token) else self._at_the_edges(token, head)
-        return (data.decode("utf-8") for data in completed)
+        head, tail = head_of(token), tail_of(token)
+        inside = len(head) == len(token)
+        known: dict[bytes | None, tuple[bytes, ...]] = {None: ()}
 
-    def _at_the_edges(self, token: bytes, head: bytes) -> Iterator[bytes]:
-        """Completions of a token that is not inside one character: its two ends do not depend on each other."""
-        endings = tuple(islice(self._endings(token, tail_of(token) or b""), ENDINGS))
-        if not endings:
+        def endings(rest: bytes | None) -> tuple[bytes, ...]:
+            if rest not in known:
+                known[rest] = tuple(islice(self._endings(token, rest or b""), ENDINGS))
+            return known[rest]
+
+        # What may follow depends on what precedes only if the token lies inside one character.
+        if not inside and not endings(tail):
             return
-        beginnings = self._beginnings(token, head, inside=False) if head else iter([(b"", b"", b"")])
-        for first, between, _ in beginnings:
+        beginnings = self._beginnings(token, head, inside=inside) if head else iter([(b"", b"", b"")])
+        for first, between, character in beginnings:
             front = self._front(first)
             if front is not None:
-                for ending in endings:
-                    yield front + first + between + token + ending
-
-    def _inside_one_character(self, token: bytes) -> Iterator[bytes]:
-        """Completions of a token that lies in one character: what may follow it depends on what precedes it."""
-        endings: dict[bytes, tuple[bytes, ...]] = {}
-        for first, between, character in self._beginnings(token, token, inside=True):
-            front = self._front(first)
-            if front is None:
-                continue
-            if character not in endings:
-                rest = open_end(character)
-                endings[character] = () if rest is None else tuple(islice(self._endings(token, rest), ENDINGS))
-            for ending in endings[character]:
-                yield front + first + between + token + ending
+                for ending in endings(open_end(character) if inside else tail):
+                    yield (front + first + between + token + ending).decode("utf-8")
 
     def _stay_apart(self, left: bytes, right: bytes) -> bool:
         """Whether two tokens come out as these two from their joined bytes."""

@@ -250,7 +250,7 @@ def test_cl100k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
 
 @pytest.mark.slow
 def test_o200k_has_one_that_its_pattern_cuts(shared: Callable[[str], Path]) -> None:
-    """"о" and the first byte of a Cyrillic letter: before a small letter it merges further, before a capital it is cut."""
+    """"о" and the first byte of a Cyrillic letter: it merges with a small letter, and is cut before a capital."""
     tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)
     found = reach_of(tok)
     assert {(one.id, one.token, one.reason) for one in found.unreachable if one.reason != "utf-8"} == {
