@@ -1,7 +1,7 @@
-"""Characters, as someone who looks at a tokenizer needs them: scripts, and names for what cannot be seen.
+"""Scripts of characters, names for characters that cannot be seen, and escapes for a terminal.
 
-Scripts are those of Unicode (UAX #24), asked of ``regex``, so that they are of the same version as the split pattern's
-classes.
+Scripts are those of Unicode (UAX #24). ``regex`` is asked for them, so they are of the same Unicode version as the
+classes of split patterns.
 """
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import regex
 
 __all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "show"]
 
-#: Characters that no one script owns: spaces, digits, punctuation, symbols, combining marks.
+#: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
 
-#: Names of scripts as ``\p{Script=...}`` takes them, the most frequent in corpora first. A name that the installed
-#: ``regex`` does not know yet is passed over; characters that no name here covers are COMMON.
+#: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first. A name that the installed ``regex`` does
+#: not know is skipped; characters of scripts that are not listed are COMMON.
 _SCRIPTS = """\
 Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian
 Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethiopic Mongolian Thaana Syriac Cherokee
@@ -36,7 +36,7 @@ Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sunuwar Syloti_Nagri Tagalog Ta
 Tangsa Tangut Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Zanabazar_Square
 """
 
-#: Short names of characters that leave no mark of their own or change the order of what stands around them.
+#: Short names of characters that are not visible themselves or that change the direction of others.
 _INVISIBLE = {
     0x00A0: "NBSP", 0x00AD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x1680: "OGSP", 0x180E: "MVS",
     0x2000: "NQSP", 0x2001: "MQSP", 0x2002: "ENSP", 0x2003: "EMSP", 0x2004: "3/M", 0x2005: "4/M", 0x2006: "6/M",
@@ -59,12 +59,12 @@ def _finders() -> list[tuple[str, Any]]:
         try:
             finders.append((name, regex.compile(rf"\p{{Script={name}}}+")))
         except regex.error:
-            continue  # younger than this `regex`
+            continue  # newer than this `regex`
     return finders
 
 
 def scripts_of(characters: Iterable[str]) -> dict[str, str]:
-    """character -> script, for characters that belong to one script; others are not in the answer.
+    """character -> script, for characters that belong to one script; others are left out.
 
     >>> scripts_of("aж1")
     {'a': 'Latin', 'ж': 'Cyrillic'}
@@ -74,9 +74,8 @@ def scripts_of(characters: Iterable[str]) -> dict[str, str]:
     for name, finder in _finders():
         if not left:
             break
-        runs = finder.findall(left)
-        if runs:
-            found.update(dict.fromkeys("".join(runs), name))
+        if of_script := "".join(finder.findall(left)):
+            found.update(dict.fromkeys(of_script, name))
             left = finder.sub("", left)
     return found
 
@@ -91,9 +90,9 @@ def main_script(text: str, scripts: dict[str, str]) -> str:
 
 
 def invisible_name(character: str) -> str | None:
-    """A short name for a character that cannot be seen or that moves others; None for one that can be seen.
+    """A short name for a character that cannot be seen or that moves others; None for a visible one.
 
-    A plain space, and a line feed or tab as well, have names too; who shows them another way asks first.
+    Space, line feed and tab have names too: a caller that shows them in another way must check for them first.
 
     >>> invisible_name("\\u202e"), invisible_name("\\ufe0f"), invisible_name("a")
     ('RLO', 'VS16', None)
@@ -113,7 +112,7 @@ def invisible_name(character: str) -> str | None:
 
 
 def escape(text: str) -> str:
-    r"""Text with what cannot be seen, spaces apart, written as an escape, for a terminal that shall obey nothing in it.
+    r"""Text with escapes for what cannot be seen, except spaces, so that a terminal interprets nothing in it.
 
     >>> escape("a\tb \x1b[0m")
     'a\\tb \\x1b[0m'
@@ -129,7 +128,7 @@ def _escaped(character: str) -> str:
 
 
 def show(token: bytes) -> str:
-    r"""A token for people: its text in quotes with escapes, or its bytes where they are not whole characters.
+    r"""A token for people: its text in quotes with escapes, or its bytes if they are not whole characters.
 
     >>> show(b" the"), show(b"\xe4\xbd"), show("\u200d".encode())
     ("' the'", "b'\\xe4\\xbd'", "'\\u200d'")

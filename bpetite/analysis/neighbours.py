@@ -1,9 +1,9 @@
 """Completing a token that is part of a character: walks over tokens that come out side by side.
 
-Merges take the lowest rank, the leftmost first, so tokens come out in a row if and only if each two neighbours come out
-as these two from their joined bytes: no merge crosses an edge between them, so inside each edge the same merges run in
-the same order as they do alone. A character is therefore completed token by token, each step a question about one pair.
-The walks are breadth-first and visit each state once; when no walk arrives, no text holds the token.
+Merges take the lowest rank, the leftmost first. So a sequence of tokens comes out of its joined bytes if and only if
+each two neighbours come out of theirs: no merge crosses an edge, and between two edges the same merges run in the same
+order as on those bytes alone. A character is therefore completed token by token, and each step depends on one pair.
+The walks are breadth-first and visit each state once; if none arrives, no text holds the token.
 """
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Neighbours", "Ranks", "TooManyPairs"]
 #: Pairs of neighbours that are merged to complete one token, at most.
 PAIRS = 250_000
 
-#: The same for all tokens together, as a multiple of PAIRS. Only vocabularies that are made to be hard need so many.
+#: The bound for all tokens together, a multiple of PAIRS. Only vocabularies that are built to be hard reach it.
 ALL_TOKENS = 4
 
-#: The share of PAIRS that a token gets even when the others have used up what all tokens get.
+#: A token still gets this fraction of PAIRS when the others have used up the bound: PAIRS // LEAST.
 LEAST = 100
 
 #: Completions that differ only in what follows the token.
@@ -37,7 +37,7 @@ class TooManyPairs(Exception):
 
 
 class Neighbours:
-    """What can stand beside tokens that begin or end inside a character.
+    """The neighbours with which tokens that begin or end inside a character come out.
 
     Args:
         tokens: The bytes of all tokens.
@@ -46,8 +46,8 @@ class Neighbours:
 
     def __init__(self, tokens: Iterable[bytes], ranks: Ranks) -> None:
         self.ranks = ranks
-        # Tokens inside one character; the others by the start of a character that they end with, and by the end of one
-        # that they begin with. The shortest come first, because they are the likeliest to fit.
+        # Tokens inside one character; the others by the bytes of an unfinished character at their end or start. The
+        # shortest come first, because they are the likeliest to fit.
         self.insiders: list[bytes] = []
         self.by_tail: dict[bytes, list[bytes]] = {}
         self.by_head: dict[bytes, list[bytes]] = {}
@@ -68,40 +68,30 @@ class Neighbours:
         self.left_for_token = 0
 
     def completions(self, token: bytes) -> Iterator[str]:
-        """Texts out of which the merges bring a token that is not whole characters. None if and only if none exists.
+        """Yield texts from which the merges make a token that is not whole characters; none if and only if none exists.
 
         Raises:
             TooManyPairs: Finding out takes more pairs than the token gets.
         """
         self.left_for_token = max(PAIRS // LEAST, min(PAIRS, self.left_for_all))
-        head = head_of(token)
-        completed = self._inside_one_character(token) if len(head) == len(token) else self._at_the_edges(token, head)
-        return (data.decode("utf-8") for data in completed)
+        head, tail = head_of(token), tail_of(token)
+        inside = len(head) == len(token)
+        known: dict[bytes | None, tuple[bytes, ...]] = {None: ()}
 
-    def _at_the_edges(self, token: bytes, head: bytes) -> Iterator[bytes]:
-        """Completions of a token that reaches beyond one character: its two ends do not depend on each other."""
-        endings = tuple(islice(self._endings(token, tail_of(token) or b""), ENDINGS))
-        if not endings:
+        def endings(rest: bytes | None) -> tuple[bytes, ...]:
+            if rest not in known:
+                known[rest] = tuple(islice(self._endings(token, rest or b""), ENDINGS))
+            return known[rest]
+
+        # What may follow depends on what precedes only if the token lies inside one character.
+        if not inside and not endings(tail):
             return
-        beginnings = self._beginnings(token, head, inside=False) if head else iter([(b"", b"", b"")])
-        for first, between, _ in beginnings:
+        beginnings = self._beginnings(token, head, inside=inside) if head else iter([(b"", b"", b"")])
+        for first, between, character in beginnings:
             front = self._front(first)
             if front is not None:
-                for ending in endings:
-                    yield front + first + between + token + ending
-
-    def _inside_one_character(self, token: bytes) -> Iterator[bytes]:
-        """Completions of a token that lies in one character: what may follow it depends on what precedes it."""
-        endings: dict[bytes, tuple[bytes, ...]] = {}
-        for first, between, character in self._beginnings(token, token, inside=True):
-            front = self._front(first)
-            if front is None:
-                continue
-            if character not in endings:
-                rest = open_end(character)
-                endings[character] = () if rest is None else tuple(islice(self._endings(token, rest), ENDINGS))
-            for ending in endings[character]:
-                yield front + first + between + token + ending
+                for ending in endings(open_end(character) if inside else tail):
+                    yield (front + first + between + token + ending).decode("utf-8")
 
     def _stay_apart(self, left: bytes, right: bytes) -> bool:
         """Whether two tokens come out as these two from their joined bytes."""
@@ -118,12 +108,12 @@ class Neighbours:
         return known
 
     def _beginnings(self, token: bytes, end: bytes, *, inside: bool) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Walk to the left, up to the tokens in which the character can begin that a token continues.
+        """Walk to the left, up to each token in which the character that a token continues can begin.
 
         Args:
-            token: Where the walk starts.
+            token: The start of the walk.
             end: The continuation bytes that it begins with.
-            inside: The token is nothing else, so that the character need not end with it.
+            inside: The token consists of these bytes, so the character need not end with them.
 
         Yields:
             The token in which the character begins, the tokens between, and the character up to the end of ``end``.
@@ -162,7 +152,7 @@ class Neighbours:
                 if first not in visited:
                     visited.add(first)
                     queue.append((first, longer))
-        # From none of them a walk arrives, or this one would have.
+        # If a walk from one of them arrived, this one would have.
         self.known_fronts.update(dict.fromkeys(visited))
         return None
 
@@ -170,8 +160,8 @@ class Neighbours:
         """Walk to the right: bytes that can follow a token, up to where a character ends.
 
         Args:
-            token: Where the walk starts.
-            rest: The start of a character that is open at its end.
+            token: The start of the walk.
+            rest: The unfinished character at its end.
         """
         if not rest:
             yield b""

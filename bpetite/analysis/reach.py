@@ -40,7 +40,7 @@ __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 #: come out only as a whole pre-token; the other tokens of whole characters.
 BUDGET = 500_000
 
-#: The share of BUDGET that one token gets which is part of a character.
+#: A token that is part of a character gets BUDGET // PART_SHARE texts.
 PART_SHARE = 16
 
 #: Completions by neighbours that are tried before the search over all characters begins.
@@ -197,7 +197,7 @@ class _Search:
         return None
 
     def search(self, cut: dict[int, str]) -> dict[int, str | Unreachable]:
-        """For tokens that come out cut when they stand alone, a text that gives them, or the reason ``pattern``."""
+        """For tokens that their own text does not give, a text that does, or the reason ``pattern``."""
         whole = {key: text for key, text in cut.items() if len(merge_pretoken(self.tokens[key], self.ranks)) > 1}
         others = {key: text for key, text in cut.items() if key not in whole}
         found = self.search_around(whole, islice(_surroundings(), WHOLE_PRETOKEN_SURROUNDINGS))

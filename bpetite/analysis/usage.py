@@ -178,20 +178,24 @@ def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     size = begun = 0
     for text in texts:
         begun += 1
-        at = 0
-        while at < len(text) or not at:
-            end = len(text)
-            if end - at > BLOCK:
-                cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
-                end = cut.start() if cut else at + BLOCK
-            held.append(text[at:end])
-            size += end - at
-            at = end or 1
+        for piece in _pieces(text):
+            held.append(piece)
+            size += len(piece)
             if size >= BLOCK:
                 yield held, begun
                 held, size, begun = [], 0, 0
     if held:
         yield held, begun
+
+
+def _pieces(text: str) -> Iterator[str]:
+    at = 0
+    while len(text) - at > BLOCK:
+        cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
+        end = cut.start() if cut else at + BLOCK
+        yield text[at:end]
+        at = end
+    yield text[at:]
 
 
 class _Measure:

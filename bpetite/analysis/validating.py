@@ -1,4 +1,4 @@
-"""The checks to run before a tokenizer is trusted with a corpus."""
+"""Checks to run before a tokenizer is trusted with a corpus."""
 from __future__ import annotations
 
 import pickle
@@ -14,7 +14,7 @@ from ..tokenizer import Tokenizer
 
 __all__ = ["Check", "ValidationReport", "validate"]
 
-#: Characters of a text that are checked; longer texts are checked up to here, because streaming is slow on purpose.
+#: Characters of a text that are checked: streaming, in pieces of one character, is slow.
 LONGEST = 1 << 16
 
 #: Failures of a check that are kept.
@@ -30,6 +30,19 @@ class Check:
     passed: int = 0
     failed: int = 0
     failures: list[str] = field(default_factory=list)
+
+    def run(self, case: str, test: Callable[[str], str | None], text: str) -> None:
+        """Run a test, which returns what is wrong, and count the result."""
+        try:
+            wrong = test(text)
+        except Exception as error:  # whatever goes wrong is what the report is for
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong is None:
+            self.passed += 1
+            return
+        self.failed += 1
+        if len(self.failures) < KEPT:
+            self.failures.append(f"{case}: {wrong}")
 
 
 @dataclass
@@ -57,20 +70,20 @@ class ValidationReport:
         lines = [f"{self.texts} texts: {'all checks passed' if self.ok else 'CHECKS FAILED'}"]
         for check in self.checks:
             verdict = "FAILED" if check.failed else "ok"
-            lines.append(f"  {verdict:6} {check.name}: {check.meaning} ({check.passed} held)")
+            lines.append(f"  {verdict:6} {check.name}: {check.meaning} ({check.passed} passed)")
             lines += [f"         {failure}" for failure in check.failures]
         return "\n".join(lines)
 
 
 def validate(tokenizer: Tokenizer, texts: Iterable[str], *, seed: int = 0) -> ValidationReport:
-    """Check on texts that a tokenizer does what it promises.
+    """Check on texts that a tokenizer keeps its promises.
 
     Args:
-        tokenizer: What to check.
-        texts: Texts to check it on; of long ones the first 65,536 characters.
-        seed: Where streamed texts are cut.
+        tokenizer: The tokenizer to check.
+        texts: Texts to check it on; of each the first 65,536 characters.
+        seed: Decides where streamed texts are cut.
 
-    A check that raises counts as failed, with the error as its case; nothing is raised from here.
+    A test that raises counts as failed, with the error as its case; this function raises nothing.
     """
     return _Validation(tokenizer, seed).run(texts)
 
@@ -81,29 +94,29 @@ class _Validation:
         self.random = random.Random(seed)
         self.vocab = tokenizer.to_vocab()
         self.normalize = normalizer(self.vocab.normalization) or (lambda text: text)
-        #: Special tokens that take white space with them do not give it back.
+        #: Whether decoding gives back special tokens as they were: not those that take white space with them.
         self.exact = self.vocab.normalization is None and not self.vocab.token_flags and self.vocab.template is None
         self.copy = pickle.loads(pickle.dumps(tokenizer))
 
     def run(self, texts: Iterable[str]) -> ValidationReport:
-        of_texts: list[tuple[Check, Callable[[str], str | None]]] = [
+        tests: list[tuple[Check, Callable[[str], str | None]]] = [
             (Check("round trip", "decoding gives the text back, in the tokenizer's normal form"), self.round_trip),
             (Check("determinism", "a second call and a pickled copy give the same ids"), self.determinism),
             (Check("one answer", "lists, arrays, counts, batches and bytes agree"), self.one_answer),
-            (Check("offsets", "the tokens' places tile the text"), self.offsets),
-            (Check("streaming", "pieces of a text give the ids of the whole, streamed ids its text"), self.streaming),
+            (Check("offsets", "the tokens' spans tile the text"), self.offsets),
+            (Check("streaming", "a text in pieces gives the same ids, streamed ids give its text"), self.streaming),
         ]
         specials = Check("special tokens", "each gives its id, alone and inside a text, and its literal back")
-        saved = Check("saving", "a saved and loaded copy is equal, with the same special ids")
+        saved = Check("saving", "a saved and loaded copy is equal and has the same special ids")
         number = 0
         for text in texts:
+            for check, test in tests:
+                check.run(f"text {number}", test, text[:LONGEST])
             number += 1
-            for check, test in of_texts:
-                _note(check, f"text {number - 1}", test, text[:LONGEST])
         for literal in self.vocab.special_tokens:
-            _note(specials, repr(literal), self.special, literal)
-        _note(saved, "the tokenizer", self.saving, "")
-        return ValidationReport([*(check for check, _ in of_texts), specials, saved], number)
+            specials.run(repr(literal), self.special, literal)
+        saved.run("the tokenizer", self.saving, "")
+        return ValidationReport([*(check for check, _ in tests), specials, saved], number)
 
     def round_trip(self, text: str) -> str | None:
         back = self.tokenizer.decode(self.tokenizer.encode_ordinary(text))
@@ -141,18 +154,17 @@ class _Validation:
         if ids != self.tokenizer.encode(text) or len(ids) != len(spans):
             return "encode_with_offsets gives other ids than encode"
         reached = 0
-        for at, (start, end) in enumerate(spans):
-            # parts of one character carry the same span
+        for number, (start, end) in enumerate(spans):
+            # parts of one character have the same span
             if start > reached or end < reached or start > end:
-                return f"token {at} is at {start}..{end}, while the ones before end at {reached}"
+                return f"token {number} has the span {start}..{end}, but the tokens before it end at {reached}"
             reached = end
         return None if reached == len(text) else f"the last token ends at {reached} of {len(text)}"
 
     def streaming(self, text: str) -> str | None:
         ids = self.tokenizer.encode(text)
         for longest in (1, 7, 1000):
-            pieces = list(self.pieces(text, longest))
-            if list(self.tokenizer.encode_iterable(pieces)) != ids:
+            if list(self.tokenizer.encode_iterable(self.pieces(text, longest))) != ids:
                 return f"cut into pieces of up to {longest} characters, the ids differ"
         if "".join(self.tokenizer.decode_iterable(ids)) != self.tokenizer.decode(ids):
             return "decode_iterable gives another text than decode"
@@ -170,7 +182,7 @@ class _Validation:
         for text in (literal, f"a {literal} b"):
             ids = self.tokenizer.encode(text)
             if ids.count(token_id) != 1:
-                return f"{text!r} gives {ids[:8]}, without {token_id} in it"
+                return f"{text!r} gives {ids[:8]}, which do not hold {token_id} once"
         if self.tokenizer.decode([token_id]) != literal:
             return f"{token_id} gives {self.tokenizer.decode([token_id])!r}"
         if token_id in self.tokenizer.encode_ordinary(literal):
@@ -187,20 +199,7 @@ class _Validation:
         return None if again.special_tokens == self.tokenizer.special_tokens else "special ids changed"
 
 
-def _note(check: Check, case: str, test: Callable[[str], str | None], text: str) -> None:
-    try:
-        wrong = test(text)
-    except Exception as error:  # whatever goes wrong is what the report is for
-        wrong = f"{type(error).__name__}: {error}"
-    if wrong is None:
-        check.passed += 1
-        return
-    check.failed += 1
-    if len(check.failures) < KEPT:
-        check.failures.append(f"{case}: {wrong}")
-
-
 def _first_difference(expected: str, found: str) -> str:
     length = min(len(expected), len(found))
     at = next((at for at in range(length) if expected[at] != found[at]), length)
-    return f"{found[at : at + 20]!r} where {expected[at : at + 20]!r} was, at character {at}"
+    return f"{found[at : at + 20]!r} instead of {expected[at : at + 20]!r}, at character {at}"

@@ -18,11 +18,11 @@ __all__ = ["command"]
 @click.command()
 @click.argument("tokenizer")
 @click.argument("files", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
-@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page with plots.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
 @click.option("--validate", "check", is_flag=True, help="Check round trips, streaming and the like on the first texts.")
-@click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")
+@click.option("--separator", default="<|endoftext|>", show_default=True, help="The text between two documents.")
 def command(
     tokenizer: str,
     files: tuple[str, ...],
@@ -32,11 +32,11 @@ def command(
     check: bool,
     separator: str,
 ) -> None:
-    """Look through TOKENIZER (a file, a folder or a name), and measure it on FILES if there are any (text, JSON lines,
+    """Examine TOKENIZER (a file, a folder or a name), and measure it on FILES if there are any (text, JSON lines,
     Parquet, also .gz and .zst; folders; globs).
 
-    Says what it is made of, which tokens no text can produce, which merges are out of order, which special tokens
-    ordinary text can form; with files, how it compresses each script, what it never uses and which words it breaks.
+    Reports the classes of tokens, tokens that no text can produce, merges out of order, and special tokens that
+    ordinary text can form; with files, the compression of each script, unused tokens and fragmented words.
     """
     if not separator:
         raise click.UsageError("--separator must not be empty")

@@ -1,4 +1,4 @@
-"""``bpetite convert``: a tokenizer from one file format to another, with the same ids."""
+"""``bpetite convert``: a tokenizer in another file format, with the same ids."""
 from __future__ import annotations
 
 import click
@@ -13,14 +13,14 @@ __all__ = ["command"]
 @click.command()
 @click.argument("source")
 @click.argument("target", type=click.Path())
-@click.option("--from", "source_format", type=click.Choice(FORMATS), help="What SOURCE is, if its content may mislead.")
+@click.option("--from", "source_format", type=click.Choice(FORMATS), help="Format of SOURCE, if that is ambiguous.")
 @click.option(
     "--to",
     "target_format",
     type=click.Choice(WRITABLE_FORMATS),
-    help="What TARGET is to be  [default: by its name: tokenizer.json, *.tiktoken, else native]",
+    help="Format of TARGET  [default: by its name: tokenizer.json, *.tiktoken, else native]",
 )
-@click.option("--name", help="The published encoding that a .tiktoken SOURCE is of, such as cl100k_base.")
+@click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
 @click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
@@ -37,7 +37,7 @@ def command(
     """Write the tokenizer in SOURCE to TARGET in another format.
 
     SOURCE is a file, a directory, or the name of a packaged tokenizer. A merge list becomes ranks, or ranks a merge
-    list, only where the ids stay the same for every text; where they would not, nothing is written.
+    list, only if the ids stay the same for every text; otherwise nothing is written.
     """
     if name is not None or pattern is not None or specials:
         tokenizer = Tokenizer.from_tiktoken(
@@ -65,7 +65,7 @@ def command(
     if target_format == "tiktoken":
         click.echo(
             f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
-            f"{tokenizer.special_tokens!r}: who reads it must be told",
+            f"{tokenizer.special_tokens!r}: give both when it is read",
             err=True,
         )
 

@@ -15,26 +15,26 @@ __all__ = ["command"]
 
 
 class Diff(click.Command):
-    """A command with the exit codes of diff: 0 the same, 1 different, 2 trouble, whatever the trouble is."""
+    """A command with the exit codes of diff: 0 the same, 1 different, 2 for every kind of error."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         try:
             return super().make_context(*args, **kwargs)
         except click.ClickException as wrong:
-            raise _trouble(f"{' '.join(wrong.format_message().split())} (bpetite diff --help)") from wrong
+            raise _error(f"{' '.join(wrong.format_message().split())} (bpetite diff --help)") from wrong
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.ClickException as wrong:
-            raise _trouble(wrong.format_message()) from wrong
+            raise _error(wrong.format_message()) from wrong
         except BrokenPipeError:
             raise
         except MISTAKES as wrong:
-            raise _trouble(one_line(wrong)) from wrong
+            raise _error(one_line(wrong)) from wrong
 
 
-def _trouble(message: str) -> click.exceptions.Exit:
+def _error(message: str) -> click.exceptions.Exit:
     click.echo(f"Error: {message}", err=True)
     return click.exceptions.Exit(2)
 
@@ -43,11 +43,11 @@ def _trouble(message: str) -> click.exceptions.Exit:
 @click.argument("a")
 @click.argument("b")
 @click.argument("files", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing, only exit with 0 or 1.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing, only exit with 0 or 1.")
 @click.option("--places", type=click.IntRange(0), default=10, show_default=True, help="Differing places to show.")
 @click.option("--ordinary", is_flag=True, help="Read special tokens in texts as text.")
-@click.option("--separator", default="<|endoftext|>", show_default=True, help="What stands between two documents.")
+@click.option("--separator", default="<|endoftext|>", show_default=True, help="The text between two documents.")
 def command(
     a: str,
     b: str,
@@ -58,10 +58,10 @@ def command(
     ordinary: bool,
     separator: str,
 ) -> None:
-    """Compare the tokenizers A and B, and the ids they give FILES if there are any (text, JSON lines, Parquet, also .gz
-    and .zst; folders; globs).
+    """Compare the tokenizers A and B, and the ids that they give to FILES if there are any (text, JSON lines, Parquet,
+    also .gz and .zst; folders; globs).
 
-    Exit codes are those of diff: 0 the same, 1 different, 2 trouble.
+    Exit codes are those of diff: 0 the same, 1 different, 2 an error.
     """
     if not separator:
         raise click.UsageError("--separator must not be empty")

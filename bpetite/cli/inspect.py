@@ -1,4 +1,4 @@
-"""``bpetite inspect``: what a token file holds."""
+"""``bpetite inspect``: the content of token files."""
 from __future__ import annotations
 
 import json
@@ -10,6 +10,7 @@ import click
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
 from ..corpus.writing.checksums import sha256_of
 from ..errors import FormatError
+from ..tokenizer import Tokenizer
 from .options import load_tokenizer
 
 __all__ = ["command"]
@@ -17,12 +18,12 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", help="Shows the first tokens as text [default: the manifest's, if it is there].")
-@click.option("-f", "--format", "format", help="What the files are, where neither they nor a manifest say.")
-@click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, where nothing says.")
+@click.option("-t", "--tokenizer", help="Shows tokens as text  [default: that of the manifest, if it is found].")
+@click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
+@click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, if neither says.")
 @click.option("--tokens", "shown", type=click.IntRange(0), default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, an object a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per file.")
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
@@ -32,7 +33,7 @@ def command(
     verify: bool,
     as_json: bool,
 ) -> None:
-    """Say what token FILES hold: documents, tokens, type, the first tokens as text.
+    """Describe token FILES: documents, tokens, type, the first tokens as text.
 
     A file may also be an output name as given to encode, a manifest, or a folder.
     """
@@ -41,32 +42,24 @@ def command(
             if as_json:
                 click.echo(json.dumps(found))
                 continue
+            if "text" in found:
+                found["text"] = json.dumps(found["text"], ensure_ascii=False)
             for key, value in found.items():
-                text = json.dumps(value, ensure_ascii=False) if key == "text" else value
-                click.echo(f"{key}: {' '.join(map(str, text)) if isinstance(text, list) else text}")
+                click.echo(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
 def _look(
     name: str, spec: str | None, format: str | None, dtype: str | None, shown: int, verify: bool
 ) -> list[dict[str, Any]]:
-    place = None if format else find_manifest(name)
-    if place is None:
+    located = None if format else find_manifest(name)
+    if located is None:
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
-        opened = [open_token_file(name, format=format, dtype=dtype)]
-        return [_describe(opened[0], None if spec is None else load_tokenizer(spec), shown)]
-    path, manifest, names = place
+        file = open_token_file(name, format=format, dtype=dtype)
+        return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
+    path, manifest, names = located
     stored = manifest["tokenizer"]
-    tokenizer = None
-    try:
-        tokenizer = load_tokenizer(spec or stored["name"])
-    except (OSError, ValueError):
-        if spec is not None:
-            raise
-    if tokenizer is not None and tokenizer.fingerprint() != stored["fingerprint"]:
-        if spec is not None:
-            raise FormatError(f"{path}: made with another tokenizer ({stored['name']}, {stored['fingerprint'][:8]})")
-        tokenizer = None
+    tokenizer = _tokenizer_of(path, stored, spec)
     described = []
     for token_file in names:
         file = open_token_file(path.parent / token_file, format=manifest["format"], dtype=manifest["dtype"])
@@ -79,7 +72,22 @@ def _look(
     return described
 
 
-def _describe(file: TokenFile, tokenizer: Any, shown: int) -> dict[str, Any]:
+def _tokenizer_of(path: Path, stored: dict[str, Any], spec: str | None) -> Tokenizer | None:
+    """The tokenizer that is asked for, or the one that a manifest names; None if that is not there or has changed."""
+    try:
+        tokenizer = load_tokenizer(spec or stored["name"])
+    except (OSError, ValueError):
+        if spec is not None:
+            raise
+        return None
+    if tokenizer.fingerprint() == stored["fingerprint"]:
+        return tokenizer
+    if spec is not None:
+        raise FormatError(f"{path}: made with another tokenizer ({stored['name']}, {stored['fingerprint'][:8]})")
+    return None
+
+
+def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:
     first = file.read(0, shown)
     found: dict[str, Any] = {
         "file": str(file.path),
@@ -93,18 +101,20 @@ def _describe(file: TokenFile, tokenizer: Any, shown: int) -> dict[str, Any]:
         try:
             found["text"] = tokenizer.decode(first, errors="replace")
         except KeyError as unknown:
-            raise FormatError(f"{file.path}: token {unknown} is not in the tokenizer; is it another one's?") from None
+            raise FormatError(
+                f"{file.path}: token {unknown} is not in the tokenizer; was the file made with another one?"
+            ) from None
     return found
 
 
 def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
-    """Check a token file and what belongs to its shard."""
+    """Compare all files of a token file's shard with their checksums."""
     stem = token_file.rsplit(".", 1)[0]
     for file in manifest["files"]:
         if file["name"].startswith(stem + "."):
             path = folder / file["name"]
             if "sha256" not in file:
-                raise FormatError(f"{path}: of a task whose run has not been finished; it has no SHA-256 yet")
+                raise FormatError(f"{path}: its task belongs to a run that is not finished; it has no SHA-256 yet")
             if sha256_of(path) != file["sha256"]:
                 raise FormatError(f"{path}: differs from the checksum in the manifest")
     return "sha256 as in the manifest"

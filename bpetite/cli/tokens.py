@@ -1,4 +1,4 @@
-"""``bpetite tokens``: the quick look at a text's tokens."""
+"""``bpetite tokens``: a quick look at the tokens of a text."""
 from __future__ import annotations
 
 import json
@@ -22,10 +22,10 @@ __all__ = ["command"]
 @click.argument("text", required=False)
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--from-printable", is_flag=True, help="TEXT is tokens in printable form, with spaces between them.")
-@click.option("--ids", "as_ids", is_flag=True, help="The ids alone.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+@click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--ordinary", is_flag=True, help="Read special tokens as text.")
-@click.option("--color/--no-color", default=None, help="Colours; by default when standard output is a terminal.")
+@click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
     tokenizer: str,
     text: str | None,
@@ -36,7 +36,7 @@ def command(
     ordinary: bool,
     color: bool | None,
 ) -> None:
-    """Show the tokens of TEXT (standard input when there is none): coloured in a terminal, one a line elsewhere."""
+    """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
     if text is None:
@@ -48,36 +48,36 @@ def command(
         ids = loaded.encode_ordinary(text)
     else:
         ids = loaded.encode(text)
-    laid = lay_out(loaded, ids)
+    layout = lay_out(loaded, ids)
     if as_json:
         tokens = [
             {"id": cell.id, "token": show(cell.data), "bytes": cell.data.hex(), "special": cell.special}
-            for cell in laid.cells
+            for cell in layout.cells
         ]
-        content = {"tokens": tokens, "characters": laid.characters, "bytes": laid.bytes}
+        content = {"tokens": tokens, "characters": layout.characters, "bytes": layout.bytes}
         click.echo(json.dumps(content, ensure_ascii=False))
     elif as_ids:
         click.echo(" ".join(map(str, ids)))
     elif as_printable:
-        click.echo(printable(laid.cells))
+        click.echo(printable(layout.cells))
     elif _colours(color):
-        click.echo(coloured(laid.cells), color=True)
-    elif laid.cells:
-        click.echo(listed(laid.cells))
+        click.echo(coloured(layout.cells), color=True)
+    elif layout.cells:
+        click.echo(listed(layout.cells))
     if not (as_json or as_ids or as_printable):
-        per_token = laid.characters / len(ids) if ids else 0
-        click.echo(f"{len(ids):,} tokens, {laid.characters:,} characters, {per_token:.2f} characters a token", err=True)
+        rate = f"{layout.characters / max(len(ids), 1):.2f} characters per token"
+        click.echo(f"{len(ids):,} tokens, {layout.characters:,} characters, {rate}", err=True)
 
 
 def _colours(asked: bool | None) -> bool:
-    """As asked; else where standard output is a terminal that has them (https://no-color.org)."""
+    """As asked; otherwise whether standard output is a terminal that shows colours (https://no-color.org)."""
     if asked is not None:
         return asked
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The ids of tokens in printable form; a special token may stand as its literal."""
+    """The ids of tokens in printable form; a special token may be written as its literal."""
     ids = []
     specials = tokenizer.special_tokens
     for written in text.split():
@@ -88,5 +88,5 @@ def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
         try:
             ids.append(tokenizer.token_id(token))
         except KeyError:
-            raise click.ClickException(f"{written!r} ({show(token)}) is no token of this tokenizer") from None
+            raise click.ClickException(f"{written!r} ({show(token)}) is not a token of this tokenizer") from None
     return ids

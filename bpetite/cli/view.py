@@ -26,10 +26,10 @@ __all__ = ["command"]
 def command(
     tokenizer: str, file: str, output: Path, other: str | None, start: int, characters: int, ordinary: bool
 ) -> None:
-    """Show the text FILE (- is standard input) as TOKENIZER cuts it: one page, no network.
+    """Show how TOKENIZER cuts the text FILE (- is standard input): one page that needs no network.
 
-    The page shows ids and bytes of each token when it is pointed at or reached by the arrow keys, finds ids, marks
-    special tokens and what cannot be seen. Of a large file it shows a window and says so; its figures are of the whole.
+    Point at a token, or move to it with the arrow keys, to see its id and bytes. The page finds ids and marks special
+    tokens and invisible characters. Of a large file it shows a window; its figures are for the whole file.
     """
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf")

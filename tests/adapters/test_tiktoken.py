@@ -1,4 +1,4 @@
-"""as_tiktoken: the behaviour of tiktoken.Encoding, method by method, as docs/tiktoken.md says."""
+"""as_tiktoken: the behaviour of tiktoken.Encoding, method by method, as docs/tiktoken.md describes it."""
 import inspect
 import pickle
 from collections.abc import Callable
@@ -38,7 +38,7 @@ OURS = TOK.as_tiktoken("small")
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives: its result, or the type of its error."""
+    """The result of a call, or the type of its error."""
     try:
         found = call()
     except Exception as error:
@@ -171,7 +171,7 @@ def check_surrogates() -> None:
         agree("encode", text)
 
 
-# where the view differs, as the table says
+# The differences that the table lists
 
 
 def check_surrogates_to_numpy() -> None:
@@ -208,7 +208,7 @@ CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().i
 
 
 def rows() -> list[tuple[str, str, str]]:
-    """(method or behaviour, keywords, what the view does) of the table in the documentation."""
+    """(method or behaviour, keywords, what the view does) for each row of the table in the documentation."""
     lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     return [tuple(cell.strip() for cell in line.strip("|").split(" | "))[:3] for line in lines]  # type: ignore[misc]
 

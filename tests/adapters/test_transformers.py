@@ -1,4 +1,4 @@
-"""as_transformers: called as a fast tokenizer of transformers is called, with the same results."""
+"""as_transformers: the same calls as a fast tokenizer of transformers, with the same results."""
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -90,9 +90,9 @@ def test_sides_given_to_the_view(side: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "template", "cl100k"])
-def test_offsets_and_what_hangs_on_them(name: str) -> None:
+def test_offsets_and_what_depends_on_them(name: str) -> None:
     ours, theirs = views(name)
-    # there, tokens may leave out the space at their front; here they tile the text
+    # by default, its spans leave out a space at the start of a token; ours tile the text
     theirs.backend_tokenizer.post_processor = tokenizers.processors.ByteLevel(trim_offsets=False)
     for text in TEXTS[:5]:
         expected = theirs(text, return_offsets_mapping=True, add_special_tokens=False)
@@ -251,7 +251,7 @@ def test_a_batch_can_be_sent_to_another_process(name: str) -> None:
     for row, (one, other) in enumerate(zip(again.encodings, batch.encodings, strict=True)):
         assert (one.ids, one.tokens, one.offsets) == (other.ids, other.tokens, other.offsets)
         assert again.sequence_ids(row) == batch.sequence_ids(row)
-    assert len(pickle.dumps(batch)) < 20_000  # nothing of the tokenizer
+    assert len(pickle.dumps(batch)) < 20_000  # the tokenizer is not in it
 
 
 def test_words_of_a_batch_sent_to_another_process() -> None:

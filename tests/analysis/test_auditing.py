@@ -1,4 +1,4 @@
-"""The audit: known-bad tokenizers, each fault found; and what GPT-2 has."""
+"""The audit: tokenizers with known faults, each of which is found; and GPT-2."""
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_scripts_and_lengths() -> None:
     assert sum(map(len, report.classes.values())) == len(tok)
 
 
-def test_json_and_words() -> None:
+def test_json_and_text() -> None:
     tok = Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"])
     report = audit(tok, TEXTS)
     content = json.loads(json.dumps(report.to_dict()))
@@ -158,7 +158,7 @@ def test_page_has_its_plots() -> None:
 
 
 def test_gpt2(shared: Callable[[str], Path]) -> None:
-    """GPT-2 has no fault. It has 13 byte tokens that no text can produce, and tokens that NFKC makes alike."""
+    """GPT-2 has no fault. It has 13 byte tokens that no text can produce, and tokens that are equal after NFKC."""
     tok = Tokenizer.load(shared("gpt2"))
     report = audit(tok)
     assert report.faults == []

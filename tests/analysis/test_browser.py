@@ -49,7 +49,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Callable[[str], Any]]:
-    """Opens a page from a file, and sees to it that nothing went wrong in it."""
+    """Opens a page from a file; afterwards checks that it logged no error and asked the network for nothing."""
 
     def opened(page: str) -> Any:
         path = tmp_path / "page.html"
@@ -114,7 +114,7 @@ def test_markup_in_the_text_does_nothing(tok: Tokenizer, show: Callable[[str], A
 
 
 def test_the_policy_stops_scripts(tok: Tokenizer, browser: Any, tmp_path: Path) -> None:
-    """Were markup to get into a page after all, the page would not run it."""
+    """A script that got into a page all the same would not run."""
     path = tmp_path / "page.html"
     page = view(tok, "x", title="quiet").page()
     path.write_text(page.replace("</main>", "<script>document.title='owned'</script></main>"), encoding="utf-8")
@@ -127,7 +127,7 @@ def test_keyboard(tok: Tokenizer, show: Callable[[str], Any]) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser = show(view(tok, MIXED).page())
-    # one token is in the order of tabs, whatever their number
+    # one token is in the tab order, however many there are
     assert len(find_all(browser, '.side0 [data-i][tabindex="0"]')) == 1
     browser.execute_script("document.querySelector('.side0 [data-i]').focus()")
     keys(browser, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
@@ -218,7 +218,7 @@ def test_themes_ids_and_marks(tok: Tokenizer, show: Callable[[str], Any]) -> Non
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_contrast(tok: Tokenizer, show: Callable[[str], Any], theme: str) -> None:
-    """WCAG 2.2, 1.4.3: at least 4.5 between text and what lies under it, for each of the colours."""
+    """WCAG 2.2, 1.4.3: a contrast of at least 4.5 between text and background, for each of the colours."""
     browser = show(view(tok, MIXED).page())
     measure = """
       document.documentElement.dataset.theme = arguments[0];

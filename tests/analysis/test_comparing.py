@@ -1,4 +1,4 @@
-"""What differs: settings, vocabulary, merges, and places in texts, against a plain comparison."""
+"""Differences in settings, vocabulary, merges and texts, against a plain comparison."""
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_places_are_those_of_a_plain_comparison(texts: list[str]) -> None:
     assert report.tokens_a == sum(len(SMALL.encode(text)) for text in texts)
 
 
-def test_json_and_words() -> None:
+def test_json_and_text() -> None:
     report = diff(SMALL, LARGE, [CORPUS, "\x1b[31m\u202ethe the"])
     content = json.loads(json.dumps(report.to_dict(limit=3)))
     assert content["same"] is False

@@ -1,4 +1,4 @@
-"""Pages of tokens: the layout, and that nothing in a text gets out of its place."""
+"""Pages of tokens: their layout, and that no text can break out of its markup."""
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -28,7 +28,7 @@ HOSTILE = [
 
 
 class Reader(HTMLParser):
-    """Reads a page back: tokens, and every tag and attribute that is in it."""
+    """Reads a page back: its tokens, and all tags and attributes in it."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -153,7 +153,7 @@ def test_characters_cut_by_tokens_are_joined() -> None:
     assert page.count('aria-label="part of a character"') == 3
 
 
-def test_a_mark_at_the_beginning_of_a_token_gets_a_place_of_its_own() -> None:
+def test_a_combining_mark_at_the_start_of_a_token_is_not_drawn_over_the_token_before() -> None:
     assert '<u class="m">\u0301</u>' in view(BYTES, "e\u0301").page()
 
 

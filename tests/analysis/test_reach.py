@@ -1,4 +1,4 @@
-"""Which tokens text can produce: against every short text of small alphabets, and what published vocabularies have."""
+"""Which tokens text can produce: against every short text of small alphabets, and in published vocabularies."""
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -14,7 +14,7 @@ from bpetite.analysis import reach as reach_of
 
 NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
-#: Characters of one, two, three and four bytes that share bytes in every way.
+#: Characters of one, two, three and four bytes that share lead and continuation bytes.
 ALPHABET = ["a", "b", " ", "\u00e9", "\u00e8", "\u00a9", "\u4f60", "\u4f69", "\U0001f642"]
 BYTES = sorted({byte for character in ALPHABET for byte in character.encode()})
 
@@ -34,7 +34,7 @@ SHORT = short_texts(ALPHABET, 4)  # 7380 of them
 
 
 def vocab_of(kind: str, pairs: list[tuple[int, int]], order: list[int], **more: object) -> Vocab:
-    """Tokens joined from pairs of earlier ones; the merge list in another order if asked."""
+    """A vocabulary of tokens joined from pairs of earlier ones; ``order`` shuffles the merge list."""
     tokens = {byte: bytes([byte]) for byte in range(256)}
     merges: list[tuple[int, int]] = []
     made = list(BYTES)
@@ -59,7 +59,7 @@ def check_against(tokenizer: Tokenizer, texts: list[str]) -> None:
     unreachable = {one.id: one for one in found.unreachable}
     wrong = [unreachable[one] for one in produced & unreachable.keys()]
     assert not wrong
-    # Whatever is called reachable comes with a text that shows it.
+    # Each token that is called reachable comes with a text that proves it.
     for token_id, token in tokenizer.vocab.items():
         if token_id not in unreachable:
             text = found.witness.get(token_id) or token.decode()
@@ -82,7 +82,7 @@ def test_no_short_text_proves_it_wrong(kind: str, pairs: list[tuple[int, int]], 
     pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
     kind=st.sampled_from(["merges", "ranks"]),
 )
-def test_no_short_text_proves_it_wrong_behind_patterns(
+def test_no_short_text_proves_it_wrong_with_patterns(
     pattern: patterns.Pattern, pairs: list[tuple[int, int]], kind: str
 ) -> None:
     check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, [0], pattern=pattern)), SHORT)
@@ -93,7 +93,7 @@ def test_no_short_text_proves_it_wrong_behind_patterns(
     pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
     form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
 )
-def test_no_short_text_proves_it_wrong_behind_normalization(pairs: list[tuple[int, int]], form: str) -> None:
+def test_no_short_text_proves_it_wrong_with_normalization(pairs: list[tuple[int, int]], form: str) -> None:
     vocab = vocab_of("merges", pairs, [0], pattern=None, normalization=form)
     check_against(Tokenizer.from_vocab(vocab), short_texts([*ALPHABET, "e", "\u0301"], 3))
 
@@ -113,7 +113,7 @@ def test_every_vocabulary_of_two_merges(kind: str) -> None:
 
 
 def test_what_utf8_can_hold() -> None:
-    """Bytes that no text holds, decided against all ways to put bytes around them."""
+    """Bytes that no text holds, against all ways to surround them with bytes."""
     leads, following = [0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4], [0x80, 0x90, 0xA0, 0xBF]
     behind = [bytes(one) for size in range(4) for one in product(following, repeat=size)]
     front = [b""] + [bytes([lead]) + one for lead in leads for one in behind if len(one) < 3]
@@ -164,27 +164,27 @@ def test_a_token_without_a_merge() -> None:
     assert found[b"abc"].instead == (b"ab", b"c")
 
 
-def test_a_token_that_another_merge_gets_in_front_of() -> None:
+def test_a_token_that_an_earlier_merge_prevents() -> None:
     tok = Tokenizer(plain(b"bc", b"ab", b"abc"), [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")], pattern=None)
     assert reasons(tok) == {b"abc": "merges"}
 
 
 def test_a_part_of_a_character_that_is_always_completed() -> None:
-    # C3 A9 joins first, and then C3 with all of the rest of its characters
+    # C3 joins with every byte that can follow it
     rest = [bytes([0xC3, byte]) for byte in range(0x80, 0xC0)]
     merges = [(b"\xc3", bytes([byte])) for byte in range(0x80, 0xC0)]
     tok = Tokenizer(plain(*rest), merges, pattern=None)
     assert {one.token: one.reason for one in reach_of(tok).unreachable if one.reason != "utf-8"} == {
         b"\xc3": "neighbours"
     }
-    # and when one of them is left, there is a text again
+    # and when one of these merges is missing, there is a text again
     tok = Tokenizer(plain(*rest[:-1]), merges[:-1], pattern=None)
     found = reach_of(tok)
     assert "ÿ" in found.witness[0xC3]
 
 
 def test_a_part_that_needs_a_longer_neighbour() -> None:
-    # A9 is taken by C3 at once, unless "b" has taken C3 before
+    # A9 joins with C3 at once, unless "b" has joined with C3 before
     merges = [(b"b", b"\xc3"), (b"\xc3", b"\xa9"), (b"\xc2", b"\xa9")]
     merges += [(bytes([lead]), b"\xa9") for lead in range(0x80, 0xF5) if lead not in (0xC0, 0xC1, 0xC2, 0xC3)]
     tok = Tokenizer(plain(*dict.fromkeys(left + right for left, right in merges)), merges, pattern=None)
@@ -199,7 +199,7 @@ def test_a_token_that_the_pattern_cuts() -> None:
     assert reasons(Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d\d")) == {}
 
 
-def test_a_token_that_needs_something_in_front_or_behind() -> None:
+def test_a_token_that_needs_something_before_or_after_it() -> None:
     in_front = Tokenizer(plain(b"\n/"), [(b"\n", b"/")], pattern=r"[!.]+[\n/]*|\s|/")
     assert reasons(in_front) == {}
     assert in_front.encode_ordinary(reach_of(in_front).witness[256]).count(256) == 1
@@ -231,32 +231,32 @@ def test_a_vocabulary_without_all_bytes() -> None:
 # Published vocabularies
 
 
-def test_gpt2_has_nothing_but_the_bytes(shared: Callable[[str], Path]) -> None:
-    """Each of GPT-2's tokens can be produced, but for 13 bytes that no UTF-8 text holds."""
+def test_gpt2_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
+    """Each of GPT-2's tokens can be produced, except 13 bytes that no UTF-8 text holds."""
     tok = Tokenizer.load(shared("gpt2"))
     found = reach_of(tok)
     assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
     assert found.forgeable == {}
-    # 344 tokens are no whole characters; all others produce themselves
+    # 344 tokens are not whole characters; the text of each other token produces it
     assert len(found.witness) == 344 - 13
     flat, _ = tok.encode_batch_to_numpy(found.witness.values(), allowed_special=())
     assert found.witness.keys() <= set(flat.tolist())
 
 
-def test_cl100k_has_nothing_but_the_bytes(shared: Callable[[str], Path]) -> None:
+def test_cl100k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
     tok = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
     assert {one.token for one in reach_of(tok).unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
 
 
 @pytest.mark.slow
 def test_o200k_has_one_that_its_pattern_cuts(shared: Callable[[str], Path]) -> None:
-    """"о" and the first byte of another Cyrillic letter: with small letters it merges on, before capitals it is cut."""
+    """"о" and the first byte of a Cyrillic letter: it merges with a small letter, and is cut before a capital."""
     tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)
     found = reach_of(tok)
     assert {(one.id, one.token, one.reason) for one in found.unreachable if one.reason != "utf-8"} == {
         (439, b"\xd0\xbe\xd0", "pattern")
     }
-    # what needs something in front (a line end and slashes) or behind (Chinese and capitals) is found
+    # tokens that need something before them (line end and slashes) or after them (Chinese and capitals) are found
     texts = [text for token_id, text in found.witness.items() if tok.token_bytes(token_id) == b"\n//"]
     assert len(texts) == 1
     assert texts[0].endswith("\n//")

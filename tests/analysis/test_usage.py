@@ -1,4 +1,4 @@
-"""Measures over text, against the same counted one token and one character at a time."""
+"""Measures over text, against counts of one token and one character at a time."""
 import math
 from collections import Counter
 

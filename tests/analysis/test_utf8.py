@@ -1,4 +1,4 @@
-"""UTF-8 in parts, against all characters there are."""
+"""Parts of UTF-8 characters, against all characters of Unicode."""
 from bpetite.analysis.utf8 import characters_with, head_of, open_end, some_characters_with, split_part
 
 ALL = [chr(code).encode() for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]

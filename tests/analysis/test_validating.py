@@ -1,4 +1,4 @@
-"""The checks before trust: they pass on tokenizers that keep their promises and fail on those that break them."""
+"""Validation passes on tokenizers that keep their promises and fails on those that break them."""
 import pytest
 
 from bpetite import Tokenizer
@@ -26,7 +26,7 @@ def test_a_good_tokenizer(normalization: str | None) -> None:
 
 
 class Forgetful(Tokenizer):
-    """Gives other ids every second time, and counts wrong."""
+    """Gives different ids in every second call, and wrong counts."""
 
     __slots__ = ("calls",)
 
@@ -48,7 +48,7 @@ def test_broken_promises() -> None:
     assert report.to_dict()["ok"] is False
 
 
-def test_what_a_text_cannot_be_read_for_is_a_failure_not_an_error() -> None:
+def test_an_error_counts_as_a_failure() -> None:
     report = validate(Tokenizer({0: b"a"}, []), ["a", "b"])
     (check,) = (one for one in report.checks if one.name == "round trip")
     assert (check.passed, check.failed) == (1, 1)
@@ -61,7 +61,7 @@ def test_a_special_token_that_text_can_form() -> None:
     assert "special tokens" in failed(validate(tok, ["x"]))
 
 
-def test_failures_are_not_collected_without_end() -> None:
+def test_only_the_first_failures_are_kept() -> None:
     report = validate(Tokenizer({0: b"a"}, []), ["b"] * 50)
     assert all(len(check.failures) <= 5 for check in report.checks)
     assert max(check.failed for check in report.checks) == 50

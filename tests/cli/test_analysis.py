@@ -1,4 +1,4 @@
-"""The commands that look at tokenizers, as a user runs them."""
+"""The commands that analyse tokenizers, as a user runs them."""
 import json
 import os
 import pty
@@ -76,7 +76,7 @@ def test_diff(files: Path) -> None:
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
 
 
-def test_diff_in_trouble(files: Path, tmp_path: Path) -> None:
+def test_diff_with_errors(files: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.txt").write_bytes(b"ab\xff")
     for arguments in (
         (files / "a.json", files / "missing.json"),
@@ -109,7 +109,7 @@ def test_tokens(files: Path) -> None:
     lines = done.stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
     assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
-    assert "characters a token" in done.stderr
+    assert "characters per token" in done.stderr
     assert run("tokens", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
         str(one) for one in tok.encode("the cat")
     ]
@@ -134,7 +134,7 @@ def test_printable_and_back(files: Path) -> None:
 
 
 def in_terminal(*arguments: object, **environment: str) -> str:
-    """What a command writes when its standard output is a terminal."""
+    """The output of a command whose standard output is a terminal."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=subprocess.DEVNULL,
@@ -145,7 +145,7 @@ def in_terminal(*arguments: object, **environment: str) -> str:
         while True:
             try:
                 piece = os.read(leader, 4096)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # on Linux: the other end is closed
                 break
             if not piece:
                 break

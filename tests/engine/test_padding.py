@@ -1,4 +1,4 @@
-"""Rectangles of rows against a plain version, and batches within a budget."""
+"""Padded rectangles against a plain version, and batches within a token budget."""
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ def tok() -> Tokenizer:
 
 
 def plain_rows(row: list[int], max_length: int | None, truncation_side: str, stride: int | None) -> list[list[int]]:
-    """What becomes of one text: one row, or windows of it."""
+    """The rows that one text gives: itself, or windows of it."""
     if max_length is None or len(row) <= max_length:
         return [row]
     if stride is None:

@@ -47,8 +47,8 @@ def _audit_lines(report: AuditReport, name: str) -> Iterator[str]:
             yield f"      and {finding.count - 5:,} more (--json lists up to 20)"
     yield ""
     yield "tokens by kind"
-    for name, ids in report.classes.items():
-        yield f"  {len(ids):>9,}  {name:<16} {TOKEN_CLASSES[name]}"
+    for token_class, ids in report.classes.items():
+        yield f"  {len(ids):>9,}  {token_class:<16} {TOKEN_CLASSES[token_class]}"
     yield ""
     yield "tokens by script"
     scripts = list(report.scripts.items())
