@@ -8,8 +8,8 @@
   a dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
 """
 cimport cython
-from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH, bp_mix
@@ -53,6 +53,58 @@ cdef class PairTable:
 
     cdef void prefetch(self, uint64_t key) noexcept nogil:
         BP_PREFETCH(&self.entries[bp_mix(key) >> 24 & self.mask])
+
+    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil:
+        """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
+
+        IN: symbols are bytes, negative between pre-tokens.
+        """
+        cdef byte_pair* found = <byte_pair*> calloc(65536, sizeof(byte_pair))
+        cdef byte_pair* pair
+        cdef uint32_t i
+        cdef uint64_t at
+        cdef int result = OK if found != NULL else NO_MEMORY
+        if result == OK:
+            for i in range(number):
+                for at in range(segments[i].start, segments[i + 1].start):
+                    if symbols[at] < 0 or symbols[at + 1] < 0:
+                        continue
+                    pair = &found[symbols[at] << 8 | symbols[at + 1]]
+                    if bp_add_overflows(&pair.count, segments[i].weight):
+                        result = OVERFLOW
+                    if pair.last != i + 1:
+                        pair.last = i + 1
+                        pair.segments += 1
+        if result == OK:
+            result = self.make_byte_pairs(found)
+        if result == OK:
+            for i in range(number):
+                for at in range(segments[i].start, segments[i + 1].start):
+                    if symbols[at] >= 0 and symbols[at + 1] >= 0:
+                        append_item(found[symbols[at] << 8 | symbols[at + 1]].entry, i)
+        free(found)
+        return result
+
+    cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
+        """Make the entries of the pairs found, with room for their segments."""
+        cdef uint64_t pair
+        cdef pair_entry* entry
+        for pair in range(65536):
+            if found[pair].count:
+                if self.make(pair >> 8 << 32 | pair & 0xFF, &entry) < 0:
+                    return NO_MEMORY
+                entry.count = found[pair].count
+        for pair in range(65536):      # again, as entries move when the table grows
+            if found[pair].count == 0:
+                continue
+            entry = self.find(pair >> 8 << 32 | pair & 0xFF)
+            if found[pair].segments > 2:
+                entry.items = <uint64_t> malloc(<uint64_t> found[pair].segments * sizeof(uint32_t))
+                if entry.items == 0:
+                    return NO_MEMORY
+                entry.capacity = found[pair].segments
+            found[pair].entry = entry
+        return OK
 
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil:
         """The pair's entry, made if there was none. Entries move when the table grows."""
