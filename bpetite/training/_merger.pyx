@@ -154,19 +154,19 @@ cdef class Merger:
         self.check(result)
 
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:
-        """Make room for so many more symbols (bytes and one for each word) and segments."""
+        """Make room for more symbols (one for each byte and each word) and segments."""
         cdef uint64_t slots
         if self.segment_count + segments + 1 > UINT32_MAX:
             return TOO_LARGE
         slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
             return NO_MEMORY
-        # One more: where the last segment ends is where the next one would begin.
+        # One more: the last segment ends where the next one would begin.
         slots = self.segment_count + segments + 1
         return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
 
     cdef int push_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
-        """Room has been made. A word of less than two bytes holds no pair and is left out."""
+        """IN: room has been made. A word of less than two bytes holds no pair and is left out."""
         cdef uint64_t at = self.symbol_count
         cdef uint64_t i = 0
         if length < 2:
@@ -272,7 +272,7 @@ cdef class Merger:
         return OK
 
     cdef int make_sides(self) noexcept nogil:
-        """Two entries for each token there is: the pair it forms before and behind the token just made."""
+        """Two entries for each known token: its pairs before and after the token just made."""
         cdef uint64_t known = self.side_capacity
         if bp_grow(<void**> &self.sides, &self.side_capacity, <uint64_t> self.known.count * 2, sizeof(pair_entry)) < 0:
             return NO_MEMORY
@@ -280,7 +280,7 @@ cdef class Merger:
         return OK
 
     cdef int note(self, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
-        """A pair with the new token has come up in a segment that weighs so much."""
+        """Count a pair with the new token that has come up in a segment of this weight."""
         cdef pair_entry* side = &self.sides[number]
         if side.key != key:
             if bp_grow(<void**> &self.touched, &self.touched_capacity, self.touched_length + 1, sizeof(uint64_t)) < 0:
@@ -296,10 +296,10 @@ cdef class Merger:
         return append_item(side, where)
 
     cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Put the noted pairs into the table, take what they replace out of it, and queue them.
+        """Add the noted pairs to the table, subtract the pairs they replace, and queue them.
 
-        As often as x now stands before the new token, x stood before `left`; a pair that came up and went again within
-        the merge (x being the new token) is added before it is taken away.
+        Wherever x now comes before the new token, x came before `left`. A pair that appeared and disappeared within the
+        merge (x being the new token) is added before it is subtracted.
         """
         cdef uint64_t key = <uint64_t> left << 32 | right
         cdef uint64_t i, neighbour, old
@@ -325,13 +325,13 @@ cdef class Merger:
         return OK
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
-        """The segment in which `token`, which ends where slot `at` begins, begins."""
+        """The segment in which `token` begins, given that slot `at` is the next one after it."""
         cdef uint64_t start = self.segments[number].start
         at -= token_length(self.known, <uint32_t> token)
         return number if start <= at else number - <uint32_t> ((start - at + SEGMENT - 1) // SEGMENT)
 
     cdef bint interrupted(self) noexcept nogil:
-        """Whether a signal handler (Ctrl-C) raised something, which is kept for `check`."""
+        """Whether a signal handler (Ctrl-C) raised an error, which is kept for `check`."""
         with gil:
             try:
                 PyErr_CheckSignals()
@@ -388,7 +388,7 @@ cdef class Merger:
         return merged
 
     def add_token(self, bytes token not None):
-        """Reserve an internal id for bytes that are a token but that no merge gives; returns the id."""
+        """Reserve an internal id for a token that no merge gives, and return it."""
         cdef uint32_t made
         cdef int result
         if len(token) < 2:
@@ -402,7 +402,7 @@ cdef class Merger:
 
         Args:
             token_limit: Tokens to end with, the 256 bytes included.
-            work_limit: Return early after so many segments were searched (a few nanoseconds each).
+            work_limit: Segments to search before returning early (a few nanoseconds each).
 
         Raises:
             OverflowError: A pair occurs more than 2^63 - 1 times.
@@ -427,7 +427,7 @@ cdef class Merger:
         return (<char*> self.known.data)[self.known.start[token]:self.known.start[token + 1]]
 
     def finish(self):
-        """Give back the memory of words and pairs; only tokens and merges can be asked for from here on."""
+        """Free the words and pairs; from here on only tokens and merges can be read."""
         self.pairs = PairTable(self.known, 1, False, 0)
         self.drop_words()
         self.counted = True

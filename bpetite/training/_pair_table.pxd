@@ -1,4 +1,4 @@
-"""Pairs of tokens: how often each occurs and where, and which one is next."""
+"""Pairs of tokens: how often each occurs and where, and which one is next (_pair_table.pyx)."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -79,7 +79,7 @@ cdef class PairTable:
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
     cdef int64_t min_frequency     # at least 1
-    cdef int64_t floor             # every pair that occurs so often, and is short enough, is in the heap
+    cdef int64_t floor             # every pair that occurs at least this often, and is short enough, is in the heap
     cdef uint64_t max_token_bytes
     cdef bint ties_by_bytes
 

@@ -1,11 +1,11 @@
 """Pairs of tokens: how often each occurs and where, and which one is next.
 
 - One open-addressing table, 32 bytes a pair, the first two segments it occurs in inline (most pairs never have more).
-  Pairs that are gone stay as marks with the count 0 until the table is next rebuilt.
+  Pairs that are gone stay as tombstones with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
-  that makes one of its parts, after which it is queued again. What surfaces with an old count is sifted down.
-- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry:
-  a dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
+  that makes one of its parts, after which it is queued again. An entry that surfaces with an old count is sifted down.
+- The heap holds only the pairs that occur `floor` times or more. When it runs empty it is filled from the table again,
+  with a lower floor: about a dozen passes over the table in all. Most pairs are rare and never enter the heap.
 """
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
@@ -21,7 +21,7 @@ cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
 @cython.final
 cdef class PairTable:
-    """Empty at first; for its arguments see `Merger`."""
+    """Empty at first; `Merger` documents the arguments."""
 
     def __cinit__(self, TokenTable tokens not None, int64_t min_frequency, bint ties_by_bytes,
                   uint64_t max_token_bytes):
@@ -153,7 +153,7 @@ cdef class PairTable:
         return OK
 
     cdef int put(self, pair_entry* side) noexcept nogil:
-        """Move what was noted into the table; the side keeps its key and count."""
+        """Add a pair's noted count and segments to the table; the side keeps its key and count."""
         cdef pair_entry* entry
         cdef uint32_t* items
         cdef uint32_t i
@@ -167,7 +167,7 @@ cdef class PairTable:
             entry.length = side.length
             entry.capacity = side.capacity
         else:
-            # Only where a merge gives a token that was there before.
+            # Only where a merge gives a token that existed before.
             items = pair_items(side)
             for i in range(side.length):
                 result = append_item(entry, items[i])
@@ -179,7 +179,7 @@ cdef class PairTable:
         return OK
 
     cdef void take(self, uint64_t key, int64_t count) noexcept nogil:
-        """A pair occurs so much less; at zero nothing holds it any more and its segments are forgotten."""
+        """Subtract from the count of a pair; at zero its segments are freed."""
         cdef pair_entry* entry = self.find(key)
         entry.count -= count
         if entry.count == 0:
