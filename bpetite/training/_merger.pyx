@@ -39,7 +39,7 @@ cdef extern from "training/pair_search.h" nogil:
 cdef enum:
     SEGMENT = 64
     LOOK_AHEAD = 8
-    SIGNAL_MASK = 0xFFFFF       # signals are checked when the segments searched are a multiple of this, plus 1
+    SIGNAL_MASK = 0xFFFFF       # signals are checked once in 2^20 segments
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef int32_t SENTINEL = INT32_MIN

@@ -423,6 +423,9 @@ def test_progress():
     calls.clear()
     train(iter(["ab"]), 300, progress=lambda *call: calls.append(call))
     assert calls[0] == ("count", 2, None)
+    calls.clear()
+    train(["ﬁ" * 10, "<|endoftext|>"], 300, normalization="NFKD", progress=lambda *call: calls.append(call))
+    assert calls[0] == ("count", 23, 23)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
