@@ -1,5 +1,5 @@
-/* A heap of pairs to merge: rank in the upper half, place in the lower, so that the lowest rank comes first and of equal
-   ranks the leftmost place. */
+/* A heap of pairs to merge: rank in the upper half, position in the lower, so that the lowest rank comes first and of
+   equal ranks the leftmost position. */
 #ifndef BPETITE_HEAP_H
 #define BPETITE_HEAP_H
 
@@ -30,10 +30,10 @@ static inline void bp_sift_up(uint64_t *heap, ptrdiff_t at) {
     heap[at] = value;
 }
 
-/* One more entry for a pair, unless it has no rank; returns the new size. The caller gives room. */
-static inline ptrdiff_t bp_push(uint64_t *heap, ptrdiff_t size, uint32_t rank, uint32_t place) {
+/* Add an entry for a pair, unless it has no rank; returns the new size. IN: the heap has room for one more. */
+static inline ptrdiff_t bp_push(uint64_t *heap, ptrdiff_t size, uint32_t rank, uint32_t position) {
     if (rank == UINT32_MAX) return size;
-    heap[size] = (uint64_t)rank << 32 | place;
+    heap[size] = (uint64_t)rank << 32 | position;
     bp_sift_up(heap, size);
     return size + 1;
 }

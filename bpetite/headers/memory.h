@@ -1,7 +1,7 @@
-/* Memory in large pages where the system has them for the asking.
+/* Memory in large pages where the system offers them, hash tables and growing arrays.
 
-   A table of some megabytes, read at random, costs a walk of the page tables at many of its reads when its pages have
-   4 KiB; and a result of some megabytes costs an interrupt for each page when it is first written. */
+   Random reads of a table of some megabytes in 4 KiB pages often wait for a walk of the page tables, and the first
+   write to each page of a result is a page fault. */
 #ifndef BPETITE_MEMORY_H
 #define BPETITE_MEMORY_H
 
@@ -16,7 +16,7 @@
 
 enum { BP_LARGE_PAGE = 1 << 21 };
 
-/* Like malloc; to be freed by free. */
+/* Like malloc; free releases it. */
 static inline void *bp_allocate(size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     void *memory = NULL;
@@ -29,7 +29,7 @@ static inline void *bp_allocate(size_t bytes) {
     return malloc(bytes);
 }
 
-/* Like calloc; to be freed by free. */
+/* Like calloc; free releases it. */
 static inline void *bp_allocate_zeros(size_t count, size_t size) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (count * size >= 2 * (size_t)BP_LARGE_PAGE) {
@@ -41,7 +41,7 @@ static inline void *bp_allocate_zeros(size_t count, size_t size) {
     return calloc(count, size);
 }
 
-/* A hash table of `size` bytes, each `fill` (0 or 255); to be freed by bp_free_table. Large ones come from the system and
+/* A hash table of `size` bytes, each `fill` (0 or 255); bp_free_table releases it. Large ones come from the system and
    go back to it at once: freed by another thread than the one that allocated them, they would stay with malloc. */
 #define BP_LARGE_TABLE ((size_t)1 << 20)
 

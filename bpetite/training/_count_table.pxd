@@ -1,4 +1,4 @@
-"""The table of different pre-tokens, as the merger reads it."""
+"""The table of different pre-tokens and how often each occurs (_count_table.pyx)."""
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef struct count_slot:    # 32 bytes, two to a cache line
-    bp_key key             # high == 0: empty; a long pre-token has LONG | its length there and its address in low
+    bp_key key             # high is 0 in an empty slot; of a long pre-token it is LONG | length, low the address
     uint64_t hash
     int64_t count
 
@@ -28,7 +28,8 @@ cdef class CountTable:
     cdef int shift                     # a key belongs into slot hash >> shift
     cdef uint64_t used                 # slots taken, zero counts among them
     cdef uint8_t** chunks              # the bytes of long pre-tokens
-    cdef size_t chunk_count
+    cdef uint64_t chunk_count
+    cdef uint64_t chunk_capacity
     cdef size_t chunk_room             # bytes left in the last chunk
     cdef uint8_t* chunk_next
 

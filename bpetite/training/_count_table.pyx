@@ -1,22 +1,21 @@
 """The table of different pre-tokens and how often each occurs.
 
-- 32 bytes a slot in one open-addressing table. Nearly all pre-tokens are at most 15 bytes: those are held in the slot
+- One open-addressing table, 32 bytes a slot. Nearly all pre-tokens have at most 15 bytes: those are held in the slot
   itself with their length and compared as two words, so equality never rests on a hash. Longer ones lie in chunks.
-- A block of pre-tokens is worked on in two steps: load keys, hash, prefetch the slots; then compare and count. The
-  second step finds its cache lines on the way, which is worth more than any cleverer table.
+- A block of pre-tokens is counted in two steps: load keys, hash, prefetch the slots; then compare and count. By the
+  second step the cache lines are on their way, which is worth more than any cleverer table.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport qsort
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_load_last_key,
 )
-from ..headers.memory cimport bp_free_table, bp_new_table
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
@@ -60,10 +59,10 @@ cdef class CountTable:
             raise MemoryError
 
     def __dealloc__(self):
-        cdef size_t i
+        cdef uint64_t i
         for i in range(self.chunk_count):
-            PyMem_RawFree(self.chunks[i])
-        PyMem_RawFree(self.chunks)
+            free(self.chunks[i])
+        free(self.chunks)
         bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
 
     cdef int reserve(self, uint64_t more) noexcept nogil:
@@ -95,7 +94,7 @@ cdef class CountTable:
         return OK
 
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil:
-        """The slot of a pre-token, or the empty one where it goes. A long one's `low` is the address of its bytes."""
+        """The slot of a pre-token, or the empty one where it goes."""
         cdef uint64_t at = hash >> self.shift
         cdef count_slot* slot
         while True:
@@ -112,24 +111,21 @@ cdef class CountTable:
             at = (at + 1) & self.mask
 
     cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil:
-        """Put a new pre-token into its empty slot with the count 0; the bytes of a long one are copied."""
-        cdef size_t length
-        cdef uint8_t** chunks
-        cdef size_t room
+        """Put a new pre-token into an empty slot with the count 0; the bytes of a long one are copied."""
+        cdef size_t length, room
         if key.high >= LONG:
             length = key.high & ~LONG
             if length > self.chunk_room:
                 room = CHUNK if length < CHUNK else length
-                chunks = <uint8_t**> PyMem_RawRealloc(self.chunks, (self.chunk_count + 1) * sizeof(void*))
-                if chunks == NULL:
+                if bp_grow(<void**> &self.chunks, &self.chunk_capacity, self.chunk_count + 1, sizeof(void*)) < 0:
                     return NO_MEMORY
-                self.chunks = chunks
-                chunks[self.chunk_count] = <uint8_t*> PyMem_RawMalloc(room)
-                if chunks[self.chunk_count] == NULL:
+                self.chunk_next = <uint8_t*> malloc(room)
+                if self.chunk_next == NULL:
+                    self.chunk_room = 0
                     return NO_MEMORY
-                self.chunk_next = chunks[self.chunk_count]
-                self.chunk_room = room
+                self.chunks[self.chunk_count] = self.chunk_next
                 self.chunk_count += 1
+                self.chunk_room = room
             memcpy(self.chunk_next, <const void*> <uintptr_t> key.low, length)
             key.low = <uintptr_t> self.chunk_next
             self.chunk_next += length
@@ -154,7 +150,7 @@ cdef class CountTable:
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
                          Py_ssize_t readable, int64_t weight) noexcept nogil:
-        """Count pre-tokens of `text`: the first begins at `start`, each next one where the one before ended.
+        """Count pre-tokens of `text`: the first begins at `start`, each of the others where the one before ended.
 
         IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
         longer than memory.

@@ -3,30 +3,30 @@
 The shape, and why.
 
 - One slot of `symbols` for each byte of each pre-token, SENTINEL between pre-tokens. A token of n bytes that begins at
-  slot p has its id at p and ~id at p + n - 1; what lies between is negative and never looked at. So the token after a
+  slot p has its id at p and ~id at p + n - 1; the slots between are negative and never looked at. So the token after a
   pair is `symbols[p + n]`, the one before is read off `symbols[p - 1]`, a merge writes three slots, nothing moves, and
   no links are stored. (Words as lists that shrink were as fast on short pre-tokens and quadratic on one long one, which
   is what a corpus without a split pattern is.)
 - A pre-token is cut into segments of at most SEGMENT slots, and a pair remembers the segments it begins in, each once
-  and in rising order: four bytes an occurrence, dropped when the pair is gone. A segment is searched for the pair by
-  comparing all its slots at once, which costs less than one missed cache line; long pre-tokens stay linear because
-  their segments are short too.
-- A merge first notes the neighbours of all its occurrences, one entry for each different one, and then brings the
-  table of pairs up to date once for each: a frequent pair has far fewer neighbours than occurrences.
+  and in ascending order: four bytes an occurrence, freed when the pair is gone. A segment is searched for the pair by
+  comparing all its slots at once, which costs less than one cache miss; long pre-tokens stay linear because their
+  segments are short too.
+- A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
+  table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
 - Ids here are internal: byte b is b, learned tokens follow from 256 in the order they were learned. `train.py` turns
-  them into the ids of the vocabulary, so where special tokens go cannot change what is learned.
+  them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned.
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memcpy, memmove, memset
+from libc.stdlib cimport free, qsort
+from libc.string cimport memcpy, memset
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ._count_table cimport CountTable, slot_bytes
-from ._pair_table cimport PairTable, append_item, drop_items, pair_entry
+from ._pair_table cimport PairTable, append_item, drop_items, pair_entry, segment
 from ._token_table cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, TokenTable, token_length
 
 cdef extern from "training/pair_search.h" nogil:
@@ -39,7 +39,7 @@ cdef extern from "training/pair_search.h" nogil:
 cdef enum:
     SEGMENT = 64
     LOOK_AHEAD = 8
-    SIGNAL_MASK = 0xFFFFF       # look for Ctrl-C once in so many segments
+    SIGNAL_MASK = 0xFFFFF       # signals are checked once in 2^20 segments
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef int32_t SENTINEL = INT32_MIN
@@ -56,7 +56,7 @@ cdef class Merger:
     """Learns merges from pre-tokens and their counts.
 
     Add the pre-tokens, replay the merges of an earlier tokenizer if there are any, then call :meth:`learn` until it
-    says there is nothing left. After an error or an interrupt the object is of no further use.
+    returns True. After an error or an interrupt the object must not be used.
 
     Args:
         min_frequency: Pairs that occur less often are not learned; at least 1.
@@ -64,6 +64,28 @@ cdef class Merger:
             (left id, right id).
         max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
     """
+    # The pre-tokens, one slot a byte (see the notes above).
+    cdef int32_t* symbols
+    cdef uint64_t symbol_count
+    cdef uint64_t symbol_capacity
+    cdef segment* segments
+    cdef uint64_t segment_count
+    cdef uint64_t segment_capacity
+    cdef TokenTable known
+    cdef PairTable pairs
+    # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
+    cdef pair_entry* sides
+    cdef uint64_t side_capacity
+    cdef uint64_t* touched             # which of them are used
+    cdef uint64_t touched_length
+    cdef uint64_t touched_capacity
+    # What was learned: left, right, left, right, ...
+    cdef uint32_t* learned
+    cdef uint64_t learned_count
+    cdef uint64_t learned_capacity
+    cdef bint counted
+    cdef uint64_t work
+    cdef object error
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0):
         self.known = TokenTable()
@@ -132,19 +154,19 @@ cdef class Merger:
         self.check(result)
 
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:
-        """Make room for so many more symbols (bytes and one for each word) and segments."""
+        """Make room for more symbols (one for each byte and each word) and segments."""
         cdef uint64_t slots
         if self.segment_count + segments + 1 > UINT32_MAX:
             return TOO_LARGE
         slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
             return NO_MEMORY
-        # One more: where the last segment ends is where the next one would begin.
+        # One more: the last segment ends where the next one would begin.
         slots = self.segment_count + segments + 1
         return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
 
     cdef int push_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
-        """Room has been made. A word of less than two bytes holds no pair and is left out."""
+        """IN: room has been made. A word of less than two bytes holds no pair and is left out."""
         cdef uint64_t at = self.symbol_count
         cdef uint64_t i = 0
         if length < 2:
@@ -163,71 +185,6 @@ cdef class Merger:
         return OK
 
     # ---- merging --------------------------------------------------------------------------------------------------
-
-    cdef int count_pairs(self) noexcept nogil:
-        """Count every pair of bytes and note its segments, in two passes so that each list has its size."""
-        cdef int64_t* counts = <int64_t*> calloc(65536, sizeof(int64_t))
-        cdef uint32_t* lengths = <uint32_t*> calloc(65536, sizeof(uint32_t))
-        cdef uint32_t* last = <uint32_t*> calloc(65536, sizeof(uint32_t))
-        cdef uint32_t** lists = <uint32_t**> calloc(65536, sizeof(void*))
-        cdef int result = OK
-        if counts == NULL or lengths == NULL or last == NULL or lists == NULL:
-            result = NO_MEMORY
-        else:
-            result = self.count_byte_pairs(counts, lengths, last, lists)
-        free(counts)
-        free(lengths)
-        free(last)
-        free(lists)
-        return result
-
-    cdef int count_byte_pairs(self, int64_t* counts, uint32_t* lengths, uint32_t* last,
-                              uint32_t** lists) noexcept nogil:
-        cdef uint32_t number
-        cdef uint64_t at
-        cdef int32_t left, right
-        cdef uint32_t pair
-        cdef pair_entry* entry
-        cdef int pass_
-        for pass_ in range(2):
-            for number in range(<uint32_t> self.segment_count):
-                for at in range(self.segments[number].start, self.segments[number + 1].start):
-                    left = self.symbols[at]
-                    right = self.symbols[at + 1] if left >= 0 else -1
-                    if right < 0:
-                        continue
-                    pair = <uint32_t> (left << 8 | right)
-                    if pass_ == 0:
-                        if bp_add_overflows(&counts[pair], self.segments[number].weight):
-                            return OVERFLOW
-                        if last[pair] != number + 1:
-                            last[pair] = number + 1
-                            lengths[pair] += 1
-                    elif lists[pair][last[pair]] != number:
-                        last[pair] += 1
-                        lists[pair][last[pair]] = number
-            if pass_ == 1:
-                break
-            for pair in range(65536):
-                if counts[pair] == 0:
-                    continue
-                if self.pairs.make(<uint64_t> (pair >> 8) << 32 | pair & 0xFF, &entry) < 0:
-                    return NO_MEMORY
-                entry.count = counts[pair]
-                # One item at the front for the comparison with the item before; moved down below.
-                lists[pair] = <uint32_t*> malloc((<uint64_t> lengths[pair] + 1) * sizeof(uint32_t))
-                if lists[pair] == NULL:
-                    return NO_MEMORY
-                entry.items = <uint64_t> lists[pair]
-                entry.capacity = lengths[pair] + 1
-                lists[pair][0] = UINT32_MAX
-                last[pair] = 0
-        for pair in range(65536):
-            if counts[pair]:
-                entry = self.pairs.find(<uint64_t> (pair >> 8) << 32 | pair & 0xFF)
-                entry.length = lengths[pair]
-                memmove(lists[pair], lists[pair] + 1, <uint64_t> lengths[pair] * sizeof(uint32_t))
-        return OK
 
     cdef int apply(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
         """Join the pair everywhere and bring the counts of its neighbours up to date."""
@@ -315,7 +272,7 @@ cdef class Merger:
         return OK
 
     cdef int make_sides(self) noexcept nogil:
-        """Two entries for each token there is: the pair it forms before and behind the token just made."""
+        """Two entries for each known token: its pairs before and after the token just made."""
         cdef uint64_t known = self.side_capacity
         if bp_grow(<void**> &self.sides, &self.side_capacity, <uint64_t> self.known.count * 2, sizeof(pair_entry)) < 0:
             return NO_MEMORY
@@ -323,7 +280,7 @@ cdef class Merger:
         return OK
 
     cdef int note(self, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
-        """A pair with the new token has come up in a segment that weighs so much."""
+        """Count a pair with the new token that has come up in a segment of this weight."""
         cdef pair_entry* side = &self.sides[number]
         if side.key != key:
             if bp_grow(<void**> &self.touched, &self.touched_capacity, self.touched_length + 1, sizeof(uint64_t)) < 0:
@@ -339,10 +296,10 @@ cdef class Merger:
         return append_item(side, where)
 
     cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Put the noted pairs into the table, take what they replace out of it, and queue them.
+        """Add the noted pairs to the table, subtract the pairs they replace, and queue them.
 
-        As often as x now stands before the new token, x stood before `left`; a pair that came up and went again within
-        the merge (x being the new token) is added before it is taken away.
+        Wherever x now comes before the new token, x came before `left`. A pair that appeared and disappeared within the
+        merge (x being the new token) is added before it is subtracted.
         """
         cdef uint64_t key = <uint64_t> left << 32 | right
         cdef uint64_t i, neighbour, old
@@ -368,13 +325,13 @@ cdef class Merger:
         return OK
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
-        """The segment in which `token`, which ends where slot `at` begins, begins."""
+        """The segment in which `token` begins, given that slot `at` is the next one after it."""
         cdef uint64_t start = self.segments[number].start
         at -= token_length(self.known, <uint32_t> token)
         return number if start <= at else number - <uint32_t> ((start - at + SEGMENT - 1) // SEGMENT)
 
     cdef bint interrupted(self) noexcept nogil:
-        """Whether a signal handler (Ctrl-C) raised something, which is kept for `check`."""
+        """Whether a signal handler (Ctrl-C) raised an error, which is kept for `check`."""
         with gil:
             try:
                 PyErr_CheckSignals()
@@ -431,7 +388,7 @@ cdef class Merger:
         return merged
 
     def add_token(self, bytes token not None):
-        """Reserve an internal id for bytes that are a token but that no merge gives; returns the id."""
+        """Reserve an internal id for a token that no merge gives, and return it."""
         cdef uint32_t made
         cdef int result
         if len(token) < 2:
@@ -445,7 +402,7 @@ cdef class Merger:
 
         Args:
             token_limit: Tokens to end with, the 256 bytes included.
-            work_limit: Return early after so many segments were searched (a few nanoseconds each).
+            work_limit: Segments to search before returning early (a few nanoseconds each).
 
         Raises:
             OverflowError: A pair occurs more than 2^63 - 1 times.
@@ -470,7 +427,7 @@ cdef class Merger:
         return (<char*> self.known.data)[self.known.start[token]:self.known.start[token + 1]]
 
     def finish(self):
-        """Give back the memory of words and pairs; only tokens and merges can be asked for from here on."""
+        """Free the words and pairs; from here on only tokens and merges can be read."""
         self.pairs = PairTable(self.known, 1, False, 0)
         self.drop_words()
         self.counted = True
@@ -486,7 +443,7 @@ cdef class Merger:
         if not self.counted:
             self.counted = True
             with nogil:
-                result = self.count_pairs()
+                result = self.pairs.count_bytes(self.symbols, self.segments, <uint32_t> self.segment_count)
             self.check(result)
         return 0
 

@@ -1,10 +1,15 @@
-"""Pairs of tokens: how often each occurs and where, and which one is next."""
+"""Pairs of tokens: how often each occurs and where, and which one is next (_pair_table.pyx)."""
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from ._token_table cimport NO_MEMORY, OK, TOO_LARGE, TokenTable
+
+
+cdef struct segment:       # a stretch of a pre-token
+    uint64_t start         # first slot in the symbol array; it ends where the next one starts
+    int64_t weight         # how often the pre-token occurs
 
 
 cdef struct pair_entry:    # 32 bytes, two to a cache line
@@ -13,6 +18,13 @@ cdef struct pair_entry:    # 32 bytes, two to a cache line
     uint64_t items         # where it occurs: up to two segment numbers inline, else a pointer to an array of them
     uint32_t length
     uint32_t capacity      # 0: inline
+
+
+cdef struct byte_pair:     # a pair of bytes while they are counted
+    int64_t count
+    uint32_t segments      # how many it begins in
+    uint32_t last          # the last of them, plus 1
+    pair_entry* entry
 
 
 cdef struct heap_entry:
@@ -67,12 +79,14 @@ cdef class PairTable:
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
     cdef int64_t min_frequency     # at least 1
-    cdef int64_t floor             # every pair that occurs so often, and is short enough, is in the heap
+    cdef int64_t floor             # every pair that occurs at least this often, and is short enough, is in the heap
     cdef uint64_t max_token_bytes
     cdef bint ties_by_bytes
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
     cdef void prefetch(self, uint64_t key) noexcept nogil
+    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil
+    cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow(self) noexcept nogil
     cdef int put(self, pair_entry* side) noexcept nogil

@@ -1,15 +1,15 @@
 """Pairs of tokens: how often each occurs and where, and which one is next.
 
 - One open-addressing table, 32 bytes a pair, the first two segments it occurs in inline (most pairs never have more).
-  Pairs that are gone stay as marks with the count 0 until the table is next rebuilt.
+  Pairs that are gone stay as tombstones with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
-  that makes one of its parts, after which it is queued again. What surfaces with an old count is sifted down.
-- The heap holds the pairs from `floor` up only, and is filled anew from the table with a lower floor when it runs dry:
-  a dozen passes over the table, where most pairs are rare and would sit in the heap to no purpose.
+  that makes one of its parts, after which it is queued again. An entry that surfaces with an old count is sifted down.
+- The heap holds only the pairs that occur `floor` times or more. When it runs empty it is filled from the table again,
+  with a lower floor: about a dozen passes over the table in all. Most pairs are rare and never enter the heap.
 """
 cimport cython
-from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH, bp_mix
@@ -21,7 +21,7 @@ cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
 @cython.final
 cdef class PairTable:
-    """Empty at first; for its arguments see `Merger`."""
+    """Empty at first; `Merger` documents the arguments."""
 
     def __cinit__(self, TokenTable tokens not None, int64_t min_frequency, bint ties_by_bytes,
                   uint64_t max_token_bytes):
@@ -53,6 +53,58 @@ cdef class PairTable:
 
     cdef void prefetch(self, uint64_t key) noexcept nogil:
         BP_PREFETCH(&self.entries[bp_mix(key) >> 24 & self.mask])
+
+    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil:
+        """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
+
+        IN: symbols are bytes, negative between pre-tokens.
+        """
+        cdef byte_pair* found = <byte_pair*> calloc(65536, sizeof(byte_pair))
+        cdef byte_pair* pair
+        cdef uint32_t i
+        cdef uint64_t at
+        cdef int result = OK if found != NULL else NO_MEMORY
+        if result == OK:
+            for i in range(number):
+                for at in range(segments[i].start, segments[i + 1].start):
+                    if symbols[at] < 0 or symbols[at + 1] < 0:
+                        continue
+                    pair = &found[symbols[at] << 8 | symbols[at + 1]]
+                    if bp_add_overflows(&pair.count, segments[i].weight):
+                        result = OVERFLOW
+                    if pair.last != i + 1:
+                        pair.last = i + 1
+                        pair.segments += 1
+        if result == OK:
+            result = self.make_byte_pairs(found)
+        if result == OK:
+            for i in range(number):
+                for at in range(segments[i].start, segments[i + 1].start):
+                    if symbols[at] >= 0 and symbols[at + 1] >= 0:
+                        append_item(found[symbols[at] << 8 | symbols[at + 1]].entry, i)
+        free(found)
+        return result
+
+    cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
+        """Make the entries of the pairs found, with room for their segments."""
+        cdef uint64_t pair
+        cdef pair_entry* entry
+        for pair in range(65536):
+            if found[pair].count:
+                if self.make(pair >> 8 << 32 | pair & 0xFF, &entry) < 0:
+                    return NO_MEMORY
+                entry.count = found[pair].count
+        for pair in range(65536):      # again, as entries move when the table grows
+            if found[pair].count == 0:
+                continue
+            entry = self.find(pair >> 8 << 32 | pair & 0xFF)
+            if found[pair].segments > 2:
+                entry.items = <uint64_t> malloc(<uint64_t> found[pair].segments * sizeof(uint32_t))
+                if entry.items == 0:
+                    return NO_MEMORY
+                entry.capacity = found[pair].segments
+            found[pair].entry = entry
+        return OK
 
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil:
         """The pair's entry, made if there was none. Entries move when the table grows."""
@@ -101,7 +153,7 @@ cdef class PairTable:
         return OK
 
     cdef int put(self, pair_entry* side) noexcept nogil:
-        """Move what was noted into the table; the side keeps its key and count."""
+        """Add a pair's noted count and segments to the table; the side keeps its key and count."""
         cdef pair_entry* entry
         cdef uint32_t* items
         cdef uint32_t i
@@ -115,7 +167,7 @@ cdef class PairTable:
             entry.length = side.length
             entry.capacity = side.capacity
         else:
-            # Only where a merge gives a token that was there before.
+            # Only where a merge gives a token that existed before.
             items = pair_items(side)
             for i in range(side.length):
                 result = append_item(entry, items[i])
@@ -127,7 +179,7 @@ cdef class PairTable:
         return OK
 
     cdef void take(self, uint64_t key, int64_t count) noexcept nogil:
-        """A pair occurs so much less; at zero nothing holds it any more and its segments are forgotten."""
+        """Subtract from the count of a pair; at zero its segments are freed."""
         cdef pair_entry* entry = self.find(key)
         entry.count -= count
         if entry.count == 0:

@@ -12,12 +12,13 @@ The shape, and why.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from ..engine._special cimport Specials
 from ..headers.bytes cimport BP_KEY_READ
+from ..headers.memory cimport bp_grow
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND
 from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid
 from ..splitting._scan cimport Scanner, scan_cursor
@@ -33,7 +34,7 @@ cdef struct source:
     const uint8_t* data
     Py_ssize_t length      # bytes where width is 0, else characters
     int width              # 0: UTF-8, else bytes a character
-    bint ascii             # known to need no check
+    bint ascii             # valid UTF-8 without a check
 
 
 def batches(texts, Py_ssize_t limit):
@@ -102,7 +103,7 @@ cdef class TextCounter:
     cdef Scanner scanner
     cdef Specials specials
     cdef uint8_t* buffer
-    cdef size_t buffer_size
+    cdef uint64_t buffer_size
     cdef size_t bad_at
 
     def __cinit__(self, Scanner scanner, Specials specials not None):
@@ -111,14 +112,14 @@ cdef class TextCounter:
         self.specials = specials
 
     def __dealloc__(self):
-        PyMem_RawFree(self.buffer)
+        free(self.buffer)
 
     def count_documents(self, list texts not None, first=None):
         """Count whole texts, str or UTF-8 bytes; no pre-token spans two.
 
         Args:
-            texts: Must not be changed meanwhile by another thread.
-            first: The number of the first text, for messages; None leaves numbers out.
+            texts: A list that no other thread changes meanwhile.
+            first: The number of the first text, for messages; None to leave numbers out.
 
         Raises:
             UnicodeEncodeError: A str holds a lone surrogate.
@@ -129,7 +130,7 @@ cdef class TextCounter:
         cdef Py_ssize_t done = 0
         cdef Py_ssize_t reached
         cdef int result = OK
-        cdef source* sources = <source*> PyMem_RawMalloc((number + 1) * sizeof(source))
+        cdef source* sources = <source*> malloc((number + 1) * sizeof(source))
         if sources == NULL:
             raise MemoryError
         try:
@@ -142,7 +143,7 @@ cdef class TextCounter:
                         break
                     done += 1
         finally:
-            PyMem_RawFree(sources)
+            free(sources)
         if result < 0:
             self.report(result, texts[done], "" if first is None else f" (text {first + done})")
 
@@ -155,12 +156,12 @@ cdef class TextCounter:
             start: Where a pre-token begins (characters of a str, bytes of bytes).
             stop: Likewise; len(text) for the end of the text.
             weight: How often each counts; -1 takes back what was counted before.
-            settle: Move start and stop to where a scan begun there has settled, see `settle`.
-            more: The text goes on where the str or bytes end; only what no continuation can change is counted.
+            settle: Move start and stop to where a scan begun there has settled, see the method `settle`.
+            more: The text goes on after the str or bytes; only what no continuation can change is counted.
 
         Returns:
-            (start, stop, reached): `reached` is where the last pre-token that was counted, or the special token after
-            it, ended. When it is not `stop`, what lies between and after is to be counted from `reached` on.
+            (start, stop, reached): `reached` is the end of the last pre-token that was counted, or of the special
+            token after it. When it is not `stop`, counting must go on from `reached`.
         """
         cdef source opened
         cdef Py_ssize_t reached
@@ -171,7 +172,7 @@ cdef class TextCounter:
                 start = self.settle(&opened, start)
                 stop = self.settle(&opened, stop)
             reached = start
-            # In a short range, or where a scan settles slowly, the two may have crossed: then nothing is between them.
+            # In a short range, or where a scan settles slowly, the two may have crossed: then the range is empty.
             result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
@@ -179,7 +180,7 @@ cdef class TextCounter:
     def count_stream(self, str text not None):
         """Count a text of any length as one scan, in pieces of STREAM characters, whatever the split pattern.
 
-        Special tokens are not looked for.
+        Special tokens are not recognised.
         """
         cdef source opened
         cdef scan_cursor cursor
@@ -202,13 +203,13 @@ cdef class TextCounter:
 
     cdef int count_next(self, source* text, scan_cursor* cursor, Py_ssize_t at, Py_ssize_t take,
                         Py_ssize_t* filled) noexcept nogil:
-        """Scan so many more characters. IN/OUT: bytes in the buffer, of which none has been counted."""
+        """Scan `take` more characters. IN/OUT: bytes in the buffer that belong to no counted pre-token."""
         cdef Py_ssize_t ends[BLOCK]
         cdef Py_ssize_t number, written, bad = -1
         cdef Py_ssize_t start = 0
         cdef bint final = at + take == text.length
         cdef Py_ssize_t before = filled[0]
-        if self.make_room(before + take * (text.width if text.width == 4 else text.width + 1) + BP_UTF8_SLACK) < 0:
+        if self.make_room(text, take, before) < 0:
             return NO_MEMORY
         written = bp_utf8_from_units(text.width, text.data, at, at + take, self.buffer + before, &bad)
         if bad >= 0:
@@ -264,10 +265,10 @@ cdef class TextCounter:
         raise AssertionError("unreachable: these bytes did not decode before")
 
     cdef Py_ssize_t settle(self, source* text, Py_ssize_t at) noexcept nogil:
-        """A place a little after `at` where pre-tokens will most likely begin whatever came before.
+        """An offset a little after `at` where a pre-token most likely begins, whatever came before.
 
-        The last end that a scan begun at `at` gives in the first half of SETTLE characters. It depends on nothing but
-        the text and `at`, so two ranges that meet there agree on it.
+        It is the last end that a scan begun at `at` gives in the first half of SETTLE characters. It depends on nothing
+        but the text and `at`, so two ranges that meet there agree on it.
         """
         cdef uint8_t written[SETTLE * 4 + BP_UTF8_SLACK]
         cdef Py_ssize_t ends[BLOCK]
@@ -321,8 +322,7 @@ cdef class TextCounter:
                     self.bad_at = start + bad
                     return BAD_TEXT
         else:
-            if self.make_room((window - start) * (text.width if text.width == 4 else text.width + 1)
-                              + BP_UTF8_SLACK) < 0:
+            if self.make_room(text, window - start, 0) < 0:
                 return NO_MEMORY
             begin = self.buffer
             stop_byte = bp_utf8_from_units(text.width, text.data, start, stop, self.buffer, &bad)
@@ -340,19 +340,14 @@ cdef class TextCounter:
             reached[0] = start + (bp_utf8_count(begin, done) if text.width else done)
         return result
 
-    cdef int make_room(self, size_t size) noexcept nogil:
-        cdef uint8_t* larger
-        if size > self.buffer_size:
-            larger = <uint8_t*> PyMem_RawRealloc(self.buffer, size)
-            if larger == NULL:
-                return NO_MEMORY
-            self.buffer = larger
-            self.buffer_size = size
-        return OK
+    cdef int make_room(self, const source* text, Py_ssize_t characters, Py_ssize_t taken) noexcept nogil:
+        """Make room in the buffer for the UTF-8 of so many characters after the bytes that are taken."""
+        cdef Py_ssize_t longest = text.width if text.width == 4 else text.width + 1
+        return bp_grow(<void**> &self.buffer, &self.buffer_size, taken + characters * longest + BP_UTF8_SLACK, 1)
 
     cdef int count_utf8(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
                         int64_t weight, Py_ssize_t* done) noexcept nogil:
-        """Count the pre-tokens of text[0:size] that end at or before `stop`; `done` says how far that was.
+        """Count the pre-tokens of text[0:size] that end at or before `stop`. OUT: done, where the last one ended.
 
         IN: text is valid UTF-8; with `final` false more may follow it. text[0:readable] may be read.
         """
@@ -369,7 +364,7 @@ cdef class TextCounter:
             if not found:
                 end = size
             if not closed and self.specials.size:
-                # The last bytes may be the first ones of a special token.
+                # The last bytes may be the beginning of a special token.
                 end = size - self.specials.longest + 1
                 while end > at and text[end] & 0xC0 == 0x80:
                     end -= 1
@@ -385,7 +380,7 @@ cdef class TextCounter:
 
     cdef int count_piece(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
                          int64_t weight, Py_ssize_t* done) noexcept nogil:
-        """The same for text without special tokens."""
+        """`count_utf8` for text without special tokens."""
         cdef Py_ssize_t ends[BLOCK]
         cdef Py_ssize_t start = 0
         cdef Py_ssize_t number

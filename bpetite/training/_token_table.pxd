@@ -1,11 +1,11 @@
-"""The tokens a merger knows: internal id -> bytes, and whether some token has certain bytes."""
+"""The tokens a merger knows: internal id -> bytes and back (_token_table.pyx)."""
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
 
 cdef enum train_status:
     OK = 0
-    DONE = 1                    # there is one already; there is nothing left
+    DONE = 1                    # there was such a token already; nothing is left to merge
     MORE = 2                    # the work limit was reached first
     NO_MEMORY = -1
     OVERFLOW = -2
@@ -15,7 +15,7 @@ cdef enum train_status:
 
 @cython.final
 cdef class TokenTable:
-    cdef unsigned char* data       # the bytes of all tokens in order of ids, then what `join` is about to add
+    cdef unsigned char* data       # the bytes of all tokens in order of ids, then those that `join` is about to add
     cdef uint64_t used
     cdef uint64_t capacity
     cdef uint64_t* start           # count + 1 of them

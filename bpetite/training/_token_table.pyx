@@ -1,7 +1,7 @@
 """The tokens a merger knows, by internal id.
 
-Byte b is token b; learned tokens follow in order. That two merges give the same bytes is rare, and has to be seen when
-it happens: the second gives the first one's token. Hence the table from bytes to ids.
+Byte b is token b; learned tokens follow in order. Two merges rarely give the same bytes, but when they do, the second
+gives the token of the first. Hence the hash table from bytes to ids.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
@@ -60,7 +60,7 @@ cdef class TokenTable:
         return self.token_of(left_length + right_length, token)
 
     cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil:
-        """The token with the `length` bytes behind the last one's: DONE where there was one, OK where it is new."""
+        """The token with the `length` bytes after the last token: DONE where there was one, OK where it is new."""
         cdef unsigned char* data = self.data + self.used
         cdef uint64_t* starts
         cdef uint64_t slot
@@ -116,7 +116,7 @@ cdef class TokenTable:
         return self.token_of(length, token)
 
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil:
-        """Negative, 0 or positive as the bytes of one token come before the other's; a prefix comes first."""
+        """Below, equal to or above 0 as the bytes of `one` sort before, equal or after those of `other`."""
         cdef uint64_t one_length, other_length
         cdef int order
         if one == other:

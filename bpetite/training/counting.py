@@ -44,8 +44,8 @@ def count_pretokens(
 ) -> PretokenCounts:
     """Count the pre-tokens of texts.
 
-    The texts are read once, a bounded number of them at a time; one long text is shared by the threads too. The result
-    is the same for any number of threads and however the memory is cut.
+    The texts are read once, a bounded number of them at a time; threads share one long text too. The result does not
+    depend on the number of threads.
 
     Args:
         texts: Documents, str or UTF-8 bytes; no pre-token spans two. A single str or bytes is one document.
@@ -93,7 +93,7 @@ def _total(texts: Iterable[Text]) -> int | None:
 
 
 class _Documents:
-    """Batches of texts of about PART; a text longer than that is alone in its batch. `read` says how many texts."""
+    """Batches of texts of about PART; a text longer than that is alone in its batch. `read` counts the texts."""
 
     def __init__(self, texts: Iterable[Text]) -> None:
         self.texts = texts
@@ -128,7 +128,7 @@ class _Preparation:
         return self.pretokenizer.scanner is not None and (isinstance(stages, str) or len(stages or ()) == 1)
 
     def counters(self, threads: int) -> list[TextCounter]:
-        # Where Python cuts the special tokens out, the counters have none to look for.
+        # Where `pieces` cuts out the special tokens, the counters have none to find.
         specials = Specials({}) if self.by_regex or self.normalize is not None else self.specials
         return [TextCounter(self.pretokenizer.scanner, specials) for _ in range(1 if self.by_regex else threads)]
 
@@ -179,15 +179,14 @@ def _characters(data: bytes, start: int, end: int) -> int:
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
     scanner = preparation.pretokenizer.scanner
     for first, batch, size in documents:
-        text = batch[0]
-        long = len(text) > PART  # and so alone in its batch
+        text = batch[0]  # alone in its batch where it is longer than PART
         if preparation.by_regex:
             yield partial(_count_by_regex, batch, size, preparation)
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
         elif len(text) > 2 * PART and preparation.one_stage:
             yield from _LongText(text).jobs()
-        elif long and scanner is not None and isinstance(text, str) and not text.isascii():
+        elif len(text) > PART and scanner is not None and isinstance(text, str) and not text.isascii():
             yield partial(_count_stream, text, preparation)
         else:
             yield partial(_count_batch, batch, size, first)
@@ -237,7 +236,7 @@ def _count_normalized(
 
 
 def _count_all_but_the_end(piece: str, normalize: Callable[[str], str], counter: TextCounter) -> str:
-    """Count a long piece, without holding all of it normalized, but for its last part, which is returned normalized."""
+    """Count a long piece except for its last part, which is returned, normalized; never hold all of it normalized."""
     rest, at, step = "", 0, PART
     while at < len(piece):
         stop = _normal_cut(piece, min(at + step, len(piece)))

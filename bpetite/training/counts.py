@@ -1,7 +1,7 @@
 """Pre-tokens and how often each occurs: what counting gives, what training takes, and the file in between.
 
-Counts made on many machines add up to what one machine would have counted, so a large corpus is counted where it
-lies and learned from in one place.
+Counts made on many machines add up to what one machine would have counted: a large corpus can be counted where it is
+stored, and its merges learned on one machine.
 """
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class PretokenCounts(Mapping[bytes, int]):
 
     Args:
         counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
-        pattern, normalization, special_tokens: How the text was or is to be split. Counts that differ here do not add
-            up, and training refuses counts made otherwise than it is told.
+        pattern, normalization, special_tokens: How the text was split. Counts that differ here do not add up, and
+            training refuses a pattern or a normalization that contradicts them.
         documents: How many texts were counted.
 
     Raises:
@@ -74,7 +74,7 @@ class PretokenCounts(Mapping[bytes, int]):
 
     @classmethod
     def from_table(cls, table: CountTable, settings: Mapping[str, Any], documents: int) -> PretokenCounts:
-        """Around a table that nobody changes any more; settings are pattern, normalization, special_tokens."""
+        """Counts that own a table, which must not change any more; settings are the other keyword arguments."""
         counts = cls(documents=documents, **settings)
         counts._table = table
         return counts
@@ -120,7 +120,7 @@ class PretokenCounts(Mapping[bytes, int]):
     @property
     def training_memory(self) -> int:
         """About how many bytes learning from these counts takes, beyond what the counts themselves hold."""
-        # A slot a byte and about one noted place, a segment and a sentinel a pre-token, then the table of pairs.
+        # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
 
     def summary(self) -> str:
@@ -169,7 +169,11 @@ class PretokenCounts(Mapping[bytes, int]):
 
 
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
-    """The two as training can use them, or the error that says what is wrong."""
+    """A pre-token and its count as training takes them.
+
+    Raises:
+        TypeError, ValueError, OverflowError: See :class:`PretokenCounts`.
+    """
     if not isinstance(pretoken, bytes):
         raise TypeError(f"a pre-token is bytes, not {pretoken!r}; encode str as UTF-8")
     if not pretoken:
@@ -188,7 +192,7 @@ def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
 def merge_count_files(
     paths: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
-    """Add table files up into one, reading and writing a record at a time, whatever their size.
+    """Add up table files into one. They are read and written a record at a time, so their size does not matter.
 
     Raises:
         ValueError: Files counted with different settings, or no file.
@@ -213,13 +217,13 @@ def merge_count_files(
 
 
 def read_counts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, int]]:
-    """The records of a table file one by one, by bytes ascending. The end is checked when it is reached."""
+    """The records of a table file one by one, by bytes ascending. The checksum is compared at the end."""
     with CountReader(path) as reader:
         yield from reader
 
 
 class CountReader:
-    """A table file open for reading: settings at once, records by iteration, `documents` when that has ended."""
+    """A table file open for reading: settings are there at once, records by iteration, `documents` after the last."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)

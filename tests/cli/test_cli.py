@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from paths import PACKAGES
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, patterns
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
 
@@ -107,6 +107,18 @@ def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     done = run("train", corpus, "-n", 258, "-o", large, "--initial", small)
     assert done.returncode == 0, done.stderr
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258).merges
+
+
+def test_train_keeps_the_pattern_of_initial(corpus: Path, tmp_path: Path) -> None:
+    small, large = tmp_path / "small.json", tmp_path / "large.json"
+    assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
+    done = run("train", corpus, "-n", 258, "-o", large, "--initial", small, "--pattern", "gpt2")
+    assert done.returncode == 1
+    assert "contradicts initial, trained with pattern=" in done.stderr
+    assert run("train", corpus, "-n", 258, "-o", large, "--initial", small).returncode == 0
+    expected = Tokenizer.train(TEXT, 258, pattern=patterns.CL100K)
+    assert Tokenizer.load(large).merges == expected.merges
+    assert Tokenizer.load(large).to_vocab().pattern == patterns.CL100K
 
 
 def test_train_bad_records(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The fast trainer against the one that recounts, against other people's merges, and at its edges."""
+import inspect
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import patterns, reference
+from bpetite import Tokenizer, patterns, reference
+from bpetite.not_given import NOT_GIVEN
 from bpetite.steps import normalizers, splits
 from bpetite.training import counting
 from bpetite.training import train as training
@@ -368,11 +371,48 @@ def test_bad_counts(counts, error, message):
         train_from_counts(counts, 300)
 
 
-def test_counts_made_with_other_settings():
+def test_settings_of_the_counts_hold_unless_others_are_given():
+    counts = count_pretokens("ab ab", pattern=WORDS, normalization="NFC")
+    learned = train_from_counts(counts, 300)
+    assert (learned.pattern, learned.normalization) == (WORDS, "NFC")
+    assert train_from_counts(counts, 300, pattern=WORDS, normalization="NFC") == learned
+    assert train_from_counts({b"ab": 1}, 300).pattern == patterns.GPT2
+    for pattern in (None, patterns.GPT2):  # a given pattern counts also when it is the default
+        with pytest.raises(ValueError, match="contradicts these counts, made with pattern=") as error:
+            train_from_counts(counts, 300, pattern=pattern)
+        assert repr(pattern) in str(error.value)
+        assert repr(WORDS) in str(error.value)
+    with pytest.raises(ValueError, match="normalization=None contradicts these counts, made with normalization='NFC'"):
+        train_from_counts(counts, 300, normalization=None)
+    with pytest.raises(ValueError, match="normalization='NFD' contradicts these counts, made with normalization=None"):
+        train_from_counts(count_pretokens("ab"), 300, normalization="NFD")
+
+
+def test_settings_of_initial_hold_unless_others_are_given():
+    initial = train("ab ab", 257, pattern=WORDS, normalization="NFC")
+    grown = train("ab ab", 258, initial=initial)
+    assert (grown.pattern, grown.normalization) == (WORDS, "NFC")
+    assert train("ab ab", 258, initial=initial, pattern=WORDS, normalization="NFC") == grown
+    with pytest.raises(ValueError, match=r"pattern=.*contradicts initial, trained with pattern=' \?\\\\w\+'"):
+        train("ab", 258, initial=initial, pattern=patterns.GPT2)
+    with pytest.raises(ValueError, match="normalization=None contradicts initial, trained with normalization='NFC'"):
+        train("ab", 258, initial=initial, normalization=None)
     counts = count_pretokens("ab ab", pattern=WORDS)
-    assert train_from_counts(counts, 300).pattern == WORDS
-    with pytest.raises(ValueError, match="pattern=None contradicts these counts, made with pattern="):
-        train_from_counts(counts, 300, pattern=None)
+    with pytest.raises(ValueError, match="normalization='NFC' contradicts these counts, made with normalization=None"):
+        train_from_counts(counts, 258, initial=initial)
+
+
+def test_what_is_not_given_reads_as_such():
+    assert "pattern=NOT_GIVEN" in repr(TrainingOptions(256))
+    assert pickle.loads(pickle.dumps(TrainingOptions(256))) == TrainingOptions(256)
+    assert pickle.loads(pickle.dumps(NOT_GIVEN)) is NOT_GIVEN
+    parameters = inspect.signature(Tokenizer.train_from_counts).parameters
+    assert parameters["pattern"].default is parameters["normalization"].default is NOT_GIVEN
+    others = set(inspect.signature(Tokenizer.train).parameters) - {"corpus", "num_threads"}
+    assert set(parameters) == others | {"counts"}
+
+
+def test_counts_of_zero_are_left_out():
     assert train_from_counts(PretokenCounts({b"ab": 0, b"cd": 1}), 300).merges == ((99, 100),)
 
 
@@ -383,6 +423,9 @@ def test_progress():
     calls.clear()
     train(iter(["ab"]), 300, progress=lambda *call: calls.append(call))
     assert calls[0] == ("count", 2, None)
+    calls.clear()
+    train(["ﬁ" * 10, "<|endoftext|>"], 300, normalization="NFKD", progress=lambda *call: calls.append(call))
+    assert calls[0] == ("count", 23, 23)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
