@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..steps.template import Part, Template
+from ..steps.template import Template, TemplatePart
 
 __all__ = ["Piece", "Row", "Sample", "cut", "lay_out"]
 
 #: What stands around texts when a tokenizer has no template.
-BARE = Template((Part(text="A"),), (Part(text="A"), Part(text="B", type_id=1)))
+BARE = Template((TemplatePart(text="A"),), (TemplatePart(text="A"), TemplatePart(text="B", type_id=1)))
 
 
 class Piece(NamedTuple):

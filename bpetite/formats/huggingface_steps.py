@@ -11,9 +11,10 @@ import regex
 
 from .. import patterns
 from ..errors import FormatError
-from ..steps.normalizers import FORMS, Normalization, Prepend, Replace, rewritings
-from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step, steps
-from ..steps.template import Part, Template
+from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
+from ..steps.sequences import as_tuple
+from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
+from ..steps.template import Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma
 from .files import show
 
@@ -178,11 +179,11 @@ def _roberta_or_bert(read: Reader, part: dict[str, Any], place: str) -> Template
         if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
             raise read.fail(f"{place}.{key} must be [token, id], not {show(pair)}")
         found.append(pair[1])
-    begin, end = Part((found[0],)), Part((found[1],))
-    first = (begin, Part(text="A"), end)
+    begin, end = TemplatePart((found[0],)), TemplatePart((found[1],))
+    first = (begin, TemplatePart(text="A"), end)
     if part["type"] == "RobertaProcessing":
-        return Template(first, (*first, end, Part(text="B"), end))
-    return Template(first, (*first, Part(text="B", type_id=1), Part((found[1],), type_id=1)))
+        return Template(first, (*first, end, TemplatePart(text="B"), end))
+    return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((found[1],), type_id=1)))
 
 
 def _template_ids(read: Reader, part: dict[str, Any], place: str) -> dict[str, tuple[int, ...]]:
@@ -198,18 +199,18 @@ def _template_ids(read: Reader, part: dict[str, Any], place: str) -> dict[str, t
     return made
 
 
-def _template(read: Reader, found: Any, ids: dict[str, tuple[int, ...]], place: str) -> tuple[Part, ...]:
+def _template(read: Reader, found: Any, ids: dict[str, tuple[int, ...]], place: str) -> tuple[TemplatePart, ...]:
     if not isinstance(found, list):
         raise read.fail(f"{place} must be an array, not {show(found)}")
-    made: list[Part] = []
+    made: list[TemplatePart] = []
     for number, entry in enumerate(found):
         kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
         if not isinstance(inner, dict) or type(inner.get("type_id")) is not int:
             raise read.fail(f"{place}[{number}] is no part of a template: {show(entry)}")
         if kind == "Sequence" and inner.get("id") in ("A", "B"):
-            made.append(Part(text=inner["id"], type_id=inner["type_id"]))
+            made.append(TemplatePart(text=inner["id"], type_id=inner["type_id"]))
         elif kind == "SpecialToken" and inner.get("id") in ids:
-            made.append(Part(ids[inner["id"]], type_id=inner["type_id"]))
+            made.append(TemplatePart(ids[inner["id"]], type_id=inner["type_id"]))
         else:
             raise read.fail(f"{place}[{number}] is no part of a template: {show(entry)}")
     return tuple(made)
@@ -229,7 +230,7 @@ def check_decoder(found: Any, name: str) -> None:
 def write_normalizer(normalization: Normalization) -> Any:
     """The normalizer for a file."""
     made: list[dict[str, Any]] = []
-    for one in rewritings(normalization):
+    for one in as_tuple(normalization):
         if isinstance(one, Prepend):
             made.append({"type": "Prepend", "prepend": one.text})
         elif isinstance(one, Replace):
@@ -242,7 +243,7 @@ def write_normalizer(normalization: Normalization) -> Any:
 def write_pre_tokenizer(pattern: SplitPattern) -> Any:
     """The pre-tokenizer for a file."""
     names = {behavior: name for name, behavior in BEHAVIORS.items()}
-    found = list(steps(pattern))
+    found = list(as_tuple(pattern))
     at = found.index(Printable()) if Printable() in found else len(found)
     before, after = found[:at], found[at + 1 :]
     # ByteLevel comes last of what is before; it has room for a prefix space and for GPT-2's pattern
@@ -291,7 +292,7 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
         return trim
     special: dict[str, dict[str, Any]] = {}
 
-    def write(part: Part) -> dict[str, Any]:
+    def write(part: TemplatePart) -> dict[str, Any]:
         if part.text:
             return {"Sequence": {"id": part.text, "type_id": part.type_id}}
         names = [tokens[one].decode("utf-8", "replace") for one in part.ids]
@@ -303,7 +304,7 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
     return {"type": "TemplateProcessing", **written, "special_tokens": special}
 
 
-def _named(template: Template) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+def _named(template: Template) -> tuple[tuple[str, tuple[TemplatePart, ...]], ...]:
     return ("single", template.single), ("pair", template.pair)
 
 
