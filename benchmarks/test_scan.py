@@ -58,7 +58,7 @@ def by_regex(pattern: patterns.Pattern) -> Callable[[str], list[str]]:
 
 
 def checked(pattern: patterns.Pattern, kind: str, name: str) -> tuple[Pretokenizer, bytes]:
-    cut = pretokenizer(pattern, path=kind)
+    cut = pretokenizer(pattern, scanner_kind=kind)
     if cut.split(text(name)) != split(text(name), pattern):
         raise AssertionError(f"{kind} and regex split {name} differently")
     return cut, text(name).encode()

@@ -430,7 +430,7 @@ class Tokenizer(Outputs):
     def scanner(self) -> str:
         """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
         vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
-        return "pipeline" if self._around is not None else pretokenizer(self._vocab.pattern).kind  # type: ignore[arg-type]
+        return "pipeline" if self._around is not None else pretokenizer(self._vocab.pattern).scanner_kind  # type: ignore[arg-type]
 
     @property
     def vocab_size(self) -> int:

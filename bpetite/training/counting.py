@@ -127,7 +127,7 @@ class _Counting:
         self.normalize = normalizer(normalization)
         by_length = sorted(specials, key=len, reverse=True)
         self.cut = re.compile("|".join(map(re.escape, by_length))) if specials else None
-        by_regex = pretokenizer.kind == "regex"
+        by_regex = pretokenizer.scanner_kind == "regex"
         # Where Python cuts the special tokens out, the counter has none to look for.
         self.specials = () if by_regex or normalization else tuple(literal.encode() for literal in specials)
         # With one pattern a pre-token depends on nothing before it, so a text can be cut where one ends. With several,
@@ -149,7 +149,7 @@ class _Counting:
 
     def run(self, texts: Iterator[Text]) -> Iterator[int]:
         """Count the texts; yields the sizes of what is done."""
-        if self.pretokenizer.kind == "regex":
+        if self.pretokenizer.scanner_kind == "regex":
             yield from (self._by_regex(text) for text in self._each(texts))
         elif self.normalize is not None:
             yield from _in_order(self._batches(self._normalized(self._each(texts))), self.counters)

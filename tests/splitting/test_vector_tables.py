@@ -1,4 +1,4 @@
-"""The machine in pages against the machine by code and state, and sets of states against the states in them."""
+"""The transducer in pages against its tables by code and state, and the subset automaton against the states in its sets."""
 import random
 
 import pytest
@@ -15,7 +15,7 @@ def look(function: Paged, code: int, state: int) -> int:
 
 
 @pytest.mark.parametrize("name", COMPILED)
-def test_every_step_is_the_machine_s(name: str) -> None:
+def test_every_transition_is_the_transducer_s(name: str) -> None:
     tables = compile_pattern(stages_of(COMPILED[name]))
     assert tables.vector is not None
     for at, (following, output) in enumerate(zip(tables.next, tables.out, strict=True)):
@@ -64,7 +64,7 @@ def test_what_does_not_fit_has_no_pages() -> None:
     assert vector_tables(b"".join(rows), bytes(900), 100) is None
 
 
-def test_a_machine_of_one_state() -> None:
+def test_a_transducer_of_one_state() -> None:
     vector = vector_tables(bytes(130), bytes([1] * 130), 1)
     assert vector is not None
     assert vector.transition.pages == 1
