@@ -1,4 +1,4 @@
-"""The transducer in pages against its tables by code and state, and the subset automaton against the states in its sets."""
+"""The transducer in pages against its tables by code and state, and the subset automaton against the states in it."""
 import random
 
 import pytest
