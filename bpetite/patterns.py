@@ -103,8 +103,14 @@ class _ByName:
 BY_NAME: Any = _ByName()
 
 
+def as_tuple(setting: Any) -> tuple[Any, ...]:
+    """The steps of a pattern, or of another setting that is None, one step or a tuple of steps."""
+    if setting is None:
+        return ()
+    return setting if isinstance(setting, tuple) else (setting,)
+
+
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
     """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
     that do more."""
-    steps = pattern if isinstance(pattern, tuple) else (pattern,)
-    return pattern is None or all(isinstance(step, str) for step in steps)
+    return all(isinstance(step, str) for step in as_tuple(pattern))

@@ -15,10 +15,10 @@ from itertools import accumulate
 import regex
 
 from ..bytelevel import encode_token
+from ..patterns import as_tuple
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps.normalizers import Prepend, Replace, normalizer
-from ..steps.sequences import as_tuple
 from ..steps.splits import Fragment, PrefixSpace, Printable
 from ..vocabulary.vocab import Vocab
 from . import offsets

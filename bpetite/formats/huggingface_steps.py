@@ -11,8 +11,8 @@ import regex
 
 from .. import patterns
 from ..errors import FormatError
+from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
-from ..steps.sequences import as_tuple
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
-from ..patterns import Pattern
+from ..patterns import Pattern, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Pretokenizer:
         if scanner_kind == "regex":
             import regex  # here, because a scanner does not need it
 
-            self.stages = tuple(map(regex.compile, stages_of(pattern)))
+            self.stages = tuple(map(regex.compile, as_tuple(pattern)))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -90,14 +90,8 @@ def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def stages_of(pattern: Pattern) -> tuple[str, ...]:
-    if pattern is None:
-        return ()
-    return (pattern,) if isinstance(pattern, str) else pattern
-
-
 #: Stages that need no check: they are regular expressions.
-KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in stages_of(pattern))
+KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in as_tuple(pattern))
 
 
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
@@ -107,7 +101,7 @@ def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind 
     the fastest is taken.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
-        isinstance(stage, str) for stage in stages_of(pattern)
+        isinstance(stage, str) for stage in as_tuple(pattern)
     ):
         raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
     if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
@@ -118,7 +112,7 @@ def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind 
 
 @lru_cache(maxsize=64)
 def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
-    stages = stages_of(pattern)
+    stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none")
     from .scanner_tables import NoTransducer, UnsupportedPattern, check  # here: they import `regex`, slowly

@@ -9,6 +9,7 @@ from typing import Any
 
 import regex
 
+from ..patterns import as_tuple
 from . import sequences
 
 __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalizer"]
@@ -37,7 +38,7 @@ Normalization = str | Prepend | Replace | tuple[str | Prepend | Replace, ...] | 
 
 def check(normalization: Any) -> None:
     """Raise ValueError unless this is a normalization."""
-    for one in sequences.as_tuple(normalization):
+    for one in as_tuple(normalization):
         if isinstance(one, Replace):
             try:
                 regex.compile(one.pattern)
@@ -53,7 +54,7 @@ def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
     >>> normalizer((Prepend("_"), Replace(" ", "_")))("a b")
     '_a_b'
     """
-    functions = [_function(step) for step in sequences.as_tuple(normalization)]
+    functions = [_function(step) for step in as_tuple(normalization)]
     if len(functions) < 2:
         return functions[0] if functions else None
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 from dataclasses import astuple
 from typing import Any
 
-__all__ = ["StepFields", "as_tuple", "from_json", "to_json"]
+from ..patterns import as_tuple
+
+__all__ = ["StepFields", "from_json", "to_json"]
 
 #: The classes of steps that are not strings: for each, the names and types of its fields in JSON.
 StepFields = dict[type, dict[str, type]]
-
-
-def as_tuple(setting: Any) -> tuple[Any, ...]:
-    """The steps of a setting, in order."""
-    if setting is None:
-        return ()
-    return setting if isinstance(setting, tuple) else (setting,)
 
 
 def to_json(setting: Any, classes: StepFields) -> Any:

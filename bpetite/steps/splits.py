@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import regex
 
+from ..patterns import as_tuple
 from . import sequences
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
@@ -62,7 +63,7 @@ SplitPattern = Step | tuple[Step, ...] | None
 
 def check(pattern: Any) -> None:
     """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile."""
-    found = sequences.as_tuple(pattern)
+    found = as_tuple(pattern)
     if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
     if Printable() in found:
