@@ -46,7 +46,7 @@ def by_regex(pattern: patterns.Pattern, name: str) -> Callable[[], list[str]]:
 
 def by_scanner(pattern: patterns.Pattern, name: str, path: str) -> Callable[[], int]:
     """Counts the pre-tokens, after a comparison with `regex`."""
-    cut = pretokenizer(pattern, path=path)
+    cut = pretokenizer(pattern, scanner_kind=path)
     if cut.split(text(name)) != split(text(name), pattern):
         raise AssertionError(f"{path} and regex split {name} differently")
     scanner, data = cut.scanner, text(name).encode()

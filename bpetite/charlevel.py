@@ -1,7 +1,7 @@
 """Character-level BPE as textbooks teach it: rules applied to the whole text, one pass each, in order.
 
-Not what :class:`bpetite.Tokenizer` does, which works on bytes, splits the text first and always joins the pair of
-lowest rank; kept for reading, teaching and comparing.
+For reading, teaching and comparing. :class:`bpetite.Tokenizer` differs: it works on bytes, splits the text first and
+always joins the pair of lowest rank.
 
 Source: R. Sennrich, B. Haddow and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016.
 """
@@ -13,8 +13,7 @@ __all__ = ["encode"]
 def encode(text: str, vocab: Mapping[str, int], merges: Iterable[tuple[str, str] | str]) -> list[int]:
     """Ids of a text: characters, then each rule in order joins every non-overlapping occurrence, left to right.
 
-    A rule is used once, in its turn, even where a later rule would make it applicable again. A rule that matches
-    nothing changes nothing.
+    Each rule is applied once, even if a later rule makes it applicable again.
 
     Args:
         text: Any str.

@@ -1,8 +1,8 @@
 """Byte pair encoding as it was first published: data compression.
 
 Source: P. Gage, "A New Algorithm for Data Compression", The C Users Journal 12(2), February 1994. Gage replaces pairs
-by byte values that the data does not use and works in blocks; here a new symbol is a new number, so that any text can
-be compressed until no pair occurs twice. It shows the idea that tokenizers took up; it is not meant for archives.
+by byte values that the data does not use, and works in blocks. Here a new symbol is a new number, so any text can be
+compressed until no pair occurs twice. It shows the idea that tokenizers took up; it is not meant for archives.
 """
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Compressed:
     Attributes:
         symbols: The compressed sequence. Numbers below ``first`` are characters (code points) or bytes; others
             stand for a pair in ``table``.
-        table: new symbol -> the pair it stands for, in the order they were made.
+        table: new symbol -> the pair it stands for, in order of creation.
         first: The first new symbol: 256 for bytes, 0x110000 for str.
         is_text: Whether the input was str.
     """
@@ -33,9 +33,8 @@ class Compressed:
 def compress(data: str | bytes) -> Compressed:
     """Replace the most frequent pair of symbols by a new symbol, and again, until no pair occurs twice.
 
-    How often a pair occurs is counted without overlaps (``aaa`` holds (a, a) once), since that is how often it can
-    be replaced. Among equally frequent pairs the one that comes first in the data is taken. Every new symbol takes a
-    pass over the data.
+    Occurrences are counted without overlaps (``aaa`` holds (a, a) once), as they are replaced. Among equally frequent
+    pairs the first one in the data is taken. Every new symbol takes a pass over the data.
 
     Args:
         data: Any str, lone surrogates included, or bytes.

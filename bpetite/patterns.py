@@ -1,10 +1,10 @@
-r"""Split patterns in use, by name, each with the place where it is published.
+r"""Split patterns in use, by name, each with the source that publishes it.
 
 A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
 one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
 
 Where a model was published with two forms of one pattern, or with a form that is written differently but cuts alike,
-both are here: files carry the text of a pattern, and a file is easier to compare when the text is the published one.
+both are here: files carry the text of a pattern, and are easier to compare when it is the published text.
 """
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ CL100K = (
     r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 
-# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above does but for white space that
-# ends a text and holds a newline before other white space: there "x\n " is cut into "x", "\n", " ", here into "x",
-# "\n ".
+# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above does, except white space that
+# ends a text and has a newline before other white space: the form above cuts "x\n " into "x", "\n", " ", this one into
+# "x", "\n ".
 CL100K_POSSESSIVE = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
     r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -103,8 +103,14 @@ class _ByName:
 BY_NAME: Any = _ByName()
 
 
+def as_tuple(setting: Any) -> tuple[Any, ...]:
+    """The steps of a pattern, or of another setting that is None, one step or a tuple of steps."""
+    if setting is None:
+        return ()
+    return setting if isinstance(setting, tuple) else (setting,)
+
+
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
-    """Whether a pattern only cuts, so that its pieces joined are the text; :mod:`bpetite.steps.splits` has those that
-    do more."""
-    steps = pattern if isinstance(pattern, tuple) else (pattern,)
-    return pattern is None or all(isinstance(step, str) for step in steps)
+    """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
+    that do more."""
+    return all(isinstance(step, str) for step in as_tuple(pattern))

@@ -54,7 +54,7 @@ def _split_once(text: str, pattern: str) -> list[str]:
 
 
 def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut text at special tokens: pairs (piece, is it special), leftmost first and the longest at one place.
+    """Cut text at special tokens: pairs (piece, is it special), leftmost first and the longest at one position.
 
     >>> cut_specials("a<s><s>", ["<s>"])
     [('a', False), ('<s>', True), ('<s>', True)]
@@ -109,7 +109,7 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
 
     Args:
         pretoken: The bytes of one pre-token.
-        ranks: Either pair -> its place in the merge list, or token -> its id, where the rank of a pair is the id of
+        ranks: Either pair -> its index in the merge list, or token -> its id; then the rank of a pair is the id of
             the two joined.
 
     >>> merge_pretoken(b"abc", {(b"b", b"c"): 0, (b"a", b"b"): 1})
@@ -193,7 +193,7 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:
-    """How often each pair stands side by side; every adjacent position counts, so (a, a) twice in a a a.
+    """How often each pair occurs; every adjacent position counts, so (a, a) occurs twice in a a a.
 
     >>> count_pairs({(b"a", b"a", b"a"): 5})
     Counter({(b'a', b'a'): 10})

@@ -39,7 +39,7 @@ def test_where_the_forms_of_cl100ks_pattern_differ() -> None:
 
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
-        assert pretokenizer(pattern).kind == "vector"
+        assert pretokenizer(pattern).scanner_kind == "vector"
     for stage in KNOWN:
         check(stage)
 

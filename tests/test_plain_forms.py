@@ -1,4 +1,4 @@
-"""What is done in a way of its own on machines with wide shuffles gives what the plain form gives."""
+"""The forms for processors with wide byte shuffles give the same results as the plain forms."""
 import os
 import subprocess
 import sys

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..engine.padding import Side, windows
-from ..steps.template import Part, Template
+from ..steps.template import Template, TemplatePart
 
 __all__ = ["Row", "Sample", "Segment", "Span", "build_row", "truncate"]
 
@@ -21,7 +21,7 @@ Span = tuple[int, int]
 Value = TypeVar("Value")
 
 #: The template of a tokenizer that has none: the texts alone.
-BARE = Template((Part(text="A"),), (Part(text="A"), Part(text="B", type_id=1)))
+BARE = Template((TemplatePart(text="A"),), (TemplatePart(text="A"), TemplatePart(text="B", type_id=1)))
 
 
 class Segment(NamedTuple):

@@ -98,7 +98,7 @@ cdef class Surface:
     def scanner(self):
         """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
         vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
-        return "pipeline" if self._pipeline is not None else self._pretokenizer.kind
+        return "pipeline" if self._pipeline is not None else self._pretokenizer.scanner_kind
 
     @property
     def eot_token(self):

@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 enum {
-    BP_SMALL = 257, /* CPython has one object of each int below, which whole programs share */
-    BP_TURNS = 8
+    BP_SMALL = 257, /* CPython has one shared object for each int below */
+    BP_TURNS = 8    /* objects for each of them */
 };
 
-/* Before 3.12 an object in a list is counted in the object: one more when the list is made, one less when it is freed,
-   and each count of an object waits for the one before. The ids below 257 are single bytes in most vocabularies and half
-   of all ids in code, with its spaces; the waits of one id took a quarter of the time of a call. So each of these ids has
-   eight objects that take turns. Later versions do not count the small ints. */
+/* Before Python 3.12 every reference to a small int changes its reference count, and each change of one count waits for
+   the last. The ids below 257 are single bytes in most vocabularies and half of all ids in code, with its spaces; these
+   dependent increments took a quarter of the time of a call. So each of these ids has eight objects, used in rotation.
+   Later versions do not count references to small ints. */
 #if PY_VERSION_HEX < 0x030C0000
 #define BP_TAKES_TURNS 1
 #else
 #define BP_TAKES_TURNS 0
 #endif
 
-/* An int object of its own, for 1 <= value < BP_SMALL. */
+/* A new int object, for 1 <= value < BP_SMALL. */
 static inline PyObject *bp_new_small_int(uint32_t value)
 {
 #if BP_TAKES_TURNS
@@ -32,7 +32,7 @@ static inline PyObject *bp_new_small_int(uint32_t value)
 #endif
 }
 
-/* A list of int objects out of tables: objects[id], or turns[place % BP_TURNS * BP_SMALL + id] of a small id. */
+/* A list of int objects from tables: objects[id], or turns[index % BP_TURNS * BP_SMALL + id] for a small id. */
 static inline PyObject *bp_list_from_tables(const uint32_t *ids, Py_ssize_t n, PyObject **objects, PyObject **turns)
 {
     PyObject *list = PyList_New(n);

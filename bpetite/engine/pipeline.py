@@ -15,10 +15,11 @@ from itertools import accumulate
 import regex
 
 from ..bytelevel import encode_token
+from ..patterns import as_tuple
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
-from ..steps.normalizers import Prepend, Replace, normalizer, rewritings
-from ..steps.splits import Piece, PrefixSpace, Printable
+from ..steps.normalizers import Prepend, Replace, normalizer
+from ..steps.splits import Fragment, PrefixSpace, Printable
 from ..vocabulary.vocab import Vocab
 from . import offsets
 from ._special import Specials
@@ -48,7 +49,7 @@ class Pipeline:
         self._special_tokens = vocab.special_tokens
         self._normalization = vocab.normalization
         self._normalize = normalizer(vocab.normalization)
-        found = splits.steps(vocab.pattern)
+        found = as_tuple(vocab.pattern)
         self._prefix_space = found[:1] == (PrefixSpace(),)
         rest = found[1:] if self._prefix_space else found
         plain = tuple(step for step in rest if isinstance(step, str))
@@ -106,9 +107,9 @@ class Pipeline:
     def _with_space(self, stretch: str) -> str:
         return " " + stretch if self._prefix_space and not stretch.startswith(" ") else stretch
 
-    def _pieces(self, stretch: str) -> list[Piece]:
+    def _pieces(self, stretch: str) -> list[Fragment]:
         """The pieces of a stretch, before any step that sees their printable form."""
-        pieces = [Piece(stretch)] if stretch else []
+        pieces = [Fragment(stretch)] if stretch else []
         for step in self._steps or (PrefixSpace(),) * self._prefix_space:
             pieces = splits.apply(step, pieces)
         return pieces
@@ -117,7 +118,7 @@ class Pipeline:
         """The lengths in bytes of the pre-tokens in a piece. In printable form a character is a byte."""
         if not self._late_steps:
             return (len(piece.encode("utf-8")),)
-        cuts = [Piece(encode_token(piece))]
+        cuts = [Fragment(encode_token(piece))]
         for step in self._late_steps:
             cuts = splits.apply(step, cuts)
         return [len(cut.text) for cut in cuts]
@@ -169,7 +170,7 @@ class Pipeline:
         return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
 
     def _normalize_traced(self, text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
-        for one in rewritings(self._normalization):
+        for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
                 if text:
                     put_in = [starts[0]] * len(one.text)

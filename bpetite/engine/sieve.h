@@ -1,8 +1,8 @@
-/* A fast no: where in a text may one of many strings start, judged by its first two bytes.
+/* A prefilter: the positions in a text where one of many strings may start, judged by their first two bytes.
 
-   Up to four different pairs of first bytes are compared one by one, sixteen places at a time. More go through four
-   shuffles: each pair belongs to one of eight groups, and each half byte of a place says which groups it allows. What
-   passes is looked up in a table of all 65,536 pairs. Without SSE2 or SSSE3 that table is all there is. */
+   Up to four distinct pairs are compared one by one, sixteen positions at a time. More go through four shuffles:
+   each pair belongs to one of eight groups, and each nibble of the text says which groups it allows. What passes is
+   looked up in a bitmap of all 65,536 pairs. Without SSE2 or SSSE3 that bitmap is all there is. */
 #ifndef BPETITE_SIEVE_H
 #define BPETITE_SIEVE_H
 
@@ -14,11 +14,11 @@
 #endif
 
 typedef struct {
-    uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> some string starts so */
-    int few;                       /* different pairs, 5 for more than four */
+    uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> a string starts with them */
+    int few;                       /* distinct pairs; 5 if more than four */
     uint8_t first[4], second[4];
-    uint8_t nibbles[4][16];        /* low and high half of the first byte, of the second byte -> groups */
-    int shuffles, wide;            /* the machine has them, and those of avx512.h */
+    uint8_t nibbles[4][16];        /* low and high nibble of the first byte, of the second -> groups */
+    int shuffles, wide;            /* the processor has SSSE3; bp_wide_supported() */
 } bp_sieve;
 
 static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) {
@@ -82,10 +82,9 @@ static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text
             _mm_and_si128(_mm_shuffle_epi8(t2, _mm_and_si128(next, low)),
                           _mm_shuffle_epi8(t3, _mm_and_si128(_mm_srli_epi16(next, 4), low))));
         unsigned mask = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(groups, zero)) & 0xFFFF;
-        while (mask) {
-            ptrdiff_t place = at + __builtin_ctz(mask);
-            if (bp_sieve_pair(sieve, text + place)) return place;
-            mask &= mask - 1;
+        for (; mask; mask &= mask - 1) {
+            ptrdiff_t found = at + __builtin_ctz(mask);
+            if (bp_sieve_pair(sieve, text + found)) return found;
         }
     }
     return at;
@@ -93,61 +92,53 @@ static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text
 #endif
 
 #ifdef BP_WIDE
-/* The same two, 64 places at a time. */
-BP_WIDE_TARGET static ptrdiff_t bp_sieve_few_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
-                                                  ptrdiff_t length) {
-    const __m512i first = _mm512_set1_epi8((char)sieve->first[0]), second = _mm512_set1_epi8((char)sieve->second[0]);
-    for (; at + 1 < length; at += 64) {
-        const ptrdiff_t left = length - at - 1; /* places with a byte behind them */
-        const __mmask64 places = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
-        const __m512i here = _mm512_maskz_loadu_epi8(places, text + at);
-        const __m512i next = _mm512_maskz_loadu_epi8(places, text + at + 1);
-        __mmask64 found =
-            _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(places, here, first), next, second);
-        for (int i = 1; i < sieve->few; i++)
-            found |= _mm512_mask_cmpeq_epi8_mask(
-                _mm512_mask_cmpeq_epi8_mask(places, here, _mm512_set1_epi8((char)sieve->first[i])), next,
-                _mm512_set1_epi8((char)sieve->second[i]));
-        if (found) return at + (ptrdiff_t)_tzcnt_u64(found);
+BP_WIDE_INLINE __mmask64 bp_sieve_compare(const bp_sieve *sieve, __mmask64 valid, __m512i here, __m512i next) {
+    __mmask64 found = 0;
+    for (int i = 0; i < sieve->few; i++) {
+        const __mmask64 first = _mm512_mask_cmpeq_epi8_mask(valid, here, _mm512_set1_epi8((char)sieve->first[i]));
+        found |= _mm512_mask_cmpeq_epi8_mask(first, next, _mm512_set1_epi8((char)sieve->second[i]));
     }
-    return length - 1;
+    return found;
 }
 
-BP_WIDE_TARGET static ptrdiff_t bp_sieve_many_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
-                                                   ptrdiff_t length) {
+BP_WIDE_INLINE __mmask64 bp_sieve_shuffle(const __m512i *table, __mmask64 valid, __m512i here, __m512i next) {
     const __m512i low = _mm512_set1_epi8(15);
+    const __m512i of_here = _mm512_and_si512(
+        _mm512_shuffle_epi8(table[0], _mm512_and_si512(here, low)),
+        _mm512_shuffle_epi8(table[1], _mm512_and_si512(_mm512_srli_epi16(here, 4), low)));
+    const __m512i of_next = _mm512_and_si512(
+        _mm512_shuffle_epi8(table[2], _mm512_and_si512(next, low)),
+        _mm512_shuffle_epi8(table[3], _mm512_and_si512(_mm512_srli_epi16(next, 4), low)));
+    return _mm512_mask_test_epi8_mask(valid, of_here, of_next);
+}
+
+/* Either of the two, 64 positions at a time. */
+BP_WIDE_TARGET static ptrdiff_t bp_sieve_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
+                                              ptrdiff_t length) {
     __m512i table[4];
     for (int i = 0; i < 4; i++)
         table[i] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)sieve->nibbles[i]));
     for (; at + 1 < length; at += 64) {
-        const ptrdiff_t left = length - at - 1;
-        const __mmask64 places = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
-        const __m512i here = _mm512_maskz_loadu_epi8(places, text + at);
-        const __m512i next = _mm512_maskz_loadu_epi8(places, text + at + 1);
-        const __m512i of_here = _mm512_and_si512(
-            _mm512_shuffle_epi8(table[0], _mm512_and_si512(here, low)),
-            _mm512_shuffle_epi8(table[1], _mm512_and_si512(_mm512_srli_epi16(here, 4), low)));
-        const __m512i of_next = _mm512_and_si512(
-            _mm512_shuffle_epi8(table[2], _mm512_and_si512(next, low)),
-            _mm512_shuffle_epi8(table[3], _mm512_and_si512(_mm512_srli_epi16(next, 4), low)));
-        uint64_t mask = _mm512_mask_test_epi8_mask(places, of_here, of_next);
-        while (mask) {
-            const ptrdiff_t place = at + (ptrdiff_t)_tzcnt_u64(mask);
-            if (bp_sieve_pair(sieve, text + place)) return place;
-            mask &= mask - 1;
+        const ptrdiff_t left = length - at - 1; /* positions with a byte after them */
+        const __mmask64 valid = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
+        const __m512i here = _mm512_maskz_loadu_epi8(valid, text + at);
+        const __m512i next = _mm512_maskz_loadu_epi8(valid, text + at + 1);
+        uint64_t mask = sieve->few <= 4 ? bp_sieve_compare(sieve, valid, here, next)
+                                        : bp_sieve_shuffle(table, valid, here, next);
+        for (; mask; mask &= mask - 1) {
+            const ptrdiff_t found = at + (ptrdiff_t)_tzcnt_u64(mask);
+            if (bp_sieve_pair(sieve, text + found)) return found;
         }
     }
     return length - 1;
 }
 #endif
 
-/* The first place from `at` on where a string may start, length where there is none. The last byte of the text has no
-   byte behind it and always passes. */
+/* The first position from `at` on where a string may start, or `length`. The last byte of the text, which has no byte
+   after it, always passes. */
 static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
 #ifdef BP_WIDE
-    if (sieve->wide && at + 1 < length)
-        return sieve->few <= 4 ? bp_sieve_few_wide(sieve, text, at, length)
-                               : bp_sieve_many_wide(sieve, text, at, length);
+    if (sieve->wide && at + 1 < length) return bp_sieve_wide(sieve, text, at, length);
 #endif
 #ifdef BP_SSE2
     if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);

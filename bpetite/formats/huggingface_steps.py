@@ -13,9 +13,10 @@ import regex
 
 from .. import patterns
 from ..errors import FormatError
-from ..steps.normalizers import FORMS, Normalization, Prepend, Replace, rewritings
-from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step, steps
-from ..steps.template import Part, Template
+from ..patterns import as_tuple
+from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
+from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
+from ..steps.template import Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma
 from .files import errors_named, show
 
@@ -164,11 +165,11 @@ def _roberta_or_bert(step: dict[str, Any], where: str) -> Template:
         if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
             raise FormatError(f"{where}.{key} must be [token, id], not {show(pair)}")
         found.append(pair[1])
-    begin, end = Part((found[0],)), Part((found[1],))
-    first = (begin, Part(text="A"), end)
+    begin, end = TemplatePart((found[0],)), TemplatePart((found[1],))
+    first = (begin, TemplatePart(text="A"), end)
     if step["type"] == "RobertaProcessing":
-        return Template(first, (*first, end, Part(text="B"), end))
-    return Template(first, (*first, Part(text="B", type_id=1), Part((found[1],), type_id=1)))
+        return Template(first, (*first, end, TemplatePart(text="B"), end))
+    return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((found[1],), type_id=1)))
 
 
 def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
@@ -184,20 +185,20 @@ def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]
     return made
 
 
-def _parts(found: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[Part, ...]:
+def _parts(found: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[TemplatePart, ...]:
     if not isinstance(found, list):
         raise FormatError(f"{where} must be an array, not {show(found)}")
     return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(found))
 
 
-def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> Part:
+def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePart:
     kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
     if isinstance(inner, dict) and type(inner.get("type_id")) is int:
         name = inner.get("id")
         if kind == "Sequence" and name in ("A", "B"):
-            return Part(text=name, type_id=inner["type_id"])
+            return TemplatePart(text=name, type_id=inner["type_id"])
         if kind == "SpecialToken" and isinstance(name, str) and name in ids:
-            return Part(ids[name], type_id=inner["type_id"])
+            return TemplatePart(ids[name], type_id=inner["type_id"])
     raise FormatError(f"{where} is no part of a template: {show(entry)}")
 
 
@@ -214,7 +215,7 @@ def check_decoder(found: Any, name: str) -> None:
 def write_normalizer(normalization: Normalization) -> Any:
     """The normalizer in a file."""
     made: list[dict[str, Any]] = []
-    for one in rewritings(normalization):
+    for one in as_tuple(normalization):
         if isinstance(one, Prepend):
             made.append({"type": "Prepend", "prepend": one.text})
         elif isinstance(one, Replace):
@@ -226,7 +227,7 @@ def write_normalizer(normalization: Normalization) -> Any:
 
 def write_pre_tokenizer(pattern: SplitPattern) -> Any:
     """The pre-tokenizer in a file."""
-    found = list(steps(pattern))
+    found = list(as_tuple(pattern))
     at = found.index(Printable()) if Printable() in found else len(found)
     before, after = found[:at], found[at + 1 :]
     # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern
@@ -270,7 +271,7 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
     special: dict[str, dict[str, Any]] = {}
 
-    def write(part: Part) -> dict[str, Any]:
+    def write(part: TemplatePart) -> dict[str, Any]:
         if part.text:
             return {"Sequence": {"id": part.text, "type_id": part.type_id}}
         names = [tokens[one].decode("utf-8", "replace") for one in part.ids]

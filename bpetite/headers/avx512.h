@@ -1,6 +1,5 @@
-/* Code for machines with wide byte shuffles: x86-64 with AVX-512 VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since
-   Zen 4). It is compiled beside the plain form and chosen when the program runs. Every use has a plain form that gives
-   the same results. */
+/* Code for processors with wide byte shuffles: x86-64 with AVX-512 VBMI, VBMI2, GFNI (Intel since Ice Lake, AMD since
+   Zen 4). It is compiled beside a plain form that gives the same results, and chosen at run time. */
 #ifndef BPETITE_WIDE_H
 #define BPETITE_WIDE_H
 
@@ -13,7 +12,7 @@
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,gfni,bmi,bmi2,popcnt")))
 #define BP_WIDE_INLINE BP_WIDE_TARGET static inline __attribute__((always_inline))
 
-/* Whether this machine is one, and BPETITE_PLAIN=1 does not ask for the plain forms. */
+/* Whether this processor is one of them, and BPETITE_PLAIN=1 does not ask for the plain forms. */
 static inline int bp_wide_supported(void) {
     static int known = -1;
     if (known < 0) {

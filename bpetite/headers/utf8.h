@@ -1,14 +1,14 @@
-/* UTF-8: checking it, making it from the arrays of code points inside a str, counting in it. */
+/* UTF-8: validation, transcoding from the code units of a str, counting characters. */
 #ifndef BPETITE_UTF8_H
 #define BPETITE_UTF8_H
 
 #include "bytes.h"
 #include "avx512.h"
 
-enum { BP_UTF8_SLACK = 64 /* bytes behind a result that may be written to */ };
+enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 
-/* The offset of the first byte that is not valid UTF-8, n where all are. Overlong forms, surrogates and values above
-   U+10FFFF are not valid, as in Python's strict decoder. */
+/* The offset of the first byte that is not valid UTF-8, or n. Overlong forms, surrogates and values above U+10FFFF are
+   invalid, as in Python's strict decoder. */
 static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
     const uint64_t high = 0x8080808080808080u;
     ptrdiff_t at = 0;
@@ -64,7 +64,7 @@ BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     return to;
 }
 
-/* bp_utf8_from_units by any machine. */
+/* bp_utf8_from_units on any processor. */
 static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
                                                  ptrdiff_t *bad) {
     uint8_t *at = out;
@@ -114,12 +114,12 @@ static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, pt
 }
 
 #ifdef BP_WIDE
-/* Sixteen code points, none a surrogate, as UTF-8. Returns behind it; 64 bytes are written. */
+/* Sixteen code points, none a surrogate, as UTF-8. Writes 64 bytes; returns the end of the valid ones. */
 BP_WIDE_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
     const __mmask16 two = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F));
     const __mmask16 three = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7FF));
     const __mmask16 four = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0xFFFF));
-    /* Four groups of six bits each, the highest first; the leading byte's mark; the bytes that there are. */
+    /* Four groups of six bits, the highest first; then the marks of the bytes, and which of them are kept. */
     const __m512i groups = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x20262C3200060C12), c);
     const __m512i marked = _mm512_or_si512(_mm512_and_si512(groups, _mm512_set1_epi8(0x3F)),
                                            _mm512_set1_epi8((char)0x80));
@@ -131,9 +131,9 @@ BP_WIDE_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
     kept = _mm512_mask_mov_epi32(kept, three, _mm512_set1_epi32((int)0xFFFFFF00));
     bytes = _mm512_mask_or_epi32(bytes, four, bytes, _mm512_set1_epi32(0x000000F0));
     kept = _mm512_mask_mov_epi32(kept, four, _mm512_set1_epi32(-1));
-    const __mmask64 there = _mm512_movepi8_mask(kept);
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(there, bytes));
-    return to + _mm_popcnt_u64(there);
+    const __mmask64 kept_bytes = _mm512_movepi8_mask(kept);
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept_bytes, bytes));
+    return to + _mm_popcnt_u64(kept_bytes);
 }
 
 BP_WIDE_INLINE int bp_utf8_surrogate_among(__m512i c) {
@@ -141,7 +141,7 @@ BP_WIDE_INLINE int bp_utf8_surrogate_among(__m512i c) {
            != 0;
 }
 
-/* bp_utf8_from_units, as far as it goes by whole sixteens and up to a surrogate: *from moves on. Returns behind it. */
+/* bp_utf8_from_units for whole groups of sixteen, up to a surrogate; advances *from and returns the end. */
 BP_WIDE_TARGET static uint8_t *bp_utf8_from_units_wide(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
                                                        uint8_t *at) {
     ptrdiff_t i = *from;
@@ -184,9 +184,9 @@ BP_WIDE_TARGET static uint8_t *bp_utf8_from_units_wide(int kind, const void *uni
 }
 #endif
 
-/* Code points units[from:to] of a str whose units are `kind` (1, 2 or 4) bytes wide, as UTF-8. The caller gives room
-   for 2, 3 or 4 bytes each, and BP_UTF8_SLACK. Returns the bytes written; *bad is the index of a lone surrogate, where
-   it stops, or -1. */
+/* Code points units[from:to] of a str whose units are `kind` (1, 2 or 4) bytes wide, as UTF-8. The caller has
+   room for 2, 3 or 4 bytes each, and BP_UTF8_SLACK. Returns the number of bytes written; *bad is the index of a lone
+   surrogate, where it stops, or -1. */
 static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
                                            ptrdiff_t *bad) {
     uint8_t *at = out;

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 
-cdef extern from "splitting/scan_blocks.h" nogil:
+cdef extern from "splitting/scanner.h" nogil:
     # One scan over one text; the caller owns it (on the stack, one per thread) and treats all but `done` as private.
     ctypedef struct scan_cursor:
         const uint8_t* text
@@ -47,19 +47,18 @@ cdef extern from "splitting/scan_blocks.h" nogil:
 
 
 cdef class Scanner:
-    cdef readonly str kind                 # "vector" or "tables"
     cdef readonly int lanes                # of a long text that are read side by side: 64, 4 or 1
     cdef scan_tables tables
     cdef scan_vector vector
     cdef object owner                      # the objects that the pointers point into
 
-    # Begin a scan of text[0:length]. If `final` is true the end of the buffer is the end of the text; otherwise more may
-    # follow, and only pre-tokens that no continuation can change are given out. Costs a few stores.
+    # Begin a scan of text[0:length]. If `final` is true the end of the buffer is the end of the text; otherwise more
+    # may follow, and only pre-tokens that no continuation can change are given out. Costs a few stores.
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil
 
-    # Continue after a buffer that was not final: text[0:length] now holds the old text[dropped:] and more after it. Only
-    # bytes before `done` may be dropped; from here on offsets count from the new start of the buffer. Nothing is read
-    # twice. (A new scan begun at an end gives the same ends, but reads the open pre-token again.)
+    # Continue after a buffer that was not final: text[0:length] now holds the old text[dropped:] and more after it.
+    # Only bytes before `done` may be dropped; from here on offsets count from the new start of the buffer. Nothing is
+    # read twice. (A new scan begun at an end gives the same ends, but reads the open pre-token again.)
     cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
                      bint final) noexcept nogil
 

@@ -3,7 +3,6 @@ from array import array
 from .scanner_tables import ScannerTables
 
 class Scanner:
-    kind: str
     lanes: int
     def __init__(self, kind: str, tables: ScannerTables, *, lanes: int = ...) -> None: ...
     def ends(self, data: bytes, *, capacity: int = ...) -> array[int]: ...

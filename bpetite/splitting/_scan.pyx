@@ -15,13 +15,14 @@ character back, two back, at the mark. What shapes this module:
   (which is all that kind "tables" does).
 * Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read side by side (scan_avx512.h), in 0.3
   cycles a byte for any pattern whose table is small, as all in use are.
-* Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a scan
-  of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
+* Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a
+  scan of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
 
 A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in four, 0.5 in one. Rejected there: one byte
 shuffle per byte (SSSE3 pshufb, the state as its index) runs at 2.0 GB/s before anything is made of its outputs, with at
 most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the two shuffles that 32 states
-need; four look-ups side by side run at 3.2 GB/s with any number of states, on any processor. A branch at every cut: 0.24.
+need; four look-ups side by side run at 3.2 GB/s with any number of states, on any processor. With a branch at every
+cut, 0.24.
 """
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
@@ -38,22 +39,18 @@ cdef extern from "splitting/scan_blocks.h" nogil:
         SCAN_MARK
         SCAN_COMMIT
 
-    ctypedef uint64_t scan_masks[6][64]
-
     ctypedef struct scan_span:
         const uint8_t* codes
         bint ascii
         int lane, size, count, blocks
         uint8_t rewritten[1]
         uint64_t leads[1]
-        scan_masks masks
+        uint64_t masks[6][64]
 
     int scan_lowest(uint64_t mask)
-    void scan_gather_masks(const scan_tables* tables, const uint8_t* out, int blocks, scan_masks masks)
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
-    uint32_t scan_run(const scan_tables* tables, const uint8_t* codes, int count, uint32_t state, uint8_t* out)
-    int scan_run_lanes(const scan_tables* tables, const uint8_t* codes, int lane, uint32_t state, uint8_t* out)
+    uint32_t scan_run_span(const scan_tables* tables, scan_span* span, int lanes, uint32_t state)
     void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -62,8 +59,7 @@ cdef extern from "headers/avx512.h" nogil:
     bint bp_wide_supported()
 
 cdef extern from "splitting/scan_avx512.h" nogil:
-    uint32_t scan_run_wide(const scan_tables* tables, const scan_vector* vector, const uint8_t* codes, int lane,
-                           int count, bint ascii, uint32_t state, scan_masks masks)
+    uint32_t scan_run_wide(const scan_tables* tables, const scan_vector* vector, scan_span* span, uint32_t state)
     void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
                           uint64_t* leads)
     Py_ssize_t scan_put_blocks_wide(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -72,7 +68,6 @@ cdef uint64_t ALL = ~<uint64_t>0
 
 cdef enum:
     WIDE_LANES = 64
-    SHORTEST_IN_LANES = 96  # codes; below, finding the states before the lanes costs more than they save
     SHORTEST_WIDE = 400  # codes; below, transposing the text into 64 lanes costs more than it saves
     ROOM = 512  # ends found at a time: few enough to stay in the first-level cache
 
@@ -89,7 +84,6 @@ cdef class Scanner:
         cdef bytes synchronized = tables.synchronized, stage = tables.stage
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
-        self.kind = kind
         self.lanes = 1 if kind == "tables" else 4
         if kind == "vector" and lanes == WIDE_LANES and tables.vector is not None and bp_wide_supported():
             self.lanes = WIDE_LANES
@@ -203,7 +197,10 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
         return False
     measure_span(scanner, cursor, &span)
     encode_span(&scanner.tables, cursor, &span)
-    run_span(scanner, cursor, &span)
+    if span.lane:
+        cursor.state = scan_run_wide(&scanner.tables, &scanner.vector, &span, cursor.state)
+    else:
+        cursor.state = scan_run_span(&scanner.tables, &span, scanner.lanes, cursor.state)
     cursor.base = cursor.position
     cursor.position += span.size
     cursor.block = 0
@@ -259,24 +256,6 @@ cdef void encode_span(const scan_tables* tables, const scan_cursor* cursor, scan
             span.leads[span.size // SCAN_BLOCK] = ALL
     memset(span.rewritten + span.count, tables.continuation,
            span.lane * WIDE_LANES - span.count if span.lane else SCAN_BLOCK)
-
-
-cdef void run_span(Scanner scanner, scan_cursor* cursor, scan_span* span) noexcept nogil:
-    """Run the transducer over the codes of a span: in 64 lanes, in four or in one."""
-    cdef uint8_t out[SCAN_SPAN + SCAN_BLOCK]
-    cdef int done = span.count, after = -1
-    if span.lane:
-        cursor.state = scan_run_wide(&scanner.tables, &scanner.vector, span.codes, span.lane, span.count, span.ascii,
-                                     cursor.state, span.masks)
-        return
-    if scanner.lanes > 1 and span.count >= SHORTEST_IN_LANES:
-        done = (span.count + 3) // 4 * 4  # the padding does nothing
-        after = scan_run_lanes(&scanner.tables, span.codes, done // 4, cursor.state, out)
-    if after < 0:
-        after = <int>scan_run(&scanner.tables, span.codes, done, cursor.state, out)
-    cursor.state = <uint32_t>after
-    memset(out + done, 0, span.blocks * SCAN_BLOCK - done)
-    scan_gather_masks(&scanner.tables, out, span.blocks, span.masks)
 
 
 cdef void keep_leads(scan_cursor* cursor, const scan_span* span) noexcept nogil:

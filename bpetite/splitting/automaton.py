@@ -1,26 +1,22 @@
-"""A split pattern as an automaton: leftmost-first, with one character of delay.
+"""A split pattern as a deterministic automaton: leftmost-first, with one character of delay.
 
-This is the second of three steps from a pattern to the tables that the scanner runs:
-
-    regex_parser.py  the pattern's text -> a tree
-    automaton.py     the tree -> an automaton that finds one match        (this module)
-    transducer.py    the automaton -> a machine that cuts a whole text in one pass
+scanner_tables.py lists the steps from a pattern to the scanner's tables; this one follows the parser.
 
 Priorities. Backtracking engines such as `regex` try the alternatives of a pattern in order and take the first that
 leads to a match: `a|ab` matches only the `a` of "ab", and a greedy repeat tries one more round before it tries to stop.
-The classical set of states a finite automaton could be in forgets that order. An ordered list keeps it: the pattern
-becomes a small program, a thread is a place in it, and the automaton's state is the list of all live threads, the
-preferred one first, each place at most once, since a second thread at a place can only do what the first one does. When
-a thread reaches the end of the pattern, everything after it in the list is dropped: a match of lower priority than a
-match that exists is of no interest. The threads before it live on, and if one of them matches later, that match wins.
+The classical subset construction loses that order. The thread list of a Pike VM keeps it: the pattern becomes a small
+program, a thread is a position in it, and a state of the automaton is the list of all live threads, the preferred one
+first, each position at most once, since a second thread at a position can only do what the first one does. When a
+thread reaches the end of the pattern, all threads after it in the list are dropped: their matches would have lower
+priority. The threads before it live on, and if one of them matches later, that match wins.
 
-Delay. A thread that waits at `(?!\\S)` or at the end of the pattern is not decided when its last character has been
-read, but when the next one is known. So a state holds threads as they stood after their last character, and a step
-takes the next character first: knowing it, it walks each thread, in order, through everything that takes no character,
-up to instructions that take this one or to the end of the pattern. A step thus answers two questions: which threads
-live on, and whether a match ended *before* this character. The end of the text is one more character that nothing
-takes. One character of delay is all that the look-aheads of split patterns ask, and possessive repeats come out as a
-look-ahead too: `x++` is `x+(?!x)` for a single set x.
+Delay. A thread at `(?!\\S)` or at the end of the pattern is not decided when its last character has been read, but when
+the next one is known. So a state holds threads as they were after their last character, and a step starts with the next
+character: it walks each thread, in order, through all instructions that take no character, up to those that take this
+one or to the end of the pattern. A step thus answers two questions: which threads live on, and whether a match ended
+*before* this character. The end of the text is one more character, which nothing takes. One character of delay is all
+that the look-aheads of split patterns need, and a possessive repeat becomes a look-ahead too: `x++` is `x+(?!x)` for a
+single set x.
 
 Groups. Characters appear only as groups (char_classes.py), so GPT-2's pattern is an automaton of a dozen states over
 eleven groups and the end of the text.
@@ -35,7 +31,7 @@ from .regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequenc
 
 __all__ = ["Automaton", "State", "sets_of"]
 
-State = tuple[int, ...]  # places in the program, the preferred one first
+State = tuple[int, ...]  # positions in the program, the preferred one first
 MAX_PROGRAM = 5000  # instructions
 
 # Instructions: (TAKE, groups, next), (TEST, groups, next), (SPLIT, preferred, other), (JUMP, next), (MATCH,).
@@ -56,9 +52,9 @@ def sets_of(node: Node) -> Iterator[CharSet]:
 
 
 class Automaton:
-    """Finds the match that begins where `start` begins.
+    """Finds the match that begins where the text begins, from the state `start` on.
 
-    `end` is the number that stands for the end of the text; the groups come before it.
+    `end` is the number of the end of the text, which is read as one more group.
     """
 
     def __init__(self, node: Node, groups: Groups) -> None:
@@ -72,7 +68,7 @@ class Automaton:
         self.steps: dict[tuple[State, int], tuple[State, bool]] = {}
         self.certain: dict[State, bool] = {}
 
-    # From the tree to the program. Each part is written so that it ends at the instruction behind its last one.
+    # From the tree to the program. Each part leaves at the instruction after its last one.
 
     def write(self, node: Node) -> None:
         if len(self.program) > MAX_PROGRAM:
@@ -131,7 +127,7 @@ class Automaton:
         leave = len(self.program)
         if node.possessive and splits:
             if node.most is not None:
-                self.program.append((JUMP, leave + 2))  # all rounds done: nothing was given up by leaving
+                self.program.append((JUMP, leave + 2))  # after all rounds there was no choice to leave
                 leave += 1
             rest = frozenset(range(self.end + 1)) - self.groups_of(next(sets_of(node.part)))
             self.program.append((TEST, rest, leave + 1))
@@ -152,30 +148,27 @@ class Automaton:
         seen = set()
         stack = list(reversed(state))
         while stack:
-            place = stack.pop()
-            if place in seen:
+            position = stack.pop()
+            if position in seen:
                 continue
-            seen.add(place)
-            kind, *rest = self.program[place]
-            if kind == TAKE:
+            seen.add(position)
+            operation, *rest = self.program[position]
+            if operation == TAKE:
                 if group in rest[0] and rest[1] not in live:
                     live.append(rest[1])
-            elif kind == TEST:
+            elif operation == TEST:
                 if group in rest[0]:
                     stack.append(rest[1])
-            elif kind == SPLIT:
+            elif operation == SPLIT:
                 stack += (rest[1], rest[0])
-            elif kind == JUMP:
+            elif operation == JUMP:
                 stack.append(rest[0])
             else:
                 return tuple(live), True
         return tuple(live), False
 
     def sure(self, state: State) -> bool:
-        """Whether a match is certain whatever the rest of the text is: no way leads to no thread without a match.
-
-        Where the match will end may still be open.
-        """
+        """Whether some match is certain, whatever the rest of the text is. Where it will end may still be open."""
         known = self.certain.get(state)
         if known is None:
             known = state != self.start and self.cannot_fail(state)

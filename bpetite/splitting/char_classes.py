@@ -1,11 +1,11 @@
 """Which code points a pattern tells apart, as `regex` sees them.
 
 A pattern looks at a character only through its sets: is it a letter, is it a space, is it an apostrophe? Two code
-points that every set of a pattern treats alike can share one number, their *group*. GPT-2's pattern makes eleven groups
-out of 1.1 million code points, and it is the groups that the automaton reads.
+points that every set of a pattern treats alike can share one number, their *group*. GPT-2's pattern divides 1.1 million
+code points into eleven groups, and the automaton reads groups.
 
-Membership is asked of `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`), by letting it search a
-string of all code points: the two cannot disagree on a version of Unicode.
+Membership comes from `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`): it searches a string of
+all code points. So the two cannot disagree on a version of Unicode.
 """
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = ["Groups"]
 LIMIT = 0x110000
 PAGE = 64  # code points in a page of the code-point map: what the last byte of a UTF-8 sequence tells apart
 PLANE = 0x10000
-# Planes 4 to 13 hold no characters, 15 and 16 only private use: within each all code points are alike but for the two
-# noncharacters at its end. Asking for three of each instead of 65,536 saves most of the time this module takes.
+# Planes 4 to 13 hold no characters, 15 and 16 only private use: within each, all code points are alike except the two
+# noncharacters at its end. Testing three of each instead of 65,536 saves most of the time this module takes.
 UNIFORM_PLANES = (*range(4, 14), 15, 16)
 
 Ranges = tuple[tuple[int, int], ...]  # ascending, disjoint (start, stop)
 
 
 def characters(start: int, stop: int) -> str:
-    """The characters from code point `start` up to `stop`, which hold no surrogates.
+    """The characters from code point `start` up to `stop`, without surrogates among them.
 
-    The three bytes of their UTF-32 are put side by side, each kind at once: a tenth of the time of `chr` for each.
+    Their UTF-32 is assembled one byte column at a time, in a tenth of the time of `chr` for each.
     """
     rows = range(start // 256, -(-stop // 256))  # of 256 code points
     utf32 = bytearray(1024 * len(rows))
@@ -48,8 +48,8 @@ def characters(start: int, stop: int) -> str:
 def sample() -> tuple[str, list[int], list[int]]:
     """A string that stands for every code point but the surrogates.
 
-    Returns (text, offsets, starts): the text is a row of runs; run k begins at offsets[k] of the text with the code
-    point starts[k] and counts up by one, but for runs of a uniform plane's middle, where one character stands for all.
+    Returns (text, offsets, starts): the text is a sequence of runs; run k begins at offsets[k] with the code point
+    starts[k] and counts up by one. In the middle of a uniform plane one character stands for all.
     """
     runs = [(0, 0xD800), (0xE000, 4 * PLANE), (14 * PLANE, 15 * PLANE)]
     for plane in UNIFORM_PLANES:
@@ -76,7 +76,7 @@ def ranges_of(source: str) -> Ranges:
         start = starts[run] + first - offsets[run]
         stop = starts[last_run] + last - offsets[last_run] + 1
         if stop - 1 == starts[last_run] and (stop - 1) % PLANE == 0 and (stop - 1) // PLANE in UNIFORM_PLANES:
-            stop += PLANE - 3  # the character that stands for its plane, but for the noncharacters
+            stop += PLANE - 3  # this character stands for its plane, except the noncharacters
         found.append((start, stop))
     return tuple(found)
 
@@ -90,7 +90,7 @@ class Groups:
     def __init__(self, sets: Iterable[CharSet]) -> None:
         self.sets = tuple(dict.fromkeys(sets))
         self.items = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
-        changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end to hold there, one bit each
+        changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end there, one bit each
         for bit, item in enumerate(self.items):
             for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
                 changes[start] = changes.get(start, 0) ^ (1 << bit)
@@ -130,8 +130,7 @@ class Groups:
         flat = bytearray(LIMIT)
         for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
             flat[start:stop] = bytes((codes[group],)) * (stop - start)
-        # Some hundred of the 17,408 pages hold a change or begin with one; those behind such a page up to the next are
-        # all one code.
+        # Some hundred of the 17,408 pages hold a change or begin with one. Between two of them all pages hold one code.
         mixed = sorted({start // PAGE for start in self.starts})
         numbers: dict[bytes, int] = {}
         stage = array("H")

@@ -4,10 +4,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
-from ..patterns import Pattern
+from ..patterns import Pattern, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
@@ -15,28 +15,30 @@ if TYPE_CHECKING:
 
     from .scanner_tables import ScannerTables
 
-__all__ = ["Pretokenizer", "pretokenize", "pretokenizer"]
+__all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
-PATHS = (None, "vector", "tables", "regex")
+ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none"]
 
 
 class Pretokenizer:
     """One split pattern, ready to cut.
 
-    `kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (the pattern is outside the
-    compiled subset, `reason` says why) or "none" (no pattern: the whole text is one pre-token).
+    `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
+    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token).
     """
 
-    def __init__(self, pattern: Pattern, kind: str, scanner: Scanner | None, reason: str | None) -> None:
+    def __init__(
+        self, pattern: Pattern, scanner_kind: ScannerKind, scanner: Scanner | None = None, reason: str | None = None
+    ) -> None:
         self.pattern = pattern
-        self.kind = kind
+        self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
         self.stages: tuple[regex.Pattern[str], ...] = ()
-        if kind == "regex":
-            import regex  # not at the top: a scanner does without it
+        if scanner_kind == "regex":
+            import regex  # here, because a scanner does not need it
 
-            self.stages = tuple(map(regex.compile, stages_of(pattern)))
+            self.stages = tuple(map(regex.compile, as_tuple(pattern)))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -60,7 +62,7 @@ class Pretokenizer:
 
         Raises `UnicodeEncodeError` for a lone surrogate.
         """
-        data = text.encode("utf-8")  # raises where there is a lone surrogate, which no path could encode
+        data = text.encode("utf-8")  # raises for a lone surrogate, with a scanner or without
         if self.scanner is None:
             pieces = [text] if text else []
             for stage in self.stages:
@@ -72,11 +74,11 @@ class Pretokenizer:
         return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends)]
 
     def __repr__(self) -> str:
-        return f"<Pretokenizer {self.kind} {self.pattern!r}>"
+        return f"<Pretokenizer {self.scanner_kind} {self.pattern!r}>"
 
 
 def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
-    """Matches of one regular expression and what lies between them."""
+    """The matches of one regular expression and the text between them."""
     at = 0
     for match in stage.finditer(text):
         if match.start() > at:
@@ -88,51 +90,46 @@ def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def stages_of(pattern: Pattern) -> tuple[str, ...]:
-    if pattern is None:
-        return ()
-    return (pattern,) if isinstance(pattern, str) else pattern
+#: Stages that need no check: they are regular expressions.
+KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in as_tuple(pattern))
 
 
-#: Patterns that need no check: `regex` knows them to be regular expressions.
-KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in stages_of(pattern))
+def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
+    """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
-
-def pretokenizer(pattern: Pattern = patterns.GPT2, *, path: str | None = None) -> Pretokenizer:
-    """The pre-tokenizer of a pattern, compiled the first time it is asked for in a process.
-
-    `path` asks for one way of cutting ("vector", "tables" or "regex") and raises `ValueError` where the pattern or the
-    machine does not allow it; by default the fastest is taken.
+    `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to it. By default
+    the fastest is taken.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
-        isinstance(stage, str) for stage in stages_of(pattern)
+        isinstance(stage, str) for stage in as_tuple(pattern)
     ):
         raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
-    if path not in PATHS:
-        raise ValueError(f"unknown path {path!r}: it is one of 'vector', 'tables', 'regex', or None for the fastest")
-    return build(pattern, path)
+    if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
+        raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
+                         "fastest")
+    return build(pattern, scanner_kind)
 
 
 @lru_cache(maxsize=64)
-def build(pattern: Pattern, path: str | None) -> Pretokenizer:
-    stages = stages_of(pattern)
+def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
+    stages = as_tuple(pattern)
     if not stages:
-        return Pretokenizer(pattern, "none", None, None)
-    from .scanner_tables import NoTransducer, UnsupportedPattern, check  # not at the top: what is compiled needs none
+        return Pretokenizer(pattern, "none")
+    from .scanner_tables import NoTransducer, UnsupportedPattern, check  # here: they import `regex`, slowly
 
     for stage in stages:
         if stage not in KNOWN:
             check(stage)
-    if path == "regex":
-        return Pretokenizer(pattern, "regex", None, "asked for")
+    if scanner_kind == "regex":
+        return Pretokenizer(pattern, "regex", reason="asked for")
     try:
         tables = compiled(stages)
     except (UnsupportedPattern, NoTransducer) as error:
-        if path is not None:
+        if scanner_kind is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
-        return Pretokenizer(pattern, "regex", None, str(error))
-    kind = path or "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables), None)
+        return Pretokenizer(pattern, "regex", reason=str(error))
+    kind = scanner_kind or "vector"
+    return Pretokenizer(pattern, kind, Scanner(kind, tables))
 
 
 @lru_cache(maxsize=64)

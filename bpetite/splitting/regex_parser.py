@@ -1,7 +1,7 @@
 """The subset of regular expressions that split patterns use, parsed.
 
-A split pattern is written for the `regex` module, and `regex` decides what it means. What is read here is the part of
-that language in which one character of look-ahead settles every question, so that a finite machine can run it:
+A split pattern is written for the `regex` module, and `regex` decides what it means. This parser reads the part of that
+language in which one character of look-ahead settles every question, so that a finite automaton can run it:
 
     literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
     sets                   [^\\s\\p{L}]  \\p{L}  \\P{N}  \\s  \\S  \\d  \\w  .
@@ -15,9 +15,9 @@ that language in which one character of look-ahead settles every question, so th
 Everything else raises `UnsupportedPattern` with the construct and its offset: lazy repeats, look-behind, `\\b`,
 back-references, flags other than `i`, set operations, and a pattern that can match nothing.
 
-`$` deserves a word. In `regex` it also matches before a newline that ends the text, which takes two characters of
-look-ahead. After `\\s+` or `\\s++` that second meaning changes nothing, because the repeat would rather take the
-newline and then match at the very end; only there is `$` accepted.
+In `regex`, `$` also matches before a newline that ends the text, which takes two characters of look-ahead. After `\\s+`
+or `\\s++` that second meaning changes nothing, because the repeat takes the newline and then matches at the very end;
+only there is `$` accepted.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Alternation", "CharSet", "End", "Item", "Look", "Node", "Repeat", "S
 class UnsupportedPattern(ValueError):
     """The pattern uses something outside the compiled subset.
 
-    `construct` is the text of it and `offset` where it stands, in characters from the start of the pattern.
+    `construct` is its text and `offset` its position, in characters from the start of the pattern.
     """
 
     def __init__(self, pattern: str, construct: str, offset: int, why: str) -> None:
@@ -41,7 +41,7 @@ class UnsupportedPattern(ValueError):
 
 
 class Item(NamedTuple):
-    """One member of a set: the code points first..last, or, where `source` is set, whatever `regex` says of it."""
+    """One member of a set: the code points first..last or, with `source`, what that expression matches."""
 
     first: int = 0
     last: int = -1
@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 class CharSet(NamedTuple):
-    """One character out of a set: any of `items` whose sign is True, or anything outside one whose sign is False."""
+    """One character: a member of an item whose sign is True, or of the complement of one whose sign is False."""
 
     items: tuple[tuple[Item, bool], ...]
     negated: bool = False
@@ -71,7 +71,7 @@ class Repeat(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The next character is in the set (or, negated, is not: the end of the text satisfies that too)."""
+    """The next character is in the set (negated: is not; the end of the text satisfies that too)."""
 
     chars: CharSet
     negated: bool
@@ -86,7 +86,7 @@ Node: TypeAlias = CharSet | Sequence | Alternation | Repeat | Look | End
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 KNOWN_CLASSES = "sSdDwW"
-MAX_COPIES = 64  # of the part of a counted repeat: {m,n} is written out n times
+MAX_COPIES = 64  # of the body of a counted repeat: {m,n} is written out n times
 MAX_DEPTH = 50  # groups inside groups
 
 
@@ -143,7 +143,7 @@ class Parser:
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def repeats(self, part: Node, start: int) -> Node:
-        """Whatever repeat stands behind `part`, which began at `start`."""
+        """`part`, which began at `start`, with the repeat that follows it, if any."""
         bounds = self.bounds()
         if bounds is None:
             return part
@@ -225,7 +225,7 @@ class Parser:
         return Look(node, look)
 
     def literal(self, first: int, last: int | None = None) -> Item:
-        """A character or a range; case is left to `regex`, which knows that (?i:s) also matches U+017F."""
+        """A character or a range. Case is left to `regex`, which knows that (?i:s) also matches U+017F."""
         last = first if last is None else last
         if not self.ignore_case:
             return Item(first, last)
@@ -236,7 +236,7 @@ class Parser:
         return Item(source=f"(?i:{source})" if self.ignore_case else source)
 
     def escape(self) -> tuple[Item, bool]:
-        """An escape that stands for a character or a set; inside a set and outside it means the same."""
+        """An escape for a character or a class; it means the same inside a set and outside."""
         start = self.at
         self.at += 2
         char = self.pattern[start + 1 : start + 2]
@@ -302,7 +302,7 @@ class Parser:
         return self.literal(low, high), True
 
     def character(self) -> int | None:
-        """The next member if it is a single character, read; None, nothing read, where a class stands."""
+        """Read the next member if it is a single character; None, with nothing read, if it is a class."""
         start = self.at
         char = self.pattern[start : start + 1]
         if char != "\\":
@@ -329,7 +329,7 @@ def matches_empty(node: Node) -> bool:
 
 
 def takes_newlines_without_bound(node: Node) -> bool:
-    """Whether the node is `x+` or `x*`, greedy or possessive, for a set x that surely holds the newline."""
+    """Whether the node is `x+` or `x*`, greedy or possessive, for a set x that is known to hold the newline."""
     if not isinstance(node, Repeat) or node.most is not None or not isinstance(node.part, CharSet):
         return False
     chars = node.part

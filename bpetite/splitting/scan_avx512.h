@@ -16,7 +16,6 @@
 
 #include "scan_blocks.h"
 #include "../headers/avx512.h"
-#include "../headers/bytes.h"
 
 enum {
     SCAN_VECTOR_LANES = 64,
@@ -142,13 +141,13 @@ BP_WIDE_INLINE __m512i scan_first_states(const scan_vector *vector, const uint8_
     return _mm512_maskz_loadu_epi8(UINT64_MAX >> (SCAN_VECTOR_LANES - 1 - last), first);
 }
 
-BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, const uint8_t *codes,
-                                          const int lane, const int count, const int ascii, const uint32_t pages,
-                                          uint32_t state, scan_masks masks)
+BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+                                          const int lane, const int ascii, const uint32_t pages, uint32_t state)
 {
+    const uint8_t *codes = span->codes;
     uint8_t steps[SCAN_VECTOR_LANES * 64], after[SCAN_VECTOR_LANES];
     uint64_t outputs[SCAN_BITS][64];
-    const int last = (count - 1) / lane;
+    const int last = (span->count - 1) / lane;
     scan_transpose_codes(codes, lane, steps);
     __m512i states = scan_first_states(vector, steps, lane, ascii, state, last);
     uint64_t unknown = _mm512_cmpge_epu8_mask(states, _mm512_set1_epi8((char)tables->states));
@@ -164,7 +163,7 @@ BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_
     }
     for (int bit = 0; bit < SCAN_BITS; bit++)
         if (tables->used_bits >> bit & 1)
-            scan_transpose_bits(outputs[bit], lane, masks[bit]);
+            scan_transpose_bits(outputs[bit], lane, span->masks[bit]);
 
     _mm512_storeu_si512(after, states);
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
@@ -174,27 +173,27 @@ BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_
         for (int bit = 0; bit < SCAN_BITS; bit++)
             if (tables->used_bits >> bit & 1) {
                 const uint64_t mask = scan_mask(out, bit);
-                memcpy((uint8_t *)masks[bit] + at * (lane / 8), &mask, (size_t)lane / 8);
+                memcpy((uint8_t *)span->masks[bit] + at * (lane / 8), &mask, (size_t)lane / 8);
             }
     }
     return after[last];
 }
 
-/* Run `count` codes, padded with continuation codes to 64 lanes of 16, 32 or 64; returns the state after them. OUT: one
-   mask per block for each output bit in use. */
-BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, const uint8_t *codes,
-                                             int lane, int count, int ascii, uint32_t state, scan_masks masks)
+/* Run the transducer over a span of 64 lanes of 16, 32 or 64 codes; returns the state after it. */
+BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+                                             uint32_t state)
 {
+    const int ascii = span->ascii;
     const uint32_t pages = ascii ? vector->transition.ascii_pages : vector->transition.pages;
-    if (lane == 16)
-        return scan_run_lanes_of(tables, vector, codes, 16, count, ascii, pages, state, masks);
-    if (lane == 32)
-        return scan_run_lanes_of(tables, vector, codes, 32, count, ascii, pages, state, masks);
+    if (span->lane == 16)
+        return scan_run_lanes_of(tables, vector, span, 16, ascii, pages, state);
+    if (span->lane == 32)
+        return scan_run_lanes_of(tables, vector, span, 32, ascii, pages, state);
     if (ascii && pages == 1)
-        return scan_run_lanes_of(tables, vector, codes, 64, count, 1, 1, state, masks);
+        return scan_run_lanes_of(tables, vector, span, 64, 1, 1, state);
     if (ascii && pages == 2)
-        return scan_run_lanes_of(tables, vector, codes, 64, count, 1, 2, state, masks);
-    return scan_run_lanes_of(tables, vector, codes, 64, count, ascii, pages, state, masks);
+        return scan_run_lanes_of(tables, vector, span, 64, 1, 2, state);
+    return scan_run_lanes_of(tables, vector, span, 64, ascii, pages, state);
 }
 
 /* scan_encode for `blocks` whole blocks. */
@@ -246,8 +245,8 @@ BP_WIDE_TARGET static Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ss
     return count;
 }
 #else /* never called */
-static inline uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, const uint8_t *codes,
-                                     int lane, int count, int ascii, uint32_t state, scan_masks masks) { return state; }
+static inline uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+                                     uint32_t state) { return state; }
 static inline void scan_encode_wide(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                     uint8_t *codes, uint64_t *leads) {}
 static inline Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,

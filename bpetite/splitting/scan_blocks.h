@@ -6,74 +6,8 @@
 #ifndef BPETITE_SCAN_BLOCKS_H
 #define BPETITE_SCAN_BLOCKS_H
 
-#include <stdint.h>
-#include <string.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-enum {
-    SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
-    SCAN_SPAN = 512,     /* codes of a span read in one lane or in four */
-    SCAN_LONGEST = 4096, /* codes of a span read in 64 lanes */
-    SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
-    SCAN_MARK = 4,
-    SCAN_COMMIT = 5,
-    SCAN_BITS = 6,              /* of an output */
-    SCAN_STAGE = 0x110000 / 64, /* entries of `stage` */
-    SCAN_SEARCH = 32            /* how many codes before a lane to search for a synchronizing word */
-};
-
-typedef struct {
-    const uint8_t *next;   /* next[code * states + state] */
-    const uint8_t *out;    /* the output of that transition */
-    const uint8_t *column; /* code -> a number for all codes that do the same in every state */
-    const uint8_t *synchronized; /* [column * columns + column]: 1 + the state after these two from every state, or 0 */
-    uint32_t states, columns;
-    uint32_t used_bits; /* all bits that occur in an output */
-    uint32_t mark_back; /* how many characters back the mark is set */
-    const uint16_t *stage; /* code point / 64 -> page */
-    const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
-    uint8_t continuation, end;
-} scan_tables;
-
-/* A function of a code and a state: values[page[code] * 128 + row[code] + state]. Pages with rows of ASCII codes come
-   first: text of ASCII alone needs only `ascii_pages`. */
-typedef struct {
-    const uint8_t *row, *page; /* 256 each */
-    const uint8_t *values;     /* 128 a page */
-    uint32_t pages, ascii_pages;
-} scan_paged;
-
-/* The tables of scan_avx512.h, laid out by vector_tables.py. */
-typedef struct {
-    scan_paged transition; /* code and state -> transition */
-    const uint8_t *next;   /* transition -> state, 128 */
-    const uint8_t *out;    /* transition -> output, 128 */
-    scan_paged subset;     /* the subset automaton; its first `states` states are the sets of one state */
-    uint8_t all_states;    /* its initial state */
-} scan_vector;
-
-/* One scan over one text; see _scan.pxd. */
-typedef struct {
-    const uint8_t *text;
-    Py_ssize_t length;
-    Py_ssize_t done;
-    int final;
-    int ended;           /* the end of the text has been read */
-    Py_ssize_t position; /* of the next byte to read */
-    uint64_t leads;      /* which of the 64 bytes before `position` begin a character */
-    Py_ssize_t mark;
-    uint32_t state;
-    /* Ends found but not given out, in this order: one further back, or -1; those in the block before `base`; those in
-       ready[block:blocks], counted from `base`. */
-    Py_ssize_t early;
-    uint64_t before;
-    Py_ssize_t base;
-    int block, blocks;
-    uint64_t ready[SCAN_BLOCKS];
-} scan_cursor;
+#include "scanner.h"
+#include "../headers/bytes.h"
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -98,8 +32,7 @@ static inline int scan_population(uint64_t mask)
 
 static inline uint64_t scan_word(const uint8_t *bytes)
 {
-    uint64_t word;
-    memcpy(&word, bytes, 8);
+    uint64_t word = bp_load64(bytes);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
@@ -134,7 +67,7 @@ typedef struct {
 static inline uint64_t scan_mask(const uint8_t *out, int bit)
 {
     uint64_t mask = 0;
-#ifdef __SSE2__
+#ifdef BP_SSE2
     const __m128i shift = _mm_cvtsi32_si128(7 - bit);
     for (int i = 0; i < SCAN_BLOCK; i += 16) {
         const __m128i bytes = _mm_sll_epi16(_mm_loadu_si128((const __m128i *)(out + i)), shift);
@@ -290,6 +223,23 @@ static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes
         state3 = next[at3];
     }
     return (int)state3;
+}
+
+/* Run the transducer over a span of at most SCAN_SPAN codes, in four lanes or in one; returns the state after it.
+   Not inlined: in a larger function the loops run out of registers. */
+BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *span, int lanes, uint32_t state)
+{
+    uint8_t out[SCAN_SPAN + SCAN_BLOCK];
+    int done = span->count, after = -1;
+    if (lanes > 1 && done >= SCAN_SHORTEST_IN_LANES) {
+        done = (done + 3) / 4 * 4; /* the padding does nothing */
+        after = scan_run_lanes(tables, span->codes, done / 4, state, out);
+    }
+    if (after < 0)
+        after = (int)scan_run(tables, span->codes, done, state, out);
+    memset(out + done, 0, (size_t)(span->blocks * SCAN_BLOCK - done));
+    scan_gather_masks(tables, out, span->blocks, span->masks);
+    return (uint32_t)after;
 }
 
 /* Move every bit of a block, set at the first byte of a character, back by `count` characters. Bits that leave the

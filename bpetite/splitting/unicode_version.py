@@ -1,7 +1,7 @@
 """The version of Unicode that ``regex`` knows.
 
 Which characters are letters, digits and spaces decides where text is split, so saved files say which version did.
-``regex`` does not tell its version; code points that a version was the first to assign do.
+``regex`` does not state its version of Unicode. Code points that a version was the first to assign reveal it.
 """
 from functools import cache
 

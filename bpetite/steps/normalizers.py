@@ -1,4 +1,4 @@
-"""Rewriting text before it is split: Unicode normalization, and the two rewritings that tokenizer.json adds to it."""
+"""Rewriting text before it is split: Unicode normalization, and two more steps that tokenizer.json has."""
 from __future__ import annotations
 
 import unicodedata
@@ -9,6 +9,9 @@ from typing import Any
 
 import regex
 
+from ..patterns import as_tuple
+from . import sequences
+
 __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalizer"]
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -16,32 +19,26 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 @dataclass(frozen=True)
 class Prepend:
-    """Put a text in front of a text that is not empty."""
+    """Put `text` before a text that is not empty."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Replace:
-    """Replace every match of a regular expression by a text, taken literally."""
+    """Replace every match of a regular expression by `content`, taken literally."""
 
     pattern: str
     content: str
 
 
+FIELDS: sequences.StepFields = {Prepend: {"prepend": str}, Replace: {"replace": str, "content": str}}
 Normalization = str | Prepend | Replace | tuple[str | Prepend | Replace, ...] | None
-
-
-def rewritings(normalization: Normalization) -> tuple[str | Prepend | Replace, ...]:
-    """The rewritings of a normalization, in order."""
-    if normalization is None:
-        return ()
-    return normalization if isinstance(normalization, tuple) else (normalization,)
 
 
 def check(normalization: Any) -> None:
     """Raise ValueError unless this is a normalization."""
-    for one in rewritings(normalization):
+    for one in as_tuple(normalization):
         if isinstance(one, Replace):
             try:
                 regex.compile(one.pattern)
@@ -52,72 +49,36 @@ def check(normalization: Any) -> None:
 
 
 def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
-    """What applies a normalization to a text; None where there is nothing to do.
+    """The function that applies a normalization to a text, or None if there is nothing to do.
 
     >>> normalizer((Prepend("_"), Replace(" ", "_")))("a b")
     '_a_b'
     """
-    found = [_function(one) for one in rewritings(normalization)]
-    if not found:
-        return None
-    return found[0] if len(found) == 1 else partial(_all, tuple(found))
+    functions = [_function(step) for step in as_tuple(normalization)]
+    if len(functions) < 2:
+        return functions[0] if functions else None
+
+    def apply(text: str) -> str:
+        for function in functions:
+            text = function(text)
+        return text
+
+    return apply
 
 
-def _function(one: str | Prepend | Replace) -> Callable[[str], str]:
-    if isinstance(one, Prepend):
-        return partial(_prepend, one.text)
-    if isinstance(one, Replace):
-        return partial(regex.compile(one.pattern).sub, lambda _: one.content)
-    return partial(unicodedata.normalize, one)  # type: ignore[arg-type]
-
-
-def _prepend(prefix: str, text: str) -> str:
-    return prefix + text if text else text
-
-
-def _all(functions: tuple[Callable[[str], str], ...], text: str) -> str:
-    for function in functions:
-        text = function(text)
-    return text
+def _function(step: str | Prepend | Replace) -> Callable[[str], str]:
+    if isinstance(step, Prepend):
+        return lambda text: step.text + text if text else text
+    if isinstance(step, Replace):
+        return partial(regex.compile(step.pattern).sub, lambda _: step.content)
+    return partial(unicodedata.normalize, step)  # type: ignore[arg-type]
 
 
 def to_json(normalization: Normalization) -> Any:
     """A normalization as a JSON value."""
-    if normalization is None or isinstance(normalization, str):
-        return normalization
-    made: list[Any] = []
-    for one in rewritings(normalization):
-        if isinstance(one, Prepend):
-            made.append({"prepend": one.text})
-        elif isinstance(one, Replace):
-            made.append({"replace": one.pattern, "content": one.content})
-        else:
-            made.append(one)
-    return made
+    return sequences.to_json(normalization, FIELDS)
 
 
 def from_json(found: Any) -> Normalization:
-    """The normalization that :func:`to_json` wrote.
-
-    Raises:
-        ValueError: A value that it never writes.
-    """
-    if not isinstance(found, list):
-        if found is not None and not isinstance(found, str):
-            raise ValueError(f"normalization must be a string, an array or null, not {found!r}")
-        return found
-    made: list[str | Prepend | Replace] = []
-    for one in found:
-        if isinstance(one, str):
-            made.append(one)
-        elif isinstance(one, dict) and all(isinstance(value, str) for value in one.values()):
-            if one.keys() == {"prepend"}:
-                made.append(Prepend(one["prepend"]))
-                continue
-            if one.keys() == {"replace", "content"}:
-                made.append(Replace(one["replace"], one["content"]))
-                continue
-            raise ValueError(f"normalization has the unknown step {one!r}")
-        else:
-            raise ValueError(f"normalization has the unknown step {one!r}")
-    return tuple(made)
+    """The normalization that :func:`to_json` wrote. Raises ValueError for a value that it never writes."""
+    return sequences.from_json(found, "normalization", FIELDS)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
 """Steps of pre-tokenization beyond cutting at a pattern: what tokenizer.json knows and a plain pattern cannot say.
 
-A split pattern is a regular expression or a tuple of steps. A step that is a str cuts (its matches become pieces, and
-so does what lies between them); the classes here are the other steps. A tokenizer with such a step takes its
-pre-tokens through :mod:`bpetite.engine.pipeline`, one that has none through the compiled scanner.
+A split pattern is a regular expression or a tuple of steps. A step that is a str cuts: its matches become pre-tokens,
+and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts its text in
+:mod:`bpetite.engine.pipeline`, one without in the compiled scanner.
 """
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 
 import regex
 
-__all__ = ["BEHAVIORS", "Piece", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+from ..patterns import as_tuple
+from . import sequences
 
-#: What becomes of a match: a piece of its own, dropped, part of the piece before or behind, one piece with the matches
-#: next to it.
+__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+
+#: What becomes of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
+#: matches next to it.
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
 
@@ -27,7 +30,7 @@ class Split:
     Args:
         pattern: A regular expression.
         behavior: One of :data:`BEHAVIORS`. "removed" is the one step that loses text.
-        invert: Take what lies between matches for the matches, and the other way round.
+        invert: Treat the text between matches as matches, and matches as the text between.
     """
 
     pattern: str
@@ -41,28 +44,26 @@ class Split:
 
 @dataclass(frozen=True)
 class PrefixSpace:
-    """Put a space in front of each piece that does not start with one."""
+    """Put a space before each fragment that does not start with one."""
 
 
 @dataclass(frozen=True)
 class Printable:
-    """The steps from here on see the pieces in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
+    """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
 
 
+FIELDS: sequences.StepFields = {
+    Split: {"split": str, "behavior": str, "invert": bool},
+    PrefixSpace: {},
+    Printable: {},
+}
 Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
 
 
-def steps(pattern: SplitPattern) -> tuple[Step, ...]:
-    """The steps of a pattern."""
-    if pattern is None:
-        return ()
-    return pattern if isinstance(pattern, tuple) else (pattern,)
-
-
 def check(pattern: Any) -> None:
     """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile."""
-    found = steps(pattern)
+    found = as_tuple(pattern)
     if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
     if Printable() in found:
@@ -84,13 +85,13 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise ValueError(f"split pattern {pattern!r}: {bad}") from None
 
 
-class Piece(NamedTuple):
-    """A piece of a text.
+class Fragment(NamedTuple):
+    """A part of a text.
 
     Args:
-        text: The piece.
-        start: Where in the text its first character that comes from there stands.
-        put_in: How many characters at its front do not come from there.
+        text: The characters, after the steps so far.
+        start: The index in the text of its first character that comes from there.
+        put_in: The number of characters at its front that were inserted.
     """
 
     text: str
@@ -98,26 +99,24 @@ class Piece(NamedTuple):
     put_in: int = 0
 
 
-def apply(step: Step, pieces: list[Piece]) -> list[Piece]:
-    """The pieces that a step makes of pieces.
+def apply(step: Step, fragments: list[Fragment]) -> list[Fragment]:
+    """Apply one step, but :class:`Printable`, to the fragments of one text.
 
-    Args:
-        step: Any step but :class:`Printable`.
-        pieces: Pieces of one text.
-
-    >>> [piece.text for piece in apply(Split(" ", "merged_with_next"), [Piece("a b  c")])]
+    >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']
     """
     if isinstance(step, PrefixSpace):
         return [
-            piece if piece.text.startswith(" ") else Piece(" " + piece.text, piece.start, piece.put_in + 1)
-            for piece in pieces
+            fragment if fragment.text.startswith(" ")
+            else Fragment(" " + fragment.text, fragment.start, fragment.put_in + 1)
+            for fragment in fragments
         ]
-    assert not isinstance(step, Printable)  # the caller keeps it to itself
+    if isinstance(step, Printable):
+        raise TypeError("Printable() changes what later steps see, and no fragments")
     split = Split(step) if isinstance(step, str) else step
     return [
-        Piece(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
-        for text, start, put_in in pieces
+        Fragment(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
+        for text, start, put_in in fragments
         for a, b in _cut(text, split)
         if a < b
     ]
@@ -146,7 +145,7 @@ def _cut(text: str, split: Split) -> list[tuple[int, int]]:
 
 
 def _segments(text: str, pattern: str) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, is it a match), of which an empty match next to the one before is none."""
+    """(start, end, whether it is a match). An empty match right after another one does not count."""
     at = 0
     last = -1
     for found in compiled(pattern).finditer(text):
@@ -162,43 +161,10 @@ def _segments(text: str, pattern: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def to_json(pattern: SplitPattern) -> Any:
-    """A pattern as a JSON value: strings as they are, steps as objects."""
-    if pattern is None or isinstance(pattern, str):
-        return pattern
-    made: list[Any] = []
-    for step in steps(pattern):
-        if isinstance(step, Split):
-            made.append({"split": step.pattern, "behavior": step.behavior, "invert": step.invert})
-        else:
-            made.append(step if isinstance(step, str) else {"step": type(step).__name__})
-    return made
+    """A pattern as a JSON value: strings as they are, other steps as objects."""
+    return sequences.to_json(pattern, FIELDS)
 
 
 def from_json(found: Any) -> SplitPattern:
-    """The pattern that :func:`to_json` wrote.
-
-    Raises:
-        ValueError: A value that it never writes.
-    """
-    if found is None or isinstance(found, str):
-        return found
-    if not isinstance(found, list):
-        raise ValueError(f"pattern must be a string, an array or null, not {found!r}")
-    made: list[Step] = []
-    for step in found:
-        if isinstance(step, str):
-            made.append(step)
-        elif step == {"step": "PrefixSpace"}:
-            made.append(PrefixSpace())
-        elif step == {"step": "Printable"}:
-            made.append(Printable())
-        elif (
-            isinstance(step, dict)
-            and step.keys() == {"split", "behavior", "invert"}
-            and isinstance(step["split"], str)
-            and type(step["invert"]) is bool
-        ):
-            made.append(Split(step["split"], step["behavior"], step["invert"]))
-        else:
-            raise ValueError(f"pattern has the unknown step {step!r}")
-    return tuple(made)
+    """The pattern that :func:`to_json` wrote. Raises ValueError for a value that it never writes."""
+    return sequences.from_json(found, "pattern", FIELDS)  # type: ignore[no-any-return]

@@ -1,21 +1,21 @@
-"""The special tokens that a model wants around a text: ``<s>`` in front, ``</s>`` behind."""
+"""The special tokens that a model expects around a text, such as ``<s>`` before and ``</s>`` after it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Part", "Template"]
+__all__ = ["TemplatePart", "Template"]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A place in a template.
+class TemplatePart:
+    """Token ids, or the first or second text.
 
     Args:
-        ids: Token ids that stand here; empty where a text stands.
-        text: "A" or "B": the first or second text stands here; "" where ids stand.
-        type_id: What models with two kinds of segments are told of this place.
+        ids: Token ids; empty for a text.
+        text: "A" for the first text, "B" for the second; "" for ids.
+        type_id: The segment id (``token_type_ids``) of these tokens.
     """
 
     ids: tuple[int, ...] = ()
@@ -27,13 +27,13 @@ class Part:
 class Template:
     """What ``add_special_tokens=True`` puts around one text, and around a pair of them.
 
-    >>> around = Template((Part((1,)), Part(text="A"), Part((2,))), ())
+    >>> around = Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ())
     >>> around.one([7, 8])
     [1, 7, 8, 2]
     """
 
-    single: tuple[Part, ...]
-    pair: tuple[Part, ...]
+    single: tuple[TemplatePart, ...]
+    pair: tuple[TemplatePart, ...]
 
     def __post_init__(self) -> None:
         for parts, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
@@ -42,21 +42,21 @@ class Template:
                 raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {found}")
 
     def around(self) -> tuple[list[int], list[int]]:
-        """The ids in front of a single text, and behind it."""
+        """The ids before a single text, and those after it."""
         at = next((at for at, part in enumerate(self.single) if part.text), 0)
         return self._ids(self.single[:at]), self._ids(self.single[at:])
 
     @staticmethod
-    def _ids(parts: Sequence[Part]) -> list[int]:
+    def _ids(parts: Sequence[TemplatePart]) -> list[int]:
         return [token_id for part in parts for token_id in part.ids]
 
     def one(self, ids: Sequence[int]) -> list[int]:
-        """The ids of one text with what belongs around them."""
-        before, behind = self.around()
-        return [*before, *ids, *behind]
+        """The ids of one text with those around it."""
+        before, after = self.around()
+        return [*before, *ids, *after]
 
     def ids(self) -> set[int]:
-        """All ids that the template puts in."""
+        """All ids that the template adds."""
         return {token_id for part in self.single + self.pair for token_id in part.ids}
 
     def to_json(self) -> Any:
@@ -75,16 +75,16 @@ class Template:
         return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])))
 
 
-def _write(part: Part) -> dict[str, Any]:
+def _write(part: TemplatePart) -> dict[str, Any]:
     stands = {"text": part.text} if part.text else {"ids": list(part.ids)}
     return {**stands, "type_id": part.type_id}
 
 
-def _part(found: Any) -> Part:
+def _part(found: Any) -> TemplatePart:
     if isinstance(found, dict) and type(found.get("type_id")) is int:
         if found.keys() == {"text", "type_id"} and found["text"] in ("A", "B"):
-            return Part(text=found["text"], type_id=found["type_id"])
+            return TemplatePart(text=found["text"], type_id=found["type_id"])
         ids = found.get("ids")
         if found.keys() == {"ids", "type_id"} and isinstance(ids, list) and all(type(one) is int for one in ids):
-            return Part(tuple(ids), type_id=found["type_id"])
+            return TemplatePart(tuple(ids), type_id=found["type_id"])
     raise ValueError(f"template has the unknown part {found!r}")

@@ -115,7 +115,7 @@ class _Preparation:
 
     @property
     def by_regex(self) -> bool:
-        return self.pretokenizer.kind == "regex"
+        return self.pretokenizer.scanner_kind == "regex"
 
     @property
     def one_stage(self) -> bool:

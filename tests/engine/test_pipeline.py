@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, Vocab
 from bpetite.steps import normalizers, splits, template
 from bpetite.steps.normalizers import Prepend, Replace
-from bpetite.steps.splits import Piece, PrefixSpace, Printable, Split
-from bpetite.steps.template import Part, Template
+from bpetite.steps.splits import Fragment, PrefixSpace, Printable, Split
+from bpetite.steps.template import Template, TemplatePart
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 WORDS = {256: b" a", 257: b"ab", 258: b" ab", 259: b"\xc3\xa9"}
@@ -138,9 +138,9 @@ def test_it_compares_pickles_and_saves_like_any_other(tmp_path: Any) -> None:
 
 
 def test_pieces_know_where_they_come_from() -> None:
-    pieces = splits.apply(PrefixSpace(), splits.apply(Split(r"\d", "removed"), [Piece("a1 b2")]))
-    assert pieces == [Piece(" a", 0, 1), Piece(" b", 2, 0)]
-    assert splits.apply("a", pieces)[:2] == [Piece(" ", 0, 1), Piece("a", 0, 0)]
+    pieces = splits.apply(PrefixSpace(), splits.apply(Split(r"\d", "removed"), [Fragment("a1 b2")]))
+    assert pieces == [Fragment(" a", 0, 1), Fragment(" b", 2, 0)]
+    assert splits.apply("a", pieces)[:2] == [Fragment(" ", 0, 1), Fragment("a", 0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -173,16 +173,16 @@ def test_flags_and_templates_that_make_no_sense() -> None:
         with pytest.raises(ValueError, match="token_flags"):
             make(token_flags=wrong)
     with pytest.raises(ValueError, match="id 999, which is no token"):
-        make(template=Template((Part((999,)), Part(text="A")), ()))
+        make(template=Template((TemplatePart((999,)), TemplatePart(text="A")), ()))
     with pytest.raises(ValueError, match="A once each"):
-        Template((Part((1,)),), ())
+        Template((TemplatePart((1,)),), ())
     for wrong in ({}, {"single": [{"text": "C", "type_id": 0}], "pair": []}, {"single": [7], "pair": []}):
         with pytest.raises(ValueError, match="template"):
             template.Template.from_json(wrong)
 
 
 def test_a_template_goes_around_arrays_and_lists() -> None:
-    tok = make(template=Template((Part((300,)), Part(text="A"), Part((301, 302))), ()))
+    tok = make(template=Template((TemplatePart((300,)), TemplatePart(text="A"), TemplatePart((301, 302))), ()))
     assert tok.encode("ab", add_special_tokens=True) == [300, 257, 301, 302]
     assert tok.encode("ab") == [257]
     batch = tok.encode_padded(["ab", "ab ab"], pad_token=0, add_special_tokens=True)

@@ -1,4 +1,4 @@
-"""Cutting text: every path exactly as `regex` does, and which path a pattern gets."""
+"""Cutting text: every kind of scanner exactly as `regex` does, and which kind a pattern gets."""
 import random
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -14,13 +14,13 @@ from splits import COMPILED, texts
 import bpetite
 from bpetite import patterns
 from bpetite.reference import split
-from bpetite.splitting.pretokenizer import Pretokenizer, pretokenizer
+from bpetite.splitting.pretokenizer import Pretokenizer, ScannerKind, pretokenizer
 
-PATHS = ("vector", "tables", "regex")
+SCANNER_KINDS: tuple[ScannerKind, ...] = ("vector", "tables", "regex")
 
 
-def paths(pattern: patterns.Pattern) -> list[Pretokenizer]:
-    return [pretokenizer(pattern, path=path) for path in PATHS]
+def of_every_kind(pattern: patterns.Pattern) -> list[Pretokenizer]:
+    return [pretokenizer(pattern, scanner_kind=kind) for kind in SCANNER_KINDS]
 
 
 @pytest.mark.parametrize("name", COMPILED)
@@ -28,8 +28,8 @@ def paths(pattern: patterns.Pattern) -> list[Pretokenizer]:
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 def test_as_regex_does(name: str, text: str) -> None:
     pieces = split(text, COMPILED[name])
-    for path in paths(COMPILED[name]):
-        assert path.split(text) == pieces, path.kind
+    for cut in of_every_kind(COMPILED[name]):
+        assert cut.split(text) == pieces, cut.scanner_kind
 
 
 #: What may stand before and behind a character.
@@ -38,9 +38,9 @@ CONTEXTS = ["a{}a", "1{}1", ".{}.", " {} ", "'{}'", "A{}a", " {}a", "a{} ",
 
 
 def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: patterns.Pattern) -> None:
-    """Compare the compiled paths with `regex` on each of the characters in each of the contexts."""
+    """Compare the compiled scanners with `regex` on each of the characters in each of the contexts."""
     characters = list(characters)
-    vector, tables = (pretokenizer(pattern, path=path) for path in ("vector", "tables"))
+    vector, tables = (pretokenizer(pattern, scanner_kind=kind) for kind in SCANNER_KINDS[:2])
     for context in contexts:
         for start in range(0, len(characters), 50_000):
             text = "x \n".join(context.format(char) for char in characters[start : start + 50_000])
@@ -76,8 +76,8 @@ def test_shared_texts(name: str, shared: Callable[[str], Path]) -> None:
         text = data[start : start + 400_000].decode("utf-8", "ignore")
         for pattern in patterns.NAMED.values():
             pieces = split(text, pattern)
-            for path in ("vector", "tables"):
-                assert pretokenizer(pattern, path=path).split(text) == pieces
+            for kind in SCANNER_KINDS[:2]:
+                assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces
 
 
 @pytest.mark.parametrize("name", ["address.txt", "corpus.en", "german.txt", "tinystories_sample.txt"])
@@ -134,47 +134,47 @@ def test_many_random_patterns(first: str, second: str | None, choose: random.Ran
 
 
 def on_random_texts(pattern: patterns.Pattern, choose: random.Random) -> None:
-    assume(pretokenizer(pattern).kind == "vector")
+    assume(pretokenizer(pattern).scanner_kind == "vector")
     # `regex` takes exponential time for repeats inside repeats: only short texts for those.
     lengths = [1, 2, 4, 8, 16] if ")+" in str(pattern) or "){" in str(pattern) else [1, 2, 4, 8, 16, 40, 700]
     for _ in range(20):
         alphabet = choose.choices("aabcsS   \n\r1'2Kké.A-中\u0301ſ\u212a\u00a0 \t^_É😀", k=choose.choice([2, 3, 5, 40]))
         text = "".join(choose.choices(alphabet, k=choose.choice(lengths)))
         pieces = split(text, pattern)
-        for path in PATHS:
-            assert pretokenizer(pattern, path=path).split(text) == pieces, (path, text)
+        for kind in SCANNER_KINDS:
+            assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces, (kind, text)
 
 
-# Which path a pattern gets.
+# Which kind of scanner a pattern gets.
 
 
 def test_a_pattern_outside_the_subset_is_left_to_regex_and_says_why() -> None:
     cut = pretokenizer(r"\w+(?<!x)|.")
-    assert (cut.kind, cut.scanner) == ("regex", None)
+    assert (cut.scanner_kind, cut.scanner) == ("regex", None)
     assert cut.reason is not None
     assert "'(?<'" in cut.reason
     assert "offset 3" in cut.reason
     assert cut.split("abx y") == ["ab", "x", " ", "y"]
 
 
-def test_a_pattern_that_does_not_fold_is_left_to_regex() -> None:
+def test_a_pattern_without_a_transducer_is_left_to_regex() -> None:
     cut = pretokenizer(r'"[^"]*"|\w+|.')
-    assert cut.kind == "regex"
+    assert cut.scanner_kind == "regex"
     assert cut.split('say "good morning"') == ["say", " ", '"good morning"']
 
 
 def test_no_pattern_is_one_pre_token() -> None:
     cut = pretokenizer(None)
-    assert (cut.kind, cut.scanner) == ("none", None)
+    assert (cut.scanner_kind, cut.scanner) == ("none", None)
     assert cut.split("one two") == ["one two"]
     assert cut.split("") == []
     assert list(cut.ends("né".encode())) == [3]
-    assert pretokenizer(()).kind == "none"
+    assert pretokenizer(()).scanner_kind == "none"
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_ends_are_bytes(path: str) -> None:
-    cut = pretokenizer(patterns.GPT2, path=path)
+@pytest.mark.parametrize("kind", SCANNER_KINDS)
+def test_ends_are_bytes(kind: ScannerKind) -> None:
+    cut = pretokenizer(patterns.GPT2, scanner_kind=kind)
     assert list(cut.ends("né 的 x".encode())) == [3, 7, 9]
     assert list(cut.ends(b"")) == []
     with pytest.raises(UnicodeDecodeError) as error:
@@ -183,15 +183,13 @@ def test_ends_are_bytes(path: str) -> None:
 
 
 def test_text_between_matches_is_a_pre_token() -> None:
-    for path in PATHS:
-        cut = pretokenizer("[a-z]+", path=path)
+    for cut in of_every_kind("[a-z]+"):
         assert cut.split("12 ab3cd!") == ["12 ", "ab", "3", "cd", "!"]
     assert pretokenizer("x*").split("axxb") == ["a", "xx", "b"]
 
 
 def test_a_later_split_sees_a_piece_as_a_text() -> None:
-    for path in PATHS:
-        cut = pretokenizer((r"\d", r"\s+(?!\S)|\s|\w+"), path=path)
+    for cut in of_every_kind((r"\d", r"\s+(?!\S)|\s|\w+")):
         assert cut.split("a  1  b") == ["a", "  ", "1", " ", " ", "b"]
 
 
@@ -212,11 +210,11 @@ def test_what_is_no_pattern(pattern: object) -> None:
         pretokenizer(pattern)  # type: ignore[arg-type]
 
 
-def test_a_path_that_cannot_be_had() -> None:
+def test_a_kind_that_cannot_be_had() -> None:
     with pytest.raises(ValueError, match="does not compile"):
-        pretokenizer(r"\bx", path="tables")
-    with pytest.raises(ValueError, match="unknown path 'fast'"):
-        pretokenizer(patterns.GPT2, path="fast")
+        pretokenizer(r"\bx", scanner_kind="tables")
+    with pytest.raises(ValueError, match="unknown scanner kind 'fast'"):
+        pretokenizer(patterns.GPT2, scanner_kind="fast")  # type: ignore[arg-type]
 
 
 def test_pretokenize() -> None:

@@ -24,7 +24,7 @@ def scanner(pattern: patterns.Pattern, kind: str = "vector") -> Scanner:
     """Of kind "vector", with as many lanes as the machine allows or with four, or of kind "tables"."""
     if kind == "four lanes":
         return Scanner("vector", compile_pattern((pattern,) if isinstance(pattern, str) else pattern or ()), lanes=4)
-    found = pretokenizer(pattern, path=kind).scanner
+    found = pretokenizer(pattern, scanner_kind=kind).scanner  # type: ignore[arg-type]
     assert found is not None
     return found
 

@@ -18,7 +18,7 @@ def test_codes() -> None:
     assert not any(tables.out[tables.continuation * tables.states :][: tables.states])
 
 
-def test_the_machine_forgets_after_a_letter_and_a_space() -> None:
+def test_a_letter_and_a_space_are_a_synchronizing_word() -> None:
     tables = compile_pattern((patterns.GPT2,))
     letter, space = tables.column[ord("x")], tables.column[ord(" ")]
     known = tables.synchronized[letter * tables.columns + space]
@@ -28,7 +28,7 @@ def test_the_machine_forgets_after_a_letter_and_a_space() -> None:
         assert tables.next[ord(" ") * tables.states + after] == known - 1
 
 
-def test_digits_by_three_are_not_forgotten() -> None:
+def test_two_digits_are_no_synchronizing_word_where_digits_go_by_three() -> None:
     tables = compile_pattern((patterns.CL100K,))
     digit = tables.column[ord("7")]
     assert tables.synchronized[digit * tables.columns + digit] == 0

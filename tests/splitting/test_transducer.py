@@ -1,4 +1,4 @@
-"""The one-pass machine: its size, and what cannot be folded. That it cuts right is tested in test_pretokenizer.py."""
+"""The transducer: its size, and which patterns have none. That it cuts right is tested in test_pretokenizer.py."""
 import pytest
 
 from bpetite import patterns
@@ -8,7 +8,7 @@ from bpetite.splitting.regex_parser import parse
 from bpetite.splitting.transducer import COMMIT, MARK, NoTransducer, Transducer, compose, transducer
 
 
-def folded(*stages: str) -> Transducer:
+def of_stages(*stages: str) -> Transducer:
     trees = [parse(stage) for stage in stages]
     groups = Groups(chars for tree in trees for chars in sets_of(tree))
     machine = transducer(Automaton(trees[0], groups))
@@ -22,38 +22,38 @@ def outputs(machine: Transducer) -> set[int]:
 
 
 def test_gpt2_needs_twelve_states_and_looks_one_character_back() -> None:
-    machine = folded(patterns.GPT2)
+    machine = of_stages(patterns.GPT2)
     assert len(machine.next) == 12
     assert outputs(machine) == {0b0, 0b1, 0b10, 0b11}
 
 
 def test_cl100k_marks_newlines_that_spaces_follow() -> None:
-    machine = folded(patterns.CL100K)
+    machine = of_stages(patterns.CL100K)
     assert len(machine.next) == 20
     assert any(out & COMMIT for out in outputs(machine))
     assert any(out >> MARK & 0xFF for out in outputs(machine))
 
 
-def test_both_forms_of_a_pattern_fold_to_machines_of_one_size() -> None:
-    assert len(folded(patterns.GPT2_POSSESSIVE).next) == 12
-    assert len(folded(patterns.CL100K_POSSESSIVE).next) == 20
+def test_both_forms_of_a_pattern_have_transducers_of_one_size() -> None:
+    assert len(of_stages(patterns.GPT2_POSSESSIVE).next) == 12
+    assert len(of_stages(patterns.CL100K_POSSESSIVE).next) == 20
 
 
 def test_a_sequence_of_splits_is_one_machine() -> None:
-    assert len(folded(*patterns.DEEPSEEK_V3).next) == 24
-    assert len(folded(*patterns.STARCODER).next) == 11
+    assert len(of_stages(*patterns.DEEPSEEK_V3).next) == 24
+    assert len(of_stages(*patterns.STARCODER).next) == 11
 
 
-def test_attempts_of_any_length_fold_where_they_fail_together() -> None:
-    assert len(folded(r"\s*\w+|\s*[^\w\s]+").next) == 3
-    machine = folded(r"[a-z]+|\s+x")
+def test_attempts_of_any_length_that_fail_together() -> None:
+    assert len(of_stages(r"\s*\w+|\s*[^\w\s]+").next) == 3
+    machine = of_stages(r"[a-z]+|\s+x")
     assert len(machine.next) == 8
     assert any(out & COMMIT for out in outputs(machine))
 
 
 def test_states_that_do_the_same_are_one() -> None:
-    assert folded("[a-c]x?|[a-c]") == folded("[cab]x|[abc]")
-    assert len(folded(".").next) == len(folded(r".|\n").next) + 1 == 3
+    assert of_stages("[a-c]x?|[a-c]") == of_stages("[cab]x|[abc]")
+    assert len(of_stages(".").next) == len(of_stages(r".|\n").next) + 1 == 3
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,6 @@ def test_states_that_do_the_same_are_one() -> None:
         ((r"\s*\w+", r"\d"), "needs a mark"),
     ],
 )
-def test_what_does_not_fold(stages: tuple[str, ...], reason: str) -> None:
+def test_patterns_without_a_transducer(stages: tuple[str, ...], reason: str) -> None:
     with pytest.raises(NoTransducer, match=reason):
-        folded(*stages)
+        of_stages(*stages)

@@ -1,10 +1,10 @@
-"""The machine in pages against the machine by code and state, and sets of states against the states in them."""
+"""The transducer in pages against its tables by code and state, and the subset automaton against the states in it."""
 import random
 
 import pytest
 from splits import COMPILED
 
-from bpetite.splitting.pretokenizer import stages_of
+from bpetite.patterns import as_tuple
 from bpetite.splitting.scanner_tables import compile_pattern
 from bpetite.splitting.vector_tables import Paged, vector_tables
 
@@ -15,8 +15,8 @@ def look(function: Paged, code: int, state: int) -> int:
 
 
 @pytest.mark.parametrize("name", COMPILED)
-def test_every_step_is_the_machine_s(name: str) -> None:
-    tables = compile_pattern(stages_of(COMPILED[name]))
+def test_every_transition_is_the_transducer_s(name: str) -> None:
+    tables = compile_pattern(as_tuple(COMPILED[name]))
     assert tables.vector is not None
     for at, (following, output) in enumerate(zip(tables.next, tables.out, strict=True)):
         step = look(tables.vector.transition, *divmod(at, tables.states))
@@ -28,7 +28,7 @@ def test_every_step_is_the_machine_s(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
-    tables = compile_pattern(stages_of(COMPILED[name]))
+    tables = compile_pattern(as_tuple(COMPILED[name]))
     assert tables.vector is not None
     codes = len(tables.next) // tables.states
     choose = random.Random(name)
@@ -47,7 +47,7 @@ def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"])
 def test_a_word_and_a_space_are_enough_to_know_the_state(name: str) -> None:
-    tables = compile_pattern(stages_of(COMPILED[name]))
+    tables = compile_pattern(as_tuple(COMPILED[name]))
     assert tables.vector is not None
     one = tables.vector.all_states
     for code in b"en the":
@@ -64,7 +64,7 @@ def test_what_does_not_fit_has_no_pages() -> None:
     assert vector_tables(b"".join(rows), bytes(900), 100) is None
 
 
-def test_a_machine_of_one_state() -> None:
+def test_a_transducer_of_one_state() -> None:
     vector = vector_tables(bytes(130), bytes([1] * 130), 1)
     assert vector is not None
     assert vector.transition.pages == 1

@@ -1,0 +1,71 @@
+/* What a scanner and a scan consist of: the types that _scan.pxd declares. */
+#ifndef BPETITE_SCANNER_H
+#define BPETITE_SCANNER_H
+
+#include <Python.h>
+#include <stdint.h>
+
+enum {
+    SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
+    SCAN_SPAN = 512,     /* codes of a span read in one lane or in four */
+    SCAN_LONGEST = 4096, /* codes of a span read in 64 lanes */
+    SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
+    SCAN_MARK = 4,
+    SCAN_COMMIT = 5,
+    SCAN_BITS = 6,              /* of an output */
+    SCAN_STAGE = 0x110000 / 64, /* entries of `stage` */
+    SCAN_SEARCH = 32,           /* how many codes before a lane to search for a synchronizing word */
+    SCAN_SHORTEST_IN_LANES = 96 /* codes; below, finding the states before the lanes costs more than they save */
+};
+
+typedef struct {
+    const uint8_t *next;   /* next[code * states + state] */
+    const uint8_t *out;    /* the output of that transition */
+    const uint8_t *column; /* code -> a number for all codes that do the same in every state */
+    const uint8_t *synchronized; /* [column * columns + column]: 1 + the state after these two from every state, or 0 */
+    uint32_t states, columns;
+    uint32_t used_bits; /* all bits that occur in an output */
+    uint32_t mark_back; /* how many characters back the mark is set */
+    const uint16_t *stage; /* code point / 64 -> page */
+    const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
+    uint8_t continuation, end;
+} scan_tables;
+
+/* A function of a code and a state: values[page[code] * 128 + row[code] + state]. Pages with rows of ASCII codes come
+   first: text of ASCII alone needs only `ascii_pages`. */
+typedef struct {
+    const uint8_t *row, *page; /* 256 each */
+    const uint8_t *values;     /* 128 a page */
+    uint32_t pages, ascii_pages;
+} scan_paged;
+
+/* The tables of scan_avx512.h, laid out by vector_tables.py. */
+typedef struct {
+    scan_paged transition; /* code and state -> transition */
+    const uint8_t *next;   /* transition -> state, 128 */
+    const uint8_t *out;    /* transition -> output, 128 */
+    scan_paged subset;     /* the subset automaton; its first `states` states are the sets of one state */
+    uint8_t all_states;    /* its initial state */
+} scan_vector;
+
+/* One scan over one text; see _scan.pxd. */
+typedef struct {
+    const uint8_t *text;
+    Py_ssize_t length;
+    Py_ssize_t done;
+    int final;
+    int ended;           /* the end of the text has been read */
+    Py_ssize_t position; /* of the next byte to read */
+    uint64_t leads;      /* which of the 64 bytes before `position` begin a character */
+    Py_ssize_t mark;
+    uint32_t state;
+    /* Ends found but not given out, in this order: one further back, or -1; those in the block before `base`; those in
+       ready[block:blocks], counted from `base`. */
+    Py_ssize_t early;
+    uint64_t before;
+    Py_ssize_t base;
+    int block, blocks;
+    uint64_t ready[SCAN_BLOCKS];
+} scan_cursor;
+
+#endif

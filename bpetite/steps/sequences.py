@@ -1,0 +1,41 @@
+"""Settings that are None, one step or a tuple of steps, and their JSON form: null, a string, or an array."""
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+from ..patterns import as_tuple
+
+__all__ = ["StepFields", "from_json", "to_json"]
+
+#: The classes of steps that are not strings: for each, the names and types of its fields in JSON.
+StepFields = dict[type, dict[str, type]]
+
+
+def to_json(setting: Any, classes: StepFields) -> Any:
+    """A setting as a JSON value. A step without fields is ``{"step": class name}``."""
+    if setting is None or isinstance(setting, str):
+        return setting
+    return [
+        step if isinstance(step, str)
+        else dict(zip(classes[type(step)], astuple(step))) or {"step": type(step).__name__}
+        for step in as_tuple(setting)
+    ]  # fmt: skip
+
+
+def from_json(found: Any, name: str, classes: StepFields) -> Any:
+    """The setting that :func:`to_json` wrote. Raises ValueError, naming the setting, for what it never writes."""
+    if found is None or isinstance(found, str):
+        return found
+    if not isinstance(found, list):
+        raise ValueError(f"{name} must be a string, an array or null, not {found!r}")
+    return tuple(step if isinstance(step, str) else _step(step, name, classes) for step in found)
+
+
+def _step(found: Any, name: str, classes: StepFields) -> Any:
+    for step, fields in classes.items():
+        if not fields and found == {"step": step.__name__}:
+            return step()
+        if fields and isinstance(found, dict) and {key: type(value) for key, value in found.items()} == fields:
+            return step(*(found[key] for key in fields))
+    raise ValueError(f"{name} has the unknown step {found!r}")
