@@ -169,11 +169,7 @@ class PretokenCounts(Mapping[bytes, int]):
 
 
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
-    """A pre-token and its count as training takes them.
-
-    Raises:
-        TypeError, ValueError, OverflowError: See :class:`PretokenCounts`.
-    """
+    """A pre-token and its count, checked; :class:`PretokenCounts` lists the errors."""
     if not isinstance(pretoken, bytes):
         raise TypeError(f"a pre-token is bytes, not {pretoken!r}; encode str as UTF-8")
     if not pretoken:
