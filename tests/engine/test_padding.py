@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.engine.padding import pad
-from bpetite.steps.template import Part, Template
+from bpetite.steps.template import Template, TemplatePart
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
@@ -135,7 +135,7 @@ def test_nothing(tok: Tokenizer) -> None:
 
 
 def test_special_tokens_leave_room_for_a_stride() -> None:
-    parts = (Part((257,)), Part(text="A"), Part((256,)))
+    parts = (TemplatePart((257,)), TemplatePart(text="A"), TemplatePart((256,)))
     vocab = Tokenizer(BYTES, [], ["<|endoftext|>", "<|pad|>"]).to_vocab()
     tok = Tokenizer.from_vocab(replace(vocab, template=Template(parts, ())))
     batch = tok.encode_padded(["abcd"], max_length=4, stride=1, add_special_tokens=True)
