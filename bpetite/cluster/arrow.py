@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.codec import Codec, codec_of
+from ..corpus.codec import Codec, codec_of, join_rows
 from ..corpus.encoding import EOT, place_eot
 from ..errors import MissingExtraError
 from .parcel import Parcel
@@ -202,9 +202,7 @@ class EncodeBatch:
                     else:
                         part = codec.encode_ordinary([text.decode("utf-8", "replace").encode()])[0]
                 parts.append(part)
-            offsets = np.zeros(len(texts) + 1, np.int64)
-            np.cumsum([len(part) for part in parts], out=offsets[1:])
-            ids = np.concatenate(parts)
+            ids, offsets = join_rows(parts)
         if self.eot == "none":
             return ids.astype(self.dtype, copy=False), np.diff(offsets), bad
         return *place_eot(ids, offsets, codec.eot_id, self.eot, self.dtype), bad
