@@ -65,7 +65,10 @@ def create_files(
         OSError: A file cannot be written.
     """
     targets = [_target(path, overwrite) for path in paths]
-    temporaries = [target.with_name(_temporary_name(target.name, suffix)) for target in targets]
+    if suffix is None:
+        temporaries = [target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp") for target in targets]
+    else:
+        temporaries = [target.with_name(target.name + suffix) for target in targets]
     created: list[Path] = []
     try:
         with ExitStack() as opened:
@@ -98,10 +101,6 @@ def _target(path: Source, overwrite: bool) -> Path:
     if not overwrite and target.exists():
         raise file_exists(target)
     return target
-
-
-def _temporary_name(name: str, suffix: str | None) -> str:
-    return f".{name}.{secrets.token_hex(6)}.tmp" if suffix is None else name + suffix
 
 
 def _rename_to_new(temporary: Path, target: Path) -> None:
