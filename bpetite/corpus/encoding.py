@@ -115,12 +115,12 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     except ValueError:
         return None
     terminated = data.endswith(rules.reading.separator)
-    tokens = np.empty(len(ids) + (not terminated), rules.dtype)
+    added = 0 if terminated else 1
+    tokens = np.empty(len(ids) + added, rules.dtype)
     tokens[: len(ids)] = ids
-    if not terminated:
-        tokens[-1] = codec.eot_id
+    tokens[len(ids) :] = codec.eot_id
     ends = np.flatnonzero(tokens == codec.eot_id) + 1
-    separators = len(ends) - (not terminated)
+    separators = len(ends) - added
     return Encoded(
         end=block.end,
         raw=block.raw,

@@ -12,9 +12,10 @@ from itertools import chain, islice
 from operator import index
 from typing import Generic, TypeVar
 
-STARTING = 1000  # milliseconds
+_STARTING = 1000  # milliseconds
 
-Result = TypeVar("Result")
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
@@ -57,7 +58,7 @@ def _join(threads, interrupted):
     """
     raised = None
     for thread in threads:
-        patience = STARTING
+        patience = _STARTING
         while thread in threading.enumerate():
             try:
                 if thread.is_alive():
@@ -73,7 +74,7 @@ def _join(threads, interrupted):
     return raised
 
 
-class Future(Generic[Result]):
+class Future(Generic[_Result]):
     def __init__(self, call):
         self._call = call
         self._done = threading.Event()
