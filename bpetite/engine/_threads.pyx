@@ -59,8 +59,10 @@ def _join(threads, interrupted):
     raised = None
     for thread in threads:
         patience = _STARTING
-        while thread in threading.enumerate():
-            try:
+        while True:
+            try:  # around every call of Python code: a signal may strike in any of them
+                if thread not in threading.enumerate():
+                    break
                 if thread.is_alive():
                     thread.join()
                 elif patience:  # its start was interrupted half-way; whether it will run is known soon
