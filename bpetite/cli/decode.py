@@ -38,7 +38,7 @@ class Opened:
 def open_output(
     path: str, *, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None = None
 ) -> Opened:
-    """The token files that a manifest, an output name, a folder or a single token file stands for.
+    """The token files of an output, from its manifest, name or folder, or a single token file.
 
     Raises:
         FormatError: There is nothing that can be read, or another tokenizer made it.

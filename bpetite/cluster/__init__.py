@@ -1,7 +1,8 @@
-"""Corpora on the engines that people run already: Ray, Spark, datasets.
+"""Corpora on clusters and in dataframes: Ray, Spark, datasets.
 
-bpetite brings the work, never the scheduler. `run` splits a corpus into shard tasks and joins what they wrote, knowing
-nothing of any engine; `ray`, `spark` and `datasets` hand the work to one, and are imported only when asked for.
+bpetite brings the work, never the scheduler. `encoding` and `counting` split a corpus into tasks and join their results
+by any executor; `ray` and `spark` have one each. `arrow` and `datasets` have callables for dataframes. Each is imported
+only when it is asked for.
 """
 from .arrow import EncodeBatch
 from .parcel import Parcel

@@ -1,8 +1,8 @@
-"""Arrow in, Arrow out: the callable that dataframe engines map over batches.
+"""Arrow in, Arrow out: the callable that dataframe libraries map over batches.
 
-Ray Data's ``map_batches(..., batch_format="pyarrow")``, Spark's ``mapInArrow`` and whatever else hands over record
-batches take it as it is. Nothing in here makes a Python int of a token: ids come from the encoder as one array and
-become the values of a list column without a copy.
+Ray Data's ``map_batches(..., batch_format="pyarrow")``, Spark's ``mapInArrow`` and others that pass record batches take
+it as it is. No token becomes a Python int: the ids come from the encoder as one array and become the values of a list
+column without a copy.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.codec import Codec, codec_of
+from ..corpus.codec import Codec, codec_of, join_rows
 from ..corpus.encoding import EOT, place_eot
 from ..errors import MissingExtraError
 from .parcel import Parcel
@@ -21,29 +21,29 @@ __all__ = ["POLICIES", "EncodeBatch"]
 
 Batch = TypeVar("Batch")
 
-#: What becomes of a row whose text cannot be encoded.
+#: What happens to a row whose text cannot be encoded.
 POLICIES = ("fail", "null", "replace")
 
 
 class EncodeBatch:
     """Adds a column of token ids to an Arrow table or record batch.
 
-    Pickling it costs the bytes of the tokenizer once; unpickling it again in the same process costs next to nothing.
+    A pickle of it has the bytes of the tokenizer once; unpickling it again in the same process takes almost no time.
 
     Args:
         tokenizer: A bpetite.Tokenizer, or a `bpetite.corpus.Codec` whose callables can be pickled.
         column: The text: any of Arrow's string or binary types (UTF-8), or a dictionary of them.
         output: The new column, a list of ids for each row.
-        keep: Columns to keep beside it; all of them when None.
+        keep: Columns to keep in the result; None keeps all.
         special: Special tokens in the text: "text" (ordinary text), "allow" or "error".
         eot: Where an end-of-text token goes: "append", "prepend" or "none".
         on_error: What happens to a row that cannot be encoded: "fail", "null" (its list is null) or "replace" (U+FFFD
             for bytes that are not UTF-8). A null text always has a null list.
-        dtype: Of the ids: "uint32", or "uint16", "int32", "int64" for engines that want those.
+        dtype: Of the ids: "uint32", "uint16", "int32" or "int64".
         large: Lists with 64-bit offsets, for 2^31 ids or more in one chunk.
 
     Raises:
-        ValueError: An option that cannot be; ids that do not fit ``dtype``.
+        ValueError: An option is out of range; ids do not fit ``dtype``.
         MissingExtraError: pyarrow is not installed.
 
     >>> import pyarrow as pa
@@ -97,11 +97,11 @@ class EncodeBatch:
         return _restore, (type(self), self._parcel, state)
 
     def schema(self, schema: Any) -> Any:
-        """The pyarrow.Schema of what comes out for a schema that goes in.
+        """The pyarrow.Schema of the result for the schema of a batch.
 
         Raises:
             ValueError: There is no such column, or the new one exists already.
-            TypeError: The column holds no text.
+            TypeError: The column has no text.
         """
         import pyarrow as pa
 
@@ -114,7 +114,7 @@ class EncodeBatch:
         """The batch with its new column.
 
         Args:
-            batch: pyarrow.Table or pyarrow.RecordBatch, which is also what is given back.
+            batch: pyarrow.Table or pyarrow.RecordBatch; the result has the same type.
 
         Raises:
             ValueError: No such column; a text that cannot be encoded, with its row, and ``on_error`` is "fail".
@@ -179,7 +179,7 @@ class EncodeBatch:
     def _ids(
         self, texts: list[bytes], rows: npt.NDArray[np.int64], first: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], list[int]]:
-        """(all ids, how many of each text, numbers of the texts that become null)."""
+        """(all ids, number of ids of each text, indexes of the texts that become null)."""
         codec = self.codec
         bad: list[int] = []
         try:
@@ -202,9 +202,7 @@ class EncodeBatch:
                     else:
                         part = codec.encode_ordinary([text.decode("utf-8", "replace").encode()])[0]
                 parts.append(part)
-            offsets = np.zeros(len(texts) + 1, np.int64)
-            np.cumsum([len(part) for part in parts], out=offsets[1:])
-            ids = np.concatenate(parts)
+            ids, offsets = join_rows(parts)
         if self.eot == "none":
             return ids.astype(self.dtype, copy=False), np.diff(offsets), bad
         return *place_eot(ids, offsets, codec.eot_id, self.eot, self.dtype), bad
@@ -219,7 +217,7 @@ class EncodeBatch:
         return names
 
     def _text_type(self, schema: Any) -> None:
-        """Refuse a column that holds no text."""
+        """Refuse a column that has no text."""
         import pyarrow as pa
 
         if self.column not in schema.names:

@@ -1,8 +1,8 @@
-"""Pre-tokens of a corpus counted on an engine, and a tokenizer learned from the counts.
+"""Pre-tokens of a corpus counted on a cluster, and a tokenizer learned from the counts.
 
-Each task counts its share of the corpus into a table file, sorted; the tables are added up as streams, a record of each
-at a time, and learning runs here, on one thread. Counts add up exactly, so the merges are those of one process that
-reads the whole corpus.
+Each task counts its share of the corpus into a sorted table file; the tables are added up as streams, with one record
+of each in memory, and learning runs here, on one thread. Counts add up exactly, so the merges are those of one process
+that reads the whole corpus.
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import patterns
-from ..corpus import Piece, Sources, find_sources, read_documents, shares
-from ..corpus.api import SourcesLike
+from ..corpus import Piece, read_documents, shares
+from ..corpus.api import SourcesLike, as_sources
 from ..corpus.reading.readers import Reading
 from ..corpus.reading.records import POLICIES
 from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
@@ -26,7 +26,7 @@ from ..training.counting import count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
 from ..training.options import TrainingOptions
 from ..training.train import train_from_counts
-from .executor import Executor, Report, run_all
+from .executor import Executor, Report, check_positive, run_all
 from .parcel import Parcel
 
 __all__ = ["count_corpus", "train"]
@@ -65,38 +65,34 @@ def count_corpus(
     progress: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> PretokenCounts:
-    """Count the pre-tokens of a corpus; what `bpetite.count_pretokens` would count in its documents.
+    """Count the pre-tokens of a corpus, as `bpetite.count_pretokens` counts them in its documents.
 
-    Called again after it was killed, it counts only what had not been counted.
+    Called again after it was killed, it counts only the shares that had not been counted.
 
     Args:
         executor: Runs the tasks.
         sources: Files, folders, glob patterns.
-        work: A folder at the same path on all workers and here, made where there is none; tables of counts lie there
+        work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
         pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
         separator, text_key, input_kind, whole_files: How to read, as for `bpetite.corpus.encode_corpus`.
-        on_error: "fail", "skip" or "replace", for records that are not as they should be.
+        on_error: "fail", "skip" or "replace", for records that have no valid text.
         task_bytes: Input of one task.
         threads: Threads of a task.
         progress: Called with the bytes of input that have been counted since the last call.
-        log: Takes lines for people.
+        log: Called with messages for people.
 
     Raises:
-        RecordError: A record with a problem and ``on_error`` is "fail", with file and line.
-        ValueError: An option that cannot be.
+        RecordError: A record has a problem and ``on_error`` is "fail"; the message has file and line.
+        ValueError: An option is out of range.
         OSError: A file cannot be read or written.
     """
     if on_error not in POLICIES:
         raise ValueError(f"on_error {on_error!r} is not one of {', '.join(POLICIES)}")
-    if task_bytes < 1 or threads < 1:
-        raise ValueError(f"task_bytes {task_bytes} and threads {threads} must be at least 1")
+    check_positive(task_bytes=task_bytes, threads=threads)
     if not separator:
         raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
-    if isinstance(sources, str | os.PathLike):
-        sources = [sources]
-    if not isinstance(sources, Sources):
-        sources = find_sources(sources, kind=input_kind, whole_files=whole_files)
+    sources = as_sources(sources, kind=input_kind, whole_files=whole_files)
     reading = Reading(separator.encode("utf-8"), text_key)
     # A mistake in the options is found here.
     specials = count_pretokens(
@@ -115,9 +111,10 @@ def count_corpus(
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
     jobs = [(pieces, table) for pieces, table in zip(cut, tables, strict=True)]
 
-    def done(number: int, lines: list[str]) -> None:
-        for line in lines if log is not None else ():
-            log(line)  # type: ignore[misc]
+    def done(number: int, messages: list[str]) -> None:
+        if log is not None:
+            for message in messages:
+                log(message)
         if progress is not None:
             progress(sum(piece.raw_bytes for piece in cut[number]))
 
@@ -149,7 +146,7 @@ def train(
     initial: Tokenizer | None = None,
     **options: Any,
 ) -> Tokenizer:
-    """Learn a tokenizer from a corpus counted on an engine: that of `bpetite.Tokenizer.train`, merge by merge.
+    """Learn a tokenizer from a corpus counted on a cluster: the same one as `bpetite.Tokenizer.train` learns.
 
     Args:
         executor, sources, work: As for :func:`count_corpus`.
@@ -169,23 +166,23 @@ def train(
 
 
 def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:
-    """What a worker does: one table, unless it is there. Returns lines for people."""
+    """What a worker does: count into one table, unless it exists. Returns messages for people."""
     pieces, table = job
-    lines: list[str] = []
+    messages: list[str] = []
     if not os.path.exists(table):
         counts = count_pretokens(
-            read_documents(pieces, shared.reading, on_error=shared.on_error, log=lines.append),
+            read_documents(pieces, shared.reading, on_error=shared.on_error, log=messages.append),
             pattern=shared.pattern,
             special_tokens=shared.special_tokens,
             normalization=shared.normalization,
             num_threads=shared.threads,
         )
         counts.save(table, overwrite=True)
-    return lines
+    return messages
 
 
 def _add_up(_: None, job: tuple[list[str], str], report: Report | None) -> None:
-    """What a worker does: some tables into one, unless it is there."""
+    """What a worker does: add some tables up into one, unless it exists."""
     tables, out = job
     if not os.path.exists(out):
         merge_count_files(tables, out, overwrite=True)

@@ -1,8 +1,7 @@
 """datasets: the callable for ``Dataset.map``, with a fingerprint that stays the same.
 
-``dataset.map(Encode(tokenizer), batched=True, num_proc=8)`` adds a column ``input_ids``. What datasets hashes to know
-whether it has the result already are the options and the bytes of the saved tokenizer, so a second run, in whatever
-process, hits the cache.
+``dataset.map(Encode(tokenizer), batched=True, num_proc=8)`` adds a column ``input_ids``. To find a cached result,
+datasets hashes the options and the bytes of the saved tokenizer, so a second run hits the cache, in any process.
 """
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ __all__ = ["Encode"]
 class Encode(EncodeBatch):
     """Token ids of a batch of a datasets.Dataset (or IterableDataset); map it with ``batched=True``.
 
-    The ids of a batch come as slices of one array, and with ``dataset.with_format("arrow")`` as one Arrow column; no
-    Python int is made of a token. With Arrow format the function gives whole tables, of which ``remove_columns=`` of
-    ``map`` takes nothing away: use ``keep=`` instead.
+    The ids of a batch are slices of one array, or with ``dataset.with_format("arrow")`` one Arrow column; no token
+    becomes a Python int. With Arrow format the function returns whole tables, from which ``remove_columns=`` of ``map``
+    removes nothing: use ``keep=`` instead.
 
     Args: as for :class:`bpetite.cluster.arrow.EncodeBatch`.
 

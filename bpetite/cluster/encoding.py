@@ -102,27 +102,25 @@ def encode_corpus(
     return _Run(executor, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
 
 
+@dataclass
 class _Run:
     """One call of `encode_corpus`."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        whole: ShardTask,
-        task_bytes: int,
-        threads: int,
-        join_tasks: bool,
-        progress: Progress | None,
-        log: Callable[[str], None],
-    ) -> None:
-        self.executor, self.whole, self.threads, self.join_tasks, self.log = executor, whole, threads, join_tasks, log
-        self.wanted = max(1, math.ceil(sum(piece.size for piece in whole.pieces) / task_bytes))
-        self.meter = None if progress is None else _Meter(progress)
+    executor: Executor
+    whole: ShardTask
+    task_bytes: int
+    threads: int
+    join_tasks: bool
+    progress: Progress | None
+    log: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.wanted = max(1, math.ceil(sum(piece.size for piece in self.whole.pieces) / self.task_bytes))
+        self.meter = None if self.progress is None else _Meter(self.progress)
         self.messages = 0
         self.resumed = False
-        self.names = whole.names
-        name = f"{self.names.stem}.tasks.journal" if self.names.stem else "tasks.journal"
-        self.journal_path = self.names.folder / name
+        self.names = self.whole.names
+        self.journal_path = self.names.beside("tasks.journal")
 
     def run(self) -> dict[str, Any]:
         began = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from .. import __version__
 from .parcel import Parcel
 
-__all__ = ["Call", "Executor", "Outcome", "Report", "WorkerError", "check_positive", "run_all"]
+__all__ = ["Call", "Executor", "Outcome", "Report", "Work", "WorkerError", "check_positive", "run_all"]
 
 #: Sends a picklable value from a job to the driver. It may be lost, and of several values the last one counts.
 Report = Callable[[Any], None]
@@ -59,27 +59,32 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
+@dataclass(frozen=True)
+class Work:
+    """What an executor is given to run.
+
+    Attributes:
+        call: Picklable.
+        shared: Sent to each node once.
+        jobs: Small picklable values.
+        wanted: Number of a job -> whether its result still matters.
+        on_report: Called with (number of a job, value that it reported).
+    """
+
+    call: Call
+    shared: Parcel[Any]
+    jobs: Sequence[Any]
+    wanted: Callable[[int], bool] = lambda number: True
+    on_report: Callable[[int, Any], object] | None = None
+
+
 class Executor(Protocol):
     """Runs jobs on workers."""
 
-    def run(
-        self,
-        call: Call,
-        shared: Parcel[Any],
-        jobs: Sequence[Any],
-        wanted: Callable[[int], bool],
-        on_report: Callable[[int, Any], object] | None,
-    ) -> Generator[tuple[int, Outcome], None, None]:
+    def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
         """Call ``call(shared, job, report)`` for each job on some worker, and again if a worker was lost.
 
         Jobs are started in order; those that are not ``wanted`` at that time are left out.
-
-        Args:
-            call: Picklable.
-            shared: Sent to each node once.
-            jobs: Small picklable values.
-            wanted: Number of a job -> whether its result still matters.
-            on_report: Called with (number of a job, value that it reported).
 
         Yields:
             (number of a job, outcome), in any order.
@@ -117,8 +122,8 @@ def run_all(
     missing = set(range(len(jobs)))
     first_failed = len(jobs)
     failed = Outcome()
-    outcomes = executor.run(Call(function), shared, jobs, lambda number: number < first_failed, on_report)
-    with closing(outcomes):
+    work = Work(Call(function), shared, jobs, lambda number: number < first_failed, on_report)
+    with closing(executor.run(work)) as outcomes:
         for number, outcome in outcomes:
             if number not in missing:
                 continue

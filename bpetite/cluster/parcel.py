@@ -1,9 +1,9 @@
-"""Objects on their way to workers: pickled once, sent once a node, unpacked once a process.
+"""Objects on their way to workers: pickled once, sent to each node once, unpacked once in each process.
 
-Engines ship a function's data in their own ways, and most unpack it again for every task. A parcel is cheap to unpack
-any number of times: it is a run of bytes, and what those bytes stand for is made at the first use in a process and
-kept. The bytes of a tokenizer are those of its saved file, so equal tokenizers make equal parcels, in every process;
-caches that hash what a function holds depend on that.
+Ray and Spark ship a function's data in their own ways, and usually unpack it again for every task. A parcel is cheap to
+unpack any number of times: it is a byte string, and its content is made at the first use in a process and kept. The
+bytes of a tokenizer are those of its saved file, so equal tokenizers make equal parcels, in every process; caches that
+hash a function's data depend on that.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Parcel"]
 
 Content = TypeVar("Content")
 
-#: Contents that a process keeps at hand.
+#: Contents that a process keeps.
 KEPT = 8
 
 _kept: OrderedDict[str, Any] = OrderedDict()
@@ -36,7 +36,7 @@ class Parcel(Generic[Content]):
     """Something to be sent to workers.
 
     Args:
-        content: What pickles; tokenizers inside it travel as their saved form.
+        content: A picklable object; tokenizers inside it are sent in their saved form.
 
     Attributes:
         key: SHA-256 of the bytes sent, in hex digits.
@@ -59,7 +59,7 @@ class Parcel(Generic[Content]):
         return len(self._payload)
 
     def get(self) -> Content:
-        """The content: the same object at every call in a process, as long as few parcels are in use."""
+        """The content: the same object at every call in a process, as long as at most `KEPT` parcels are in use."""
         with _lock:
             if self.key in _kept:
                 _kept.move_to_end(self.key)
@@ -69,7 +69,7 @@ class Parcel(Generic[Content]):
         return _keep(self.key, content)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Parcel[Any]], tuple[Any, ...]]:
-        # out of band where the engine can do that: then workers of one node share the bytes
+        # out of band where the executor supports it: then workers of one node share the bytes
         payload = pickle.PickleBuffer(self._payload) if protocol >= 5 else bytes(self._payload)
         return _arrived, (self.key, payload)
 
@@ -90,7 +90,7 @@ def _arrived(key: str, payload: Any) -> Parcel[Any]:
 
 
 def _keep(key: str, content: Content) -> Content:
-    """Remember a content; of two made at the same time the first stays."""
+    """Keep a content; of two made at the same time the first one is kept."""
     with _lock:
         kept: Content = _kept.setdefault(key, content)
         _kept.move_to_end(key)
@@ -108,7 +108,7 @@ def _unpack_tokenizer(data: bytes) -> Tokenizer:
     return Tokenizer.from_vocab(native.from_json(json.loads(data), "tokenizer") if vocab is None else vocab)
 
 
-#: The saved forms of tokenizers that are alive: to make one takes as long as to encode 25 MB.
+#: The saved forms of living tokenizers: making one takes as long as encoding 25 MB.
 _saved: WeakKeyDictionary[Tokenizer, bytes] = WeakKeyDictionary()
 
 

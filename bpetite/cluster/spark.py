@@ -1,13 +1,13 @@
 """Spark: dataframes encoded and counted by Arrow batches, corpora encoded to token files by Spark tasks.
 
-Everything goes through ``mapInArrow``, which classic sessions and Spark Connect both have. A tokenizer travels inside
-the function, which a stage ships to each executor once, and a Python worker unpacks it once.
+Dataframes go through ``mapInArrow``, which classic sessions and Spark Connect both have. A tokenizer is sent inside the
+function, which a stage ships to each executor once, and each Python worker unpacks it once.
 """
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from .. import patterns
@@ -21,7 +21,7 @@ from ..training.options import TrainingOptions
 from ..training.train import train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
-from .executor import Call, Outcome
+from .executor import Call, Outcome, Work
 from .parcel import Parcel
 
 __all__ = ["SparkExecutor", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
@@ -66,7 +66,7 @@ def encode_column(
 
 
 class _Batches:
-    """An iterator of batches mapped; an object, so that what it holds pickles as it says itself."""
+    """Maps an iterator of batches. A class and not a closure, so that `EncodeBatch` controls how it is pickled."""
 
     def __init__(self, encode: EncodeBatch) -> None:
         self.encode = encode
@@ -102,7 +102,7 @@ def count_column(
 
 
 class _CountBatches:
-    """Counts all batches of a partition into one table, and gives it out in batches."""
+    """Counts all batches of a partition into one table, and yields it in batches."""
 
     ROWS = 1 << 16
 
@@ -143,11 +143,11 @@ def to_counts(
     special_tokens: Sequence[str] = ("<|endoftext|>",),
     normalization: str | None = None,
 ) -> PretokenCounts:
-    """What `count_column` counted, collected here a partition at a time.
+    """The counts of `count_column`, collected here a partition at a time.
 
     Args:
         frame: From `count_column`, or any dataframe of pretoken and count.
-        pattern, special_tokens, normalization: What it was counted with.
+        pattern, special_tokens, normalization: Those that it was counted with.
     """
     rows = ((bytes(row[0]), row[1]) for row in frame.select("pretoken", "count").toLocalIterator())
     return PretokenCounts(rows, pattern=pattern, special_tokens=special_tokens, normalization=normalization)
@@ -162,7 +162,7 @@ def train_column(
     progress: Progress | None = None,
     **options: Any,
 ) -> Tokenizer:
-    """Learn a tokenizer from a column of texts, counted by Spark: that of `bpetite.Tokenizer.train`, merge by merge.
+    """Learn a tokenizer from a column of texts, counted by Spark: the same one as `bpetite.Tokenizer.train` learns.
 
     Args:
         frame, column: As for `count_column`.
@@ -178,9 +178,9 @@ def train_column(
 class SparkExecutor:
     """Runs jobs as the tasks of one Spark stage each.
 
-    Spark says nothing of a task before its stage ends, so there is no progress and a failure is known late. It begins
-    a task again where a worker was lost, as often as ``spark.task.maxFailures`` says; in ``local[N]`` that is once,
-    and ``local[N,4]`` allows three more.
+    Spark returns nothing from a task before its stage ends, so there is no progress, and a failure is known late. If a
+    worker is lost, it starts the task again, up to ``spark.task.maxFailures`` attempts; in ``local[N]`` that is one, in
+    ``local[N,4]`` four.
 
     Args:
         session: A pyspark.sql.SparkSession, classic or Connect.
@@ -190,36 +190,29 @@ class SparkExecutor:
         _pyspark()
         self.session = session
 
-    def run(
-        self,
-        call: Call,
-        shared: Parcel[Any],
-        jobs: Sequence[Any],
-        wanted: Callable[[int], bool],
-        on_report: Callable[[int, Any], object] | None,
-    ) -> Generator[tuple[int, Outcome], None, None]:
+    def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
         """See :class:`bpetite.cluster.executor.Executor`."""
-        left = [(number, job) for number, job in enumerate(jobs) if wanted(number)]
+        left = [(number, job) for number, job in enumerate(work.jobs) if work.wanted(number)]
         if not left:
             return
         outcomes = _by_frame if _is_connect(self.session) else _by_rdd
-        for number, outcome in outcomes(self.session, call, shared, left):  # all of them: they come with the stage
+        for number, outcome in outcomes(self.session, work.call, work.shared, left):  # all at the end of the stage
             yield number, pickle.loads(outcome)
 
 
-#: Bytes that go to a Python worker with each task at least. Spark writes what a task is and what it works on one after
-#: the other to a socket that keeps back a small write until the one before it is acknowledged (Nagle's algorithm), and
-#: the worker's system acknowledges a small one 40 ms later. More than a packet of the loopback device, 64 KB, is
-#: acknowledged at once.
+#: The fewest bytes that go to a Python worker with each task. Spark writes the task and its data one after the other to
+#: a socket that holds back a small write until the previous one is acknowledged (Nagle's algorithm), and the worker's
+#: system acknowledges a small one 40 ms later. More than a packet of the loopback device, 64 KB, is acknowledged at
+#: once.
 PADDING = 96 << 10
 
 
 def _by_rdd(
     session: Any, call: Call, shared: Parcel[Any], jobs: Sequence[tuple[int, Any]]
 ) -> Sequence[tuple[int, bytes]]:
-    """The pickled outcomes of jobs by a stage without a dataframe: no plan is made, no pandas imported by workers."""
+    """The pickled outcomes of jobs, by a stage without a dataframe: Spark plans no query, workers import no pandas."""
     context = session.sparkContext
-    # on its own: within a large function, all of that would be broadcast, and the padding with it
+    # broadcast separately: Spark broadcasts a large function as a whole, padding included
     sent = context.broadcast(shared)
     try:
         found: list[tuple[int, bytes]] = context.parallelize(jobs, len(jobs)).mapPartitions(_Rows(call, sent)).collect()
@@ -231,11 +224,11 @@ def _by_rdd(
 def _by_frame(
     session: Any, call: Call, shared: Parcel[Any], jobs: Sequence[tuple[int, Any]]
 ) -> Sequence[tuple[int, bytes]]:
-    """The same through a dataframe, which is all that Spark Connect has."""
+    """As `_by_rdd`, through a dataframe, which is all that Spark Connect has."""
     work = _Frames(call, shared, Parcel([*jobs]))
-    # a partition a job: partition i of this range holds the number i
+    # a partition for each job: partition i of this range has the number i
     frame = session.range(0, len(jobs), 1, len(jobs)).mapInArrow(work, "number bigint, outcome binary")
-    # one stage; an iterator would run one partition after another
+    # collect() is one stage; toLocalIterator() would run one partition after another
     return [(row["number"], bytes(row["outcome"])) for row in frame.collect()]
 
 
@@ -251,7 +244,7 @@ class _Rows:
 
 
 class _Frames:
-    """The function of a stage of `_by_frame`: places of jobs in, their numbers and outcomes out."""
+    """The function of a stage of `_by_frame`: indexes of jobs in, their numbers and outcomes out."""
 
     def __init__(self, call: Call, shared: Parcel[Any], jobs: Parcel[list[tuple[int, Any]]]) -> None:
         self.call, self.shared, self.jobs = call, shared, jobs
@@ -260,8 +253,8 @@ class _Frames:
         import pyarrow as pa
 
         for batch in batches:
-            for place in batch.column(0).to_pylist():
-                number, job = self.jobs.get()[place]
+            for index in batch.column(0).to_pylist():
+                number, job = self.jobs.get()[index]
                 made = pickle.dumps(self.call(self.shared, job, lambda value: None))
                 yield pa.record_batch(
                     [pa.array([number], pa.int64()), pa.array([made], pa.binary())], ["number", "outcome"]
@@ -275,11 +268,10 @@ def encode_corpus(
 
     Args:
         session: A pyspark.sql.SparkSession.
-        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; sources and sink are
-            at the same paths on every node.
+        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`.
 
     Returns:
-        The summary that :func:`bpetite.corpus.encode_corpus` gives.
+        As :func:`bpetite.corpus.encode_corpus`.
     """
     return encoding.encode_corpus(SparkExecutor(session), sources, sink, tokenizer, **options)
 

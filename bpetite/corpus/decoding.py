@@ -85,7 +85,8 @@ def decode_files(
     for tokens, ends in document_chunks(files, eot, eot_id):
         data = (separator if pending else b"") + decode(tokens)
         pending = ends
-        documents += ends
+        if ends:
+            documents += 1
         size += len(data)
         write(data)
     if pending and final_separator:

@@ -40,7 +40,7 @@ class EncodingRules:
     dtype: str
     val_fraction: float = 0.0
     seed: int = 0
-    with_ids: bool = False
+    with_origins: bool = False
     together: bool = False
 
 
@@ -74,15 +74,15 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
-    parsed = [documents_of(block, rules.reading, rules.on_error, with_ids=rules.with_ids) for block in blocks]
+    parsed = [documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
-    if rules.with_ids:
+    if rules.with_origins:
         meta = [
             (found, number, record)
             for number, documents in enumerate(parsed)
-            for found, record in zip(documents.ids or (), documents.numbers or (), strict=True)
+            for found, record in documents.origins or ()
         ]
     try:
         ids, offsets = codec.encode(texts)
@@ -115,12 +115,12 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     except ValueError:
         return None
     terminated = data.endswith(rules.reading.separator)
-    tokens = np.empty(len(ids) + (not terminated), rules.dtype)
+    added = 0 if terminated else 1
+    tokens = np.empty(len(ids) + added, rules.dtype)
     tokens[: len(ids)] = ids
-    if not terminated:
-        tokens[-1] = codec.eot_id
+    tokens[len(ids) :] = codec.eot_id
     ends = np.flatnonzero(tokens == codec.eot_id) + 1
-    separators = len(ends) - (not terminated)
+    separators = len(ends) - added
     return Encoded(
         end=block.end,
         raw=block.raw,
@@ -149,8 +149,8 @@ def _encode_one_by_one(
     out = _OneByOne()
     index = -1
     for block, documents in zip(blocks, parsed, strict=True):
-        if documents.numbers is None:  # now the offsets of records are needed
-            documents = documents_of(block, rules.reading, rules.on_error, with_ids=True)
+        if documents.origins is None:  # now they are needed, to say where a problem is
+            documents = documents_of(block, rules.reading, rules.on_error, with_origins=True)
         for number, text in enumerate(documents.texts):
             index += 1
             try:
@@ -176,8 +176,8 @@ def _problem(
         text.decode("utf-8")
     except UnicodeDecodeError as bad:
         kind, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
-    assert documents.numbers is not None
-    record = documents.numbers[number]
+    assert documents.origins is not None
+    _, record = documents.origins[number]
     offset, line = block.start + record, None
     if block.kind == "text":
         before = sum(map(len, documents.texts[:number])) + number * len(reading.separator) + inside

@@ -138,7 +138,7 @@ class Plan:
             dtype=self.layout.dtype(self.codec.vocab_size, self.options.dtype),
             val_fraction=self.options.val_fraction,
             seed=self.options.seed,
-            with_ids=self.layout.meta,
+            with_origins=self.layout.meta,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)

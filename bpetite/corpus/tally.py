@@ -21,6 +21,9 @@ KINDS = {
     "unencodable": "text that the tokenizer cannot encode",
 }
 
+#: The attributes of a tally that a journal records.
+STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records")
+
 
 class RecordError(ValueError):
     """A record has a problem, and the policy is to stop there."""
@@ -101,15 +104,7 @@ class Tally:
 
     def state(self) -> dict[str, Any]:
         """What the journal records."""
-        return {
-            "documents": self.documents,
-            "tokens": self.tokens,
-            "bytes": self.bytes,
-            "problems": self.problems,
-            "final_separator": self.final_separator,
-            "piece": self.piece,
-            "records": self.records,
-        }
+        return {name: getattr(self, name) for name in STATE}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state that the journal recorded."""

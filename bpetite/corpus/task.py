@@ -214,14 +214,19 @@ class ShardTask(Plan):
             shards.setdefault(split, []).extend(new)
 
     def _header(self) -> dict[str, Any]:
-        """The first record of the journal."""
-        return {
-            "journal": VERSION,
-            "settings": self.settings,
-            "inputs": [piece.describe() for piece in self.pieces],
-            "rank": self.rank_of_world,
-            "overwrite": self.overwrite,
-        }
+        """The first record of the journal, as it is read back."""
+        header: dict[str, Any] = json.loads(
+            json.dumps(
+                {
+                    "journal": VERSION,
+                    "settings": self.settings,
+                    "inputs": [piece.describe() for piece in self.pieces],
+                    "rank": self.rank_of_world,
+                    "overwrite": self.overwrite,
+                }
+            )
+        )
+        return header
 
     def _resume(
         self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
@@ -260,8 +265,7 @@ class ShardTask(Plan):
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
         standard input, which may not give the same bytes again."""
-        begun = journal.records[:1] == [json.loads(json.dumps(header))]
-        return begun and all(piece.path != STDIN for piece in self.pieces)
+        return journal.records[:1] == [header] and all(piece.path != STDIN for piece in self.pieces)
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""
@@ -277,11 +281,7 @@ class ShardTask(Plan):
 
     def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
         return {
-            "documents": manifest["documents"],
-            "tokens": manifest["tokens"],
-            "bytes": manifest["bytes"],
-            "problems": manifest["problems"],
-            "on_error": manifest["on_error"],
+            **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
             "files": [file["name"] for file in manifest["files"]],
             "manifest": str(self.names.manifest),
             "tokens_before": resumed,
@@ -309,7 +309,7 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     way_out = "give the same command again to go on, or --overwrite to start anew"
     if old.get("journal") != header["journal"]:
         raise ValueError(f"{journal.path}: a journal of another release; {way_out}")
-    before, now = old["settings"], json.loads(json.dumps(header["settings"]))
+    before, now = old["settings"], header["settings"]
     for name in now:
         # a run that would fail at the first problem has met none, so any policy can still be chosen
         if name == "on_error" and before.get(name) == "fail":
@@ -320,7 +320,7 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
             )
     if old["rank"] != header["rank"]:
         raise ValueError(f"{journal.path}: begun as rank {old['rank']}, now {header['rank']}; {way_out}")
-    inputs = json.loads(json.dumps(header["inputs"]))
+    inputs = header["inputs"]
     for was, found in zip(old["inputs"], inputs, strict=False):
         if was != found:
             what = "has changed since" if was[0] == found[0] else f"was {was[0]} then"

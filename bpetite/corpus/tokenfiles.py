@@ -368,10 +368,7 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
         return path, manifest, token_files(manifest)
     if path.is_dir():
         return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
-    stem = path.name
-    for suffix in (".offsets.npy", ".npy", ".csv.gz", ".ds.index", ".ds", ".parquet", "_text_document.bin",
-                   "_text_document.idx", ".bin"):
-        stem = stem.removesuffix(suffix)
+    stem = _base(path.name).removesuffix("_text_document")
     stems = [path.name, stem, re.sub(r"_\d{6,}$", "", stem), re.sub(r"(_(train|val))?(_\d{6,})?$", "", stem)]
     for candidate in [path.with_name(f"{stem}.manifest.json") for stem in stems] + [path.with_name("manifest.json")]:
         if not candidate.is_file():

@@ -1,8 +1,8 @@
 from collections.abc import Callable, Generator, Iterable
 from typing import Generic, TypeVar
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 def thread_count(num_threads: int | None) -> int:
     """The number of threads to use: as asked for, or one for each processor that the process may run on.
@@ -27,12 +27,12 @@ def together(
     started, it passes the exception to `fail`, which tells the helpers to stop, and still waits for them.
     """
 
-class Future(Generic[Result]):
+class Future(Generic[_Result]):
     """The result of a call that another thread makes, or the error that it raises."""
 
-    def __init__(self, call: Callable[[], Result]) -> None: ...
+    def __init__(self, call: Callable[[], _Result]) -> None: ...
     @classmethod
-    def started(cls, call: Callable[[], Result]) -> Future[Result]:
+    def started(cls, call: Callable[[], _Result]) -> Future[_Result]:
         """A call that a thread of its own is making."""
 
     def run(self) -> None:
@@ -44,17 +44,17 @@ class Future(Generic[Result]):
     def wait(self) -> None:
         """Wait until the call has ended, with a result or an error."""
 
-    def result(self) -> Result:
+    def result(self) -> _Result:
         """Wait for the result, or raise the call's error."""
 
 def in_order(
-    work: Callable[[Job], Result],
-    jobs: Iterable[Job],
+    work: Callable[[_Job], _Result],
+    jobs: Iterable[_Job],
     threads: int,
     *,
-    size: Callable[[Job], int] | None = None,
+    size: Callable[[_Job], int] | None = None,
     held: int = 0,
-) -> Generator[Result]:
+) -> Generator[_Result]:
     """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
 
     The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or

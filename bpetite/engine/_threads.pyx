@@ -12,9 +12,10 @@ from itertools import chain, islice
 from operator import index
 from typing import Generic, TypeVar
 
-STARTING = 1000  # milliseconds
+_STARTING = 1000  # milliseconds
 
-Result = TypeVar("Result")
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
@@ -57,25 +58,25 @@ def _join(threads, interrupted):
     """
     raised = None
     for thread in threads:
-        patience = STARTING
-        running = True
-        while running:
-            try:  # around all of it: an interrupt is raised by whatever runs in Python
-                running = thread in threading.enumerate()
-                if running and thread.is_alive():
+        patience = _STARTING
+        while True:
+            try:  # around every call of Python code: a signal may strike in any of them
+                if thread not in threading.enumerate():
+                    break
+                if thread.is_alive():
                     thread.join()
-                elif running and patience:  # its start was interrupted half-way; whether it will run is known soon
+                elif patience:  # its start was interrupted half-way; whether it will run is known soon
                     patience -= 1
                     time.sleep(0.001)
                 else:
-                    running = False
+                    break
             except BaseException as error:
                 raised = raised or error
                 interrupted(error)
     return raised
 
 
-class Future(Generic[Result]):
+class Future(Generic[_Result]):
     def __init__(self, call):
         self._call = call
         self._done = threading.Event()

@@ -131,3 +131,17 @@ def test_train_bad_records(tmp_path: Path) -> None:
     done = run("train", path, "-n", 258, "-o", tmp_path / "tok.json", "--on-error", "skip")
     assert done.returncode == 0
     assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train(["ab ab", "ab"], 258)
+
+
+def test_a_corpus_command_loads_no_slow_module(tmp_path: Path) -> None:
+    """Their imports take longer than encoding a small corpus."""
+    (tmp_path / "a.txt").write_text("ab<|endoftext|>" * 3)
+    code = f"""
+import atexit, sys
+slow = {{"concurrent.futures", "tqdm", "multiprocessing", "pyarrow"}}
+atexit.register(lambda: print(sorted(slow & set(sys.modules))))
+from bpetite.cli import main
+main(["count", {str(tmp_path / "a.txt")!r}, "--jobs", "2", "-t", "bpetite-32k"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == ["[]"]

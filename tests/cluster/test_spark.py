@@ -31,7 +31,7 @@ from paths import PYTHONPATH
 import bpetite
 from bpetite import Tokenizer
 from bpetite.cluster import Parcel
-from bpetite.cluster.executor import Call
+from bpetite.cluster.executor import Call, Work
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -93,7 +93,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_workers_of_a_classic_session_import_no_more_than_they_need(spark: Any) -> None:
     executor = on_spark.SparkExecutor(spark)
-    ((_, outcome),) = executor.run(Call(modules), Parcel(None), [None], lambda number: True, None)
+    ((_, outcome),) = executor.run(Work(Call(modules), Parcel(None), [None]))
     assert "pyspark" in outcome.result
     assert not {"pandas", "pyarrow"} & {*outcome.result}
 
@@ -103,11 +103,11 @@ def test_jobs_and_what_becomes_of_them(spark: Any, monkeypatch: pytest.MonkeyPat
     """Both ways in a classic session: Connect takes packages that are not among those of the tests."""
     monkeypatch.setattr(on_spark, "_is_connect", lambda session: connect)
     shared, jobs = Parcel({3: "three"}), list(range(9))
-    outcomes = dict(on_spark.SparkExecutor(spark).run(Call(look_up), shared, jobs, lambda number: number != 7, None))
+    outcomes = dict(on_spark.SparkExecutor(spark).run(Work(Call(look_up), shared, jobs, lambda number: number != 7)))
     assert sorted(outcomes) == [0, 1, 2, 3, 4, 5, 6, 8]
     assert outcomes[3].result == (3, "three")
     assert {number for number, outcome in outcomes.items() if isinstance(outcome.error, KeyError)} == {*outcomes} - {3}
-    assert not list(on_spark.SparkExecutor(spark).run(Call(look_up), shared, jobs, lambda number: False, None))
+    assert not list(on_spark.SparkExecutor(spark).run(Work(Call(look_up), shared, jobs, lambda number: False)))
 
 
 @pytest.mark.parametrize("shared", [1, bytes(3 << 20)], ids=["small", "large"])
@@ -126,7 +126,7 @@ def test_a_task_is_more_than_one_packet_and_less_than_two(
         return real(rdd, function, *more)
 
     monkeypatch.setattr(RDD, "mapPartitions", map_partitions)
-    list(on_spark.SparkExecutor(spark).run(Call(modules), Parcel(shared), [None], lambda number: True, None))
+    list(on_spark.SparkExecutor(spark).run(Work(Call(modules), Parcel(shared), [None])))
     assert len(sizes) == 1
     assert 70_000 < sizes[0] < 120_000
 

@@ -99,6 +99,6 @@ def test_refusals(ram_path: Path) -> None:
         merge_outputs(ram_path / "m", [ram_path / "nothing"])
     with (ram_path / "o.rank00001of00003.npy").open("ab") as file:
         file.write(b"xx")
-    with pytest.raises(FormatError, match="bytes, its manifest says"):
+    with pytest.raises(FormatError, match="bytes, but its manifest says"):
         merge_outputs(ram_path / "m", parts)
     assert not (ram_path / "m.manifest.json").exists()

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bpetite import Tokenizer
-from bpetite.cluster.executor import Call, Outcome
-from bpetite.cluster.parcel import Parcel
+from bpetite.cluster.executor import Outcome, Work
 from bpetite.corpus.codec import Codec, Ids, Offsets, codec_of
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -57,28 +56,21 @@ class HereExecutor:
     def __init__(self, *, lose: int | None = None) -> None:
         self.lose, self.begun = lose, 0
 
-    def run(
-        self,
-        call: Call,
-        shared: Parcel[Any],
-        jobs: Sequence[Any],
-        wanted: Callable[[int], bool],
-        on_report: Callable[[int, Any], object] | None,
-    ) -> Generator[tuple[int, Outcome], None, None]:
-        sent = pickle.dumps((call, shared))
-        for number in reversed(range(len(jobs))):
+    def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
+        sent = pickle.dumps((work.call, work.shared))
+        for number in reversed(range(len(work.jobs))):
             for _ in range(1 + (number % 3 == 0)):
-                if not wanted(number):
+                if not work.wanted(number):
                     break
                 self.begun += 1
                 if self.begun == self.lose:
                     raise ConnectionError("the engine is gone")
                 call, shared = pickle.loads(sent)
-                job = pickle.loads(pickle.dumps(jobs[number]))
+                job = pickle.loads(pickle.dumps(work.jobs[number]))
 
                 def report(value: Any, number: int = number) -> None:
-                    if on_report is not None:
-                        on_report(number, value)
+                    if work.on_report is not None:
+                        work.on_report(number, value)
 
                 outcome = call(shared, job, report)
                 yield number, pickle.loads(pickle.dumps(outcome))

@@ -216,23 +216,24 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
     with open_stream(piece) as stream:
         _skip_mark(stream)
         values: list[object] = []
-        lines_of: list[int] = []
+        lines: list[int] = []
         count = raw = size = 0
+
+        def block() -> Block:
+            end = Position(position.piece, count)
+            return Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines)
+
         for value, line, length in _values(stream, reading.block):
             if count >= position.offset:
                 values.append(value)
-                lines_of.append(line)
+                lines.append(line)
             count += 1
             size += length
             if size >= reading.block and values:
-                end = Position(position.piece, count)
-                yield Block(
-                    "values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines_of
-                )
-                raw, size, values, lines_of = stream.raw_offset, 0, [], []
+                yield block()
+                raw, size, values, lines = stream.raw_offset, 0, [], []
         if values:
-            end = Position(position.piece, count)
-            yield Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines_of)
+            yield block()
 
 
 def _holds_lines(piece: Piece, size: int) -> bool:

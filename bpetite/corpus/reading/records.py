@@ -61,28 +61,28 @@ class Problem:
 class Documents:
     """The documents of a block, in order, as UTF-8.
 
-    ``records`` counts records, whether or not they became documents; ``numbers`` are the numbers in the block of those
-    that did. ``final_separator`` says, of text, whether a separator followed the last document.
+    ``records`` counts records, whether or not they became documents; ``origins`` has, if asked for, (id of the record,
+    its number in the block) of those that did. ``final_separator`` says, of text, whether a separator followed the last
+    document.
     """
 
     texts: list[bytes] = field(default_factory=list)
-    ids: list[str | None] | None = None
-    numbers: list[int] | None = None
+    origins: list[tuple[str | None, int]] | None = None
     problems: list[Problem] = field(default_factory=list)
     records: int = 0
     final_separator: bool | None = None
 
 
-def documents_of(block: Block, reading: Reading, policy: str, *, with_ids: bool = False) -> Documents:
+def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: bool = False) -> Documents:
     """Parse a block.
 
     Args:
         block: From `readers.read_blocks`.
         reading: The one that the block was read with.
         policy: "fail", "skip" or "replace". With "fail", parsing stops at the first problem.
-        with_ids: Also collect the id of each record and its number in the block.
+        with_origins: Also collect the id of each record and its number in the block.
     """
-    documents = Documents(ids=[] if with_ids else None, numbers=[] if with_ids else None)
+    documents = Documents(origins=[] if with_origins else None)
     _PARSERS[block.kind](block, reading, policy, documents)
     if block.damage is not None and not (policy == "fail" and documents.problems):
         held = block.data.join() if isinstance(block.data, Segment) else b""
@@ -103,9 +103,8 @@ def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     out.texts = texts
     out.records = len(texts)
     out.final_separator = terminated
-    if out.ids is not None and out.numbers is not None:
-        out.ids = [None] * len(texts)
-        out.numbers = list(range(len(texts)))
+    if out.origins is not None:
+        out.origins = [(None, number) for number in range(len(texts))]
 
 
 def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
@@ -113,8 +112,8 @@ def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     out.final_separator = False
     if block.damage is None or policy == "replace":
         out.texts = [block.data]
-        if out.ids is not None:
-            out.ids, out.numbers = [None], [0]
+        if out.origins is not None:
+            out.origins = [(None, 0)]
 
 
 def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
@@ -123,8 +122,8 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
         lines.pop()  # the line that the damage cut short; it is no JSON
     get = _getter(reading.text_key)
     append = out.texts.append
-    collect = out.ids is not None
-    get_id = _getter(reading.id_key) if reading.id_key else None
+    get_id = _getter(reading.id_key or None)
+    origins = out.origins
     for number, line in enumerate(lines):
         try:
             record = _fast_loads(line)
@@ -149,8 +148,8 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             append(text)
         else:
             out.records += 1
-        if collect:
-            _collect(out, record, get_id)
+        if origins is not None:
+            origins.append((_id_of(record, get_id), out.records - 1))
 
 
 def _first_offset(out: Documents, kind: str) -> int | None:
@@ -158,16 +157,12 @@ def _first_offset(out: Documents, kind: str) -> int | None:
     return next((problem.offset for problem in out.problems if problem.kind == kind), None)
 
 
-def _collect(out: Documents, record: object, get_id: Callable[[Any], Any] | None) -> None:
-    """Note the id and number of the record whose text was appended last."""
-    assert out.ids is not None
-    assert out.numbers is not None
+def _id_of(record: object, get_id: Callable[[Any], Any]) -> str | None:
+    """The id of a record, if it has one."""
     try:
-        found = None if get_id is None else get_id(record)
+        return _id(get_id(record))
     except (LookupError, TypeError):
-        found = None
-    out.ids.append(_id(found))
-    out.numbers.append(out.records - 1)
+        return None
 
 
 def _id(value: object) -> str | None:
@@ -177,8 +172,10 @@ def _id(value: object) -> str | None:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def _getter(key: str) -> Callable[[Any], Any]:
+def _getter(key: str | None) -> Callable[[Any], Any]:
     """A function from a record to the value at "a.b": that of the literal key if there is one, else of b inside a."""
+    if key is None:
+        return lambda record: None
     path = key.split(".")
     if len(path) == 1:
         return lambda record: record[key]
@@ -235,8 +232,7 @@ def _short(value: object) -> str:
 
 
 def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    get = _getter(reading.text_key)
-    get_id = _getter(reading.id_key) if reading.id_key else None
+    get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
     for value, line in zip(block.data, block.lines, strict=True):
         out.records += 1
         text, problem = b"", None
@@ -253,8 +249,8 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
             if policy == "skip" or problem[0] == "damaged-file":
                 continue
         out.texts.append(text)
-        if out.ids is not None:
-            _collect(out, value, get_id)
+        if out.origins is not None:
+            out.origins.append((_id_of(value, get_id), out.records - 1))
 
 
 def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
@@ -280,9 +276,8 @@ def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
                 continue
             text = b""
         out.texts.append(text)
-        if out.ids is not None and out.numbers is not None:
-            out.ids.append(_id(block.ids[number]) if block.ids is not None else None)
-            out.numbers.append(number)
+        if out.origins is not None:
+            out.origins.append((None if block.ids is None else _id(block.ids[number]), number))
 
 
 _PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {

@@ -105,10 +105,10 @@ def _manifests(
             raise FileNotFoundError(errno.ENOENT, what, name)
     found = []
     for part in parts:
-        place = find_manifest(part)
-        if place is None:
+        output_of_rank = find_manifest(part)
+        if output_of_rank is None:
             raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
-        found.append(place[:2])
+        found.append(output_of_rank[:2])
     for path, manifest in found:
         if manifest["rank"] is None:
             raise FormatError(f"{path}: not the output of one rank of several")

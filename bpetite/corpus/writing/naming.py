@@ -38,13 +38,17 @@ class Names:
             return self.stem or "tokens"
         return f"{self.stem}_{split}" if self.stem else split
 
+    def beside(self, name: str) -> Path:
+        """The path of a file that belongs to the output."""
+        return self.folder / (f"{self.stem}.{name}" if self.stem else name)
+
     @property
     def manifest(self) -> Path:
-        return self.folder / f"{self.stem}.manifest.json" if self.stem else self.folder / "manifest.json"
+        return self.beside("manifest.json")
 
     @property
     def journal(self) -> Path:
-        return self.folder / f"{self.stem}.journal" if self.stem else self.folder / "journal"
+        return self.beside("journal")
 
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
