@@ -1,18 +1,18 @@
 """The tokenizer: a vocabulary, and the engine that runs it.
 
 Thin methods: what is done per token is compiled and inherited (engine/_surface.pyx), everything else is a function of
-the room that its import names. What few calls need is imported where they need it: who loads a tokenizer waits neither
-for the trainer nor for other formats.
+the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other format.
 """
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import patterns
 from .engine._surface import Surface
+from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, Pattern
 from .vocabulary.vocab import Vocab
@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
-    from .engine._surface import BatchOptions
-    from .engine.padding import PaddedBatch, Padding, RowOptions
+    from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
+    from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern
+    from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler
 
 __all__ = ["Tokenizer"]
 
-Text = str | bytes
-Specials = Literal["all"] | Collection[str]
 Path = str | os.PathLike[str]
 
 
@@ -71,7 +70,7 @@ class Tokenizer(Surface):
         self,
         vocab: Mapping[int, bytes],
         merges: Iterable[tuple[bytes, bytes]] | None,
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        special_tokens: SpecialTokens = None,
         *,
         pattern: SplitPattern = patterns.GPT2,
         normalization: Normalization = None,
@@ -82,8 +81,6 @@ class Tokenizer(Surface):
         )
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
-        from .engine.assembly import parts_of
-
         self._set_up(vocab, cache_bytes, *parts_of(vocab))
 
     @classmethod
@@ -115,8 +112,6 @@ class Tokenizer(Surface):
         tokenizer = type(self).__new__(type(self))
         tokenizer._set(self._vocab, cache_bytes)
         return tokenizer
-
-    # Making one: training and files
 
     @classmethod
     def train(
@@ -167,10 +162,8 @@ class Tokenizer(Surface):
         from .training.train import train
 
         kept = None if initial is None else initial.to_vocab()
-        options = TrainingOptions(
-            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
-            kept,
-        )  # fmt: skip
+        options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
+                                  normalization, max_token_bytes, kept)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -194,10 +187,8 @@ class Tokenizer(Surface):
 
         Args:
             counts: pre-token (UTF-8 bytes) -> how often it occurs.
-            pattern, normalization: As for :meth:`train`; when not given, those that the counts were made with, which
-                others must not contradict.
-            vocab_size, special_tokens, special_ids, min_frequency, tie_break, max_token_bytes, initial, progress: As
-                for :meth:`train`.
+            vocab_size: As for :meth:`train`, and so are the options. When ``pattern`` and ``normalization`` are not
+                given, they are those that the counts were made with, which others must not contradict.
 
         Raises:
             ValueError: A negative count, ``vocab_size`` below 256, an option that contradicts the counts or
@@ -211,19 +202,12 @@ class Tokenizer(Surface):
         from .training.train import train_from_counts
 
         kept = None if initial is None else initial.to_vocab()
-        options = TrainingOptions(
-            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
-            kept,
-        )  # fmt: skip
+        options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
+                                  normalization, max_token_bytes, kept)
         return cls.from_vocab(train_from_counts(counts, options, progress=progress))
 
     @classmethod
-    def from_files(
-        cls,
-        vocab_filepath: Path,
-        merges_filepath: Path,
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
-    ) -> Tokenizer:
+    def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
         """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
 
         Raises:
@@ -240,7 +224,7 @@ class Tokenizer(Surface):
         path_or_encoding: Path | Any,
         *,
         pattern: SplitPattern = BY_NAME,
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        special_tokens: SpecialTokens = None,
         name: str | None = None,
     ) -> Tokenizer:
         """A ``.tiktoken`` file (base64 token and rank a line) or a ``tiktoken.Encoding``, with the ranks rule.
@@ -316,9 +300,7 @@ class Tokenizer(Surface):
 
         return cls.from_vocab(formats.load(path, format=format))
 
-    def save(
-        self, path: Path, *, format: WritableFormat | None = None, overwrite: bool = False
-    ) -> None:
+    def save(self, path: Path, *, format: WritableFormat | None = None, overwrite: bool = False) -> None:
         """Write the tokenizer to a file; either the whole file is there afterwards, or nothing has changed.
 
         Args:
@@ -392,8 +374,8 @@ class Tokenizer(Surface):
         self,
         text: Text,
         *,
-        allowed_special: Specials = "all",
-        disallowed_special: Specials = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids, and which characters of the text each token covers.
@@ -423,8 +405,8 @@ class Tokenizer(Surface):
         self,
         chunks: Iterable[Text],
         *,
-        allowed_special: Specials = "all",
-        disallowed_special: Specials = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
     ) -> Iterator[int]:
         """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
@@ -479,11 +461,7 @@ class Tokenizer(Surface):
         *,
         padding: Padding = "longest",
         pad_token: str | int | None = None,
-        num_threads: int | None = None,
-        allowed_special: Specials = "all",
-        disallowed_special: Specials = (),
-        add_special_tokens: bool = False,
-        **rows: Unpack[RowOptions],
+        **options: Unpack[RowOptions],
     ) -> PaddedBatch:
         """Token ids of many texts as a rectangle with its attention mask.
 
@@ -491,10 +469,9 @@ class Tokenizer(Surface):
             texts: The texts.
             padding: Fill up to the "longest" row, or to "max_length".
             pad_token: A special token or an id; :attr:`eot_token` when None.
-            num_threads: As for :meth:`encode_batch`, and so are the arguments about special tokens. Those that
-                ``add_special_tokens`` adds count in ``max_length`` and are never cut off.
-            rows: ``max_length``, ``padding_side``, ``truncation_side``, ``stride`` and ``pad_to_multiple_of``, see
-                :class:`bpetite.engine.padding.RowOptions`.
+            options: Those of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
+                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. What
+                ``add_special_tokens`` adds counts in ``max_length`` and is never cut off.
 
         Returns:
             ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
@@ -508,14 +485,10 @@ class Tokenizer(Surface):
         >>> input_ids.tolist(), attention_mask.tolist()
         ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
         """
-        from .engine.padding import pad
+        from .engine.padding import encode_rows, pad
 
-        ids, offsets = self.encode_batch_to_numpy(
-            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
-        )
-        before, after = self._vocab.around if add_special_tokens else ((), ())
-        pad_id = self._vocab.pad_id(pad_token)
-        return pad(ids, offsets, pad_id=pad_id, before=before, after=after, padding=padding, **rows)
+        ids, offsets, settings = encode_rows(self, texts, pad_token, options)
+        return pad(ids, offsets, padding=padding, **settings)
 
     def padded_batches(
         self,
@@ -523,11 +496,7 @@ class Tokenizer(Surface):
         *,
         max_tokens: int,
         pad_token: str | int | None = None,
-        num_threads: int | None = None,
-        allowed_special: Specials = "all",
-        disallowed_special: Specials = (),
-        add_special_tokens: bool = False,
-        **rows: Unpack[RowOptions],
+        **options: Unpack[RowOptions],
     ) -> Iterator[PaddedBatch]:
         """Yield rectangles of texts of similar length, each of at most ``max_tokens`` tokens, padding included.
 
@@ -536,7 +505,7 @@ class Tokenizer(Surface):
         Args:
             texts: The texts.
             max_tokens: Rows times width of a batch, at most.
-            pad_token: As for :meth:`encode_padded`, and so are the remaining arguments.
+            pad_token: As for :meth:`encode_padded`, and so are ``options``.
 
         Raises:
             ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
@@ -545,11 +514,7 @@ class Tokenizer(Surface):
         >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
         [[1, 2], [0]]
         """
-        from .engine.padding import pad_by_length
+        from .engine.padding import encode_rows, pad_by_length
 
-        ids, offsets = self.encode_batch_to_numpy(
-            texts, num_threads=num_threads, allowed_special=allowed_special, disallowed_special=disallowed_special
-        )
-        before, after = self._vocab.around if add_special_tokens else ((), ())
-        pad_id = self._vocab.pad_id(pad_token)
-        return pad_by_length(ids, offsets, max_tokens=max_tokens, pad_id=pad_id, before=before, after=after, **rows)
+        ids, offsets, settings = encode_rows(self, texts, pad_token, options)
+        return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..engine.padding import Side, windows
+from ..engine.options import Side
+from ..engine.padding import windows
 from ..steps.template import Template, TemplatePart
 
 __all__ = ["Row", "Sample", "Segment", "Span", "build_row", "truncate"]

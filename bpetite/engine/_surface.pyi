@@ -1,5 +1,5 @@
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,10 @@ from ..steps.normalizers import Normalization
 from ..steps.splits import SplitPattern
 from ..steps.template import Template
 from ..vocabulary.vocab import ErrorHandler, Vocab
+from .options import SpecialSelection, Text
 from .pipeline import Pipeline
 
-Text: TypeAlias = str | bytes
-AllowedSpecial: TypeAlias = Literal["all"] | Collection[str]
-DisallowedSpecial: TypeAlias = Literal["all"] | Collection[str]
 Ids: TypeAlias = Iterable[SupportsIndex] | NDArray[Any]
-
-class BatchOptions(TypedDict, total=False):
-    """The keyword arguments of encode_batch."""
-
-    num_threads: int | None
-    allowed_special: AllowedSpecial
-    disallowed_special: DisallowedSpecial
-    add_special_tokens: bool
 
 class Surface:
     """What is in a tokenizer, text to token ids, and back."""
@@ -118,8 +108,8 @@ class Surface:
         self,
         text: Text,
         *,
-        allowed_special: AllowedSpecial = "all",
-        disallowed_special: DisallowedSpecial = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
     ) -> list[int]:
@@ -158,8 +148,8 @@ class Surface:
         self,
         text: Text,
         *,
-        allowed_special: AllowedSpecial = "all",
-        disallowed_special: DisallowedSpecial = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
     ) -> NDArray[np.uint32]:
@@ -189,8 +179,8 @@ class Surface:
         self,
         text: Text,
         *,
-        allowed_special: AllowedSpecial = "all",
-        disallowed_special: DisallowedSpecial = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
     ) -> int:
@@ -205,8 +195,8 @@ class Surface:
         texts: Iterable[Text],
         *,
         num_threads: int | None = None,
-        allowed_special: AllowedSpecial = "all",
-        disallowed_special: DisallowedSpecial = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """A list of token ids for each text; see :meth:`encode`.
@@ -236,8 +226,8 @@ class Surface:
         texts: Iterable[Text],
         *,
         num_threads: int | None = None,
-        allowed_special: AllowedSpecial = "all",
-        disallowed_special: DisallowedSpecial = (),
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """All token ids in one array, and where each text's begin.
@@ -311,7 +301,7 @@ class Surface:
         ['你', 'ab']
         """
     def _special_spans(
-        self, text: str, allowed_special: AllowedSpecial, disallowed_special: DisallowedSpecial
+        self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> list[tuple[int, int]]:
         """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
     def _char_spans(self, ids: list[int], text: bytes) -> list[tuple[int, int]]:

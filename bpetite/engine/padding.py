@@ -4,38 +4,20 @@ Rows come as one flat array with offsets. NumPy moves them, never one id at a ti
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PaddedBatch", "Padding", "RowOptions", "Side", "pad", "pad_by_length", "windows"]
+from ._surface import Surface
+from .options import BatchOptions, Padding, RowOptions, Side, Text
 
-Side: TypeAlias = Literal["left", "right"]
-Padding: TypeAlias = Literal["longest", "max_length"]
+__all__ = ["PaddedBatch", "encode_rows", "pad", "pad_by_length", "windows"]
+
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Offsets: TypeAlias = npt.NDArray[np.int64]
-
-
-class RowOptions(TypedDict, total=False):
-    """How a text becomes rows.
-
-    Keys:
-        max_length: Tokens a row keeps at most; without it nothing is cut.
-        padding_side: Where padding goes, "left" or "right" (the default).
-        truncation_side: Where a text that is too long loses tokens, "left" or "right" (the default).
-        stride: None (the default) drops the tokens that are cut off. A number keeps them in further rows of
-            ``max_length`` tokens, each of which begins with the last ``stride`` tokens of the row before.
-        pad_to_multiple_of: The width is rounded up to a multiple of this; 1 by default.
-    """
-
-    max_length: int | None
-    padding_side: Side
-    truncation_side: Side
-    stride: int | None
-    pad_to_multiple_of: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +36,26 @@ class PaddedBatch:
 
     def __iter__(self) -> Iterator[npt.NDArray[np.int32] | npt.NDArray[np.int8]]:
         return iter((self.input_ids, self.attention_mask))
+
+
+def encode_rows(
+    tokenizer: Surface, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
+) -> tuple[Ids, Offsets, dict[str, Any]]:
+    """The ids of texts, their offsets, and the arguments of :func:`pad` and :func:`pad_by_length` that follow.
+
+    What ``add_special_tokens`` adds is among those arguments, since it is never cut off.
+    """
+    rows: dict[str, Any] = dict(options)
+    batch = BatchOptions()
+    for name in ("num_threads", "allowed_special", "disallowed_special"):
+        if name in rows:
+            batch[name] = rows.pop(name)
+    vocab = tokenizer._vocab
+    if rows.pop("add_special_tokens", False):
+        rows["before"], rows["after"] = vocab.around
+    rows["pad_id"] = vocab.pad_id(pad_token)
+    ids, offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
+    return ids, offsets, rows
 
 
 def pad(

@@ -1,0 +1,51 @@
+"""The keyword arguments that several methods of the tokenizer share, for type checkers."""
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, TypeAlias, TypedDict
+
+__all__ = ["BatchOptions", "Padding", "RowOptions", "Side", "SpecialSelection", "Text"]
+
+#: A text: str, or bytes in UTF-8.
+Text: TypeAlias = str | bytes
+
+#: Special tokens by their literals.
+SpecialSelection: TypeAlias = Literal["all"] | Collection[str]
+
+Side: TypeAlias = Literal["left", "right"]
+Padding: TypeAlias = Literal["longest", "max_length"]
+
+
+class BatchOptions(TypedDict, total=False):
+    """The options of :meth:`bpetite.Tokenizer.encode_batch`.
+
+    Keys:
+        num_threads: Threads to use; as many as the process may run on when None.
+        allowed_special: Special tokens to recognise.
+        disallowed_special: Special tokens that must not be in a text.
+        add_special_tokens: Put the special tokens around each text that the tokenizer's template says.
+    """
+
+    num_threads: int | None
+    allowed_special: SpecialSelection
+    disallowed_special: SpecialSelection
+    add_special_tokens: bool
+
+
+class RowOptions(BatchOptions, total=False):
+    """How texts are encoded, and become rows.
+
+    Keys:
+        max_length: Tokens a row keeps at most; without it nothing is cut.
+        padding_side: Where padding goes, "left" or "right" (the default).
+        truncation_side: Where a text that is too long loses tokens, "left" or "right" (the default).
+        stride: None (the default) drops the tokens that are cut off. A number keeps them in further rows of
+            ``max_length`` tokens, each of which begins with the last ``stride`` tokens of the row before.
+        pad_to_multiple_of: The width is rounded up to a multiple of this; 1 by default.
+    """
+
+    max_length: int | None
+    padding_side: Side
+    truncation_side: Side
+    stride: int | None
+    pad_to_multiple_of: int
