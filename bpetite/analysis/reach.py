@@ -28,6 +28,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..patterns import as_tuple
 from ..reference import merge_pretoken
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
@@ -200,8 +201,9 @@ class _Search:
         """For tokens that their own text does not give, a text that does, or the reason ``pattern``."""
         whole = {key: text for key, text in cut.items() if len(merge_pretoken(self.tokens[key], self.ranks)) > 1}
         others = {key: text for key, text in cut.items() if key not in whole}
-        found = self.search_around(whole, islice(_surroundings(), WHOLE_PRETOKEN_SURROUNDINGS))
-        found |= self.search_around(others, _surroundings())
+        around = _around(self.tokenizer)
+        found = self.search_around(whole, islice(_surroundings(around), WHOLE_PRETOKEN_SURROUNDINGS))
+        found |= self.search_around(others, _surroundings(around))
         return {
             key: found.get(key) or Unreachable(key, self.tokens[key], "pattern", self.instead(text))
             for key, text in cut.items()
@@ -274,9 +276,14 @@ class _Search:
             yield from (text, " " + text, "a" + text, text + "a")
 
 
-def _surroundings() -> Iterator[tuple[str, str]]:
+def _around(tokenizer: Tokenizer) -> list[str]:
+    """The characters to try around a token: of every kind, and those that the pattern itself names."""
+    named = [char for step in as_tuple(tokenizer.pattern) if isinstance(step, str) for char in step if char.isalnum()]
+    return list(dict.fromkeys([*_AROUND, *named]))
+
+
+def _surroundings(around: list[str]) -> Iterator[tuple[str, str]]:
     """What to put before a token and after it, the shortest first."""
-    around = list(dict.fromkeys(_AROUND))
     yield from ((one, "") for one in around)
     yield from (("", one) for one in around)
     yield from product(around, around)

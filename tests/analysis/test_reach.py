@@ -88,6 +88,11 @@ def test_no_short_text_proves_it_wrong_with_patterns(
     check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, [0], pattern=pattern)), SHORT)
 
 
+def test_a_character_that_the_pattern_names_is_tried() -> None:
+    vocab = vocab_of("merges", [(1, 1)], [0], pattern=r"a+(?=b)|\w|\s")
+    check_against(Tokenizer.from_vocab(vocab), SHORT)
+
+
 @settings(max_examples=4, deadline=None)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
