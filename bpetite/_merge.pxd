@@ -30,9 +30,9 @@ cdef struct merge_space:
     uint32_t* ranks        # of each token with the next, or NO_MERGE
     merge_node* nodes
     uint64_t* heap
-    Py_ssize_t capacity    # of ids and ranks
-    Py_ssize_t node_capacity
-    Py_ssize_t heap_capacity
+    uint64_t capacity      # of ids and ranks
+    uint64_t node_capacity
+    uint64_t heap_capacity
 
 
 cdef struct merge_pass:

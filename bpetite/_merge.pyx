@@ -26,12 +26,13 @@ cimport cython
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from .headers.bytes cimport bp_mix
 from .headers.heap cimport bp_push, bp_sift_down
 from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
+from .headers.memory cimport bp_grow
 from .headers.types cimport token_t
 
 from array import array as new_array
@@ -41,20 +42,13 @@ cdef uint32_t NOWHERE = <uint32_t> -1
 
 
 cdef bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t capacity
-    cdef void* grown
-    if n <= space.capacity:
+    cdef uint64_t of_ids = space.capacity, of_ranks = space.capacity
+    if <uint64_t> n <= space.capacity:
         return True
-    capacity = n + n // 2 + 256
-    grown = realloc(space.ids, capacity * sizeof(token_t))
-    if grown == NULL:
+    if (bp_grow(<void**> &space.ids, &of_ids, n, sizeof(token_t)) < 0
+            or bp_grow(<void**> &space.ranks, &of_ranks, n, sizeof(uint32_t)) < 0):
         return False
-    space.ids = <token_t*> grown
-    grown = realloc(space.ranks, capacity * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    space.ranks = <uint32_t*> grown
-    space.capacity = capacity
+    space.capacity = of_ranks
     return True
 
 
@@ -64,31 +58,6 @@ cdef void space_free(merge_space* space) noexcept nogil:
     free(space.nodes)
     free(space.heap)
     memset(space, 0, sizeof(merge_space))
-
-
-cdef bint _reserve_nodes(merge_space* space, Py_ssize_t n) noexcept nogil:
-    cdef void* grown
-    if n <= space.node_capacity:
-        return True
-    grown = realloc(space.nodes, n * sizeof(merge_node))
-    if grown == NULL:
-        return False
-    space.nodes = <merge_node*> grown
-    space.node_capacity = n
-    return True
-
-
-cdef bint _reserve_heap(merge_space* space, Py_ssize_t n) noexcept nogil:
-    cdef void* grown
-    if n <= space.heap_capacity:
-        return True
-    n += n // 2 + 256
-    grown = realloc(space.heap, n * sizeof(uint64_t))
-    if grown == NULL:
-        return False
-    space.heap = <uint64_t*> grown
-    space.heap_capacity = n
-    return True
 
 
 @cython.final
@@ -320,7 +289,9 @@ cdef class MergeTable:
         cdef Py_ssize_t size = 0, i, kept = 0
         cdef uint64_t top
         cdef uint32_t at
-        if n >= <Py_ssize_t> NOWHERE or not _reserve_nodes(space, n) or not _reserve_heap(space, n + 2):
+        if (n >= <Py_ssize_t> NOWHERE
+                or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
+                or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
             return -1
         nodes = space.nodes
         heap = space.heap
@@ -343,13 +314,13 @@ cdef class MergeTable:
             at = <uint32_t> top
             node = nodes + at
             if node.rank == NO_MERGE or node.rank != top >> 32:
-                continue                       # the pair that stood here is gone
+                continue                       # the pair that was here is gone
             other = nodes + node.next
             node.id = self.joined[node.rank]
-            other.rank = NO_MERGE            # joined to its left: no pair starts there any more
+            other.rank = NO_MERGE              # it is joined to its left: no pair starts with it any more
             node.next = other.next
             node.rank = NO_MERGE
-            if not _reserve_heap(space, size + 2):
+            if bp_grow(<void**> &space.heap, &space.heap_capacity, size + 2, sizeof(uint64_t)) < 0:
                 return -1
             heap = space.heap
             if node.next != NOWHERE:

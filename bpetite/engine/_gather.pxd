@@ -1,20 +1,20 @@
-"""Ids that several threads make part by part, put in order while they are made."""
+"""Ids that several threads make section by section, joined in order while they are made."""
 from ..headers.types cimport token_t
 from ._worker cimport Worker
 
 
 cdef class Share:
-    # What one thread has of it.
-    cdef list waiting                      # its buffers that have a place
-    cdef list spare                        # its buffers for the next parts
+    # The buffers of one thread.
+    cdef list waiting                      # whose target is known
+    cdef list spare                        # for the next sections
 
 
 cdef class Buffer:
     cdef Share share
     cdef token_t* ids
     cdef Py_ssize_t used, capacity
-    cdef Py_ssize_t skip                   # of the ids, so many do not count
-    cdef token_t* place                    # where the others belong
+    cdef Py_ssize_t skip                   # ids at the front that do not count
+    cdef token_t* target                   # where the others go
 
 
 cdef class Gather:
@@ -23,9 +23,9 @@ cdef class Gather:
     cdef Buffer result
 
     cdef Share share(self)
-    # Take what a thread's worker has put out; it goes on with other memory.
+    # Take the output of a thread's worker, which goes on with other memory.
     cdef Buffer take(self, Worker worker, Share share)
-    # Put a buffer behind those put before; its thread copies it when it comes by.
+    # Give a buffer its target, after those put before; its thread copies it the next time it calls copy.
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1
     cdef void drop(self, Buffer buffer)
     cdef int copy(self, Share share) except -1

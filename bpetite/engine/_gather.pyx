@@ -1,11 +1,11 @@
-"""Ids that several threads make part by part, put in order while they are made.
+"""Ids that several threads make section by section, joined in order while they are made.
 
-How many ids a part has is known when it is made, and where they belong when all before them are. So each part is made
-in memory of its own, and the thread that made it copies it to its place soon after that is known, while it still lies
-in a cache of the same processor; so does the memory when it is used again for another part. Copying everything when all
-parts are there took a tenth of the whole time, and memory that goes from thread to thread a fifth.
+The number of ids in a section is known when it is made, their offset in the result when all before them are. So each
+section is made in memory of its own, and the thread that made it copies it soon after its offset is known, while it is
+still in that processor's cache; so is the memory when the thread uses it again for another section. Copying everything
+at the end took a tenth of the whole time, and passing memory from thread to thread a fifth.
 
-All methods are called with the interpreter lock held; only the copying itself lets it go.
+All methods are called with the interpreter lock held; only the copying itself releases it.
 """
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -25,7 +25,7 @@ cdef class Buffer:
         free(self.ids)
 
 
-cdef Buffer room(Py_ssize_t capacity):
+cdef Buffer new_buffer(Py_ssize_t capacity):
     cdef Buffer buffer = Buffer()
     buffer.ids = <token_t*> bp_allocate((capacity + 1) * sizeof(token_t))
     if buffer.ids == NULL:
@@ -35,16 +35,16 @@ cdef Buffer room(Py_ssize_t capacity):
 
 
 cdef class Gather:
-    """The ids of all parts, in order.
+    """The ids of all sections, in order.
 
     Args:
-        guess: How many there may be. Memory that is not written to costs nothing; where the guess was too low, more
-            is taken, and put together at the end.
+        guess: How many there may be. Memory that is not written to costs nothing; when the guess was too low, more is
+            allocated, and all is joined at the end.
     """
 
     def __cinit__(self, Py_ssize_t guess):
         self.shares, self.full = [], []
-        self.result = room(guess)
+        self.result = new_buffer(guess)
 
     cdef Share share(self):
         cdef Share share = Share()
@@ -74,9 +74,9 @@ cdef class Gather:
             return 0
         if self.result.capacity - self.result.used < count:
             self.full.append(self.result)
-            self.result = room(max(count, self.result.capacity // 2))
+            self.result = new_buffer(max(count, self.result.capacity // 2))
         buffer.skip = skip
-        buffer.place = self.result.ids + self.result.used
+        buffer.target = self.result.ids + self.result.used
         self.result.used += count
         buffer.share.waiting.append(buffer)
         return 0
@@ -87,26 +87,26 @@ cdef class Gather:
             buffer = share.waiting.pop()
             if buffer.used > buffer.skip:
                 with nogil:
-                    memcpy(buffer.place, buffer.ids + buffer.skip, (buffer.used - buffer.skip) * sizeof(token_t))
+                    memcpy(buffer.target, buffer.ids + buffer.skip, (buffer.used - buffer.skip) * sizeof(token_t))
             self.drop(buffer)
         return 0
 
     cdef Buffer finish(self):
-        cdef Buffer all = self.result, part
+        cdef Buffer all = self.result, each
         cdef Py_ssize_t total = self.result.used
         cdef token_t* shrunk
         for share in self.shares:
             self.copy(share)
         if self.full:
-            for part in self.full:
-                total += part.used
-            all = room(total)
-            for part in [*self.full, self.result]:
-                if part.used:
-                    memcpy(all.ids + all.used, part.ids, part.used * sizeof(token_t))
-                all.used += part.used
-                free(part.ids)
-                part.ids = NULL
+            for each in self.full:
+                total += each.used
+            all = new_buffer(total)
+            for each in [*self.full, self.result]:
+                if each.used:
+                    memcpy(all.ids + all.used, each.ids, each.used * sizeof(token_t))
+                all.used += each.used
+                free(each.ids)
+                each.ids = NULL
         else:
             shrunk = <token_t*> realloc(all.ids, (total + 1) * sizeof(token_t))
             if shrunk != NULL:

@@ -1,8 +1,8 @@
-"""What a tokenizer does around the compiled core when its vocabulary asks for more than patterns and plain specials.
+"""The steps before merging, in Python, for a vocabulary that asks for more than patterns and plain special tokens.
 
-Special tokens that take white space with them, a space put in front of a text, splits that drop or join pieces,
-rewritten text: each is rare, and each is done here in Python as Hugging Face's ``tokenizers`` does it. What is left,
-the cutting by patterns and the merging, runs compiled as always; a text that meets no rare case loses little.
+Special tokens that strip white space, a space put before a text, splits that drop or join fragments, rewritten text:
+each is rare, and each is done here as Hugging Face's ``tokenizers`` does it. Splitting by patterns and merging stay
+compiled, so a text that meets no rare case loses little speed.
 
 Source: ``added_vocabulary.rs`` in https://github.com/huggingface/tokenizers
 """
@@ -26,22 +26,23 @@ from ._special import Specials
 
 __all__ = ["Pipeline"]
 
-#: Sets of special tokens that are kept ready.
+#: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
 _word = regex.compile(r"\w")
-_space_behind = regex.compile(r"\s*")
+_space_after = regex.compile(r"\s*")
 _space_before = regex.compile(r"(?r)\s*")
 
-#: A stretch of text: the id of the special token it is or None, its text, and where each character came from.
+#: A stretch of text: the id of the special token that it is or None, its text, and where each character starts and ends
+#: in the given text.
 Stretch = tuple[int | None, str, list[int] | None, list[int] | None]
 
 
 class Pipeline:
-    """Text to special tokens and to pieces that the compiled core takes.
+    """Text to special tokens and to stretches that the compiled core encodes.
 
     Attributes:
-        pretokenizer: What the core cuts stretches with; "none" if they are cut here.
+        pretokenizer: What the core splits stretches with; "none" if they are split here.
     """
 
     def __init__(self, vocab: Vocab) -> None:
@@ -233,7 +234,7 @@ class _Finder:
                 found = _space_before.search(text, 0, start)
                 start = max(found.start() if found and found.end() == start else start, done)
             if "rstrip" in flags:
-                found = _space_behind.match(text, end)
+                found = _space_after.match(text, end)
                 end = found.end() if found else end
             if done < start:
                 yield done, start, None

@@ -1,14 +1,13 @@
 """Encoding a text that arrives in chunks, exactly as if it were whole.
 
 What a chunk means can depend on what follows it: `<|endo` may become a special token, `'` a contraction, spaces belong
-to the word behind them, an `e` waits for its accent when text is normalized, two bytes are half a character. So each
-step keeps back what is still open and hands on the rest:
+to the word after them, an `e` may get an accent when text is normalized, two bytes are half a character. So each step
+keeps what is still open and passes on the rest:
 
     chunk -> whole characters -> special tokens and the text between them -> normalized text -> closed pre-tokens -> ids
 
-What is kept back is, at each step, only as long as it must be: the start of a special token, the characters since the
-last one that no later character can change, the open pre-token. Nothing that was read once is read again when more
-arrives, so the cost does not depend on how the text is cut.
+Each step keeps no more than it must: the start of a special token, the characters since the last one that no later
+character can change, the open pre-token. Nothing is read twice, so the cost does not depend on how the text is cut.
 
 Two kinds of tokenizer hold more. Where only `regex` can split (`tok.scanner == "regex"`), or nothing splits, the text
 between two special tokens is held until it ends, because no prefix of it says what its rest may still change. A
