@@ -27,7 +27,7 @@ from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ._count_table cimport CountTable, slot_bytes
 from ._pair_table cimport PairTable, append_item, drop_items, pair_entry, segment
-from ._token_table cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, TokenTable, token_length
+from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 
 cdef extern from "training/pair_search.h" nogil:
     enum:
@@ -71,7 +71,7 @@ cdef class Merger:
     cdef segment* segments
     cdef uint64_t segment_count
     cdef uint64_t segment_capacity
-    cdef TokenTable known
+    cdef LearnedTokens known
     cdef PairTable pairs
     # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
     cdef pair_entry* sides
@@ -88,7 +88,7 @@ cdef class Merger:
     cdef object error
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0):
-        self.known = TokenTable()
+        self.known = LearnedTokens()
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes)
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
             raise MemoryError

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from ._token_table cimport NO_MEMORY, OK, TOO_LARGE, TokenTable
+from ._learned_tokens cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
 
 
 cdef struct segment:       # a stretch of a pre-token
@@ -71,7 +71,7 @@ cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
 
 @cython.final
 cdef class PairTable:
-    cdef TokenTable tokens
+    cdef LearnedTokens tokens
     cdef pair_entry* entries
     cdef uint64_t mask
     cdef uint64_t used             # slots not EMPTY

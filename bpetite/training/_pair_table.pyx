@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free, malloc
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH, bp_mix
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
-from ._token_table cimport DONE, NO_MEMORY, OK, OVERFLOW, TokenTable, token_length
+from ._learned_tokens cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
@@ -23,7 +23,7 @@ cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef class PairTable:
     """Empty at first; `Merger` documents the arguments."""
 
-    def __cinit__(self, TokenTable tokens not None, int64_t min_frequency, bint ties_by_bytes,
+    def __cinit__(self, LearnedTokens tokens not None, int64_t min_frequency, bint ties_by_bytes,
                   uint64_t max_token_bytes):
         self.tokens = tokens
         self.min_frequency = min_frequency

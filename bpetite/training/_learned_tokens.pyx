@@ -21,7 +21,7 @@ cdef inline uint64_t first_slot(const unsigned char* data, uint64_t length) noex
 
 
 @cython.final
-cdef class TokenTable:
+cdef class LearnedTokens:
     """Begins with the 256 bytes."""
 
     def __cinit__(self):

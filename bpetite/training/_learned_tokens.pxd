@@ -1,4 +1,4 @@
-"""The tokens a merger knows: internal id -> bytes and back (_token_table.pyx)."""
+"""The tokens a merger knows: internal id -> bytes and back (_learned_tokens.pyx)."""
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -14,7 +14,7 @@ cdef enum train_status:
 
 
 @cython.final
-cdef class TokenTable:
+cdef class LearnedTokens:
     cdef unsigned char* data       # the bytes of all tokens in order of ids, then those that `join` is about to add
     cdef uint64_t used
     cdef uint64_t capacity
@@ -31,5 +31,5 @@ cdef class TokenTable:
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil
 
 
-cdef inline uint64_t token_length(TokenTable tokens, uint32_t token) noexcept nogil:
+cdef inline uint64_t token_length(LearnedTokens tokens, uint32_t token) noexcept nogil:
     return tokens.start[token + 1] - tokens.start[token]
