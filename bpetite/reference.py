@@ -5,7 +5,7 @@ in the package falls back to it.
 
 Sources: P. Gage, "A New Algorithm for Data Compression", The C Users Journal, 1994 (the idea); R. Sennrich, B. Haddow
 and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016 (as a tokenizer); A. Radford et
-al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, behind a split pattern).
+al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, after a split pattern).
 """
 import unicodedata
 from collections import Counter

@@ -211,7 +211,7 @@ class Tokenizer(Surface):
         """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
 
         Raises:
-            FormatError: A file is damaged; the message names file and place.
+            FormatError: A file is damaged; the message names file and offset.
             OSError: A file cannot be read.
         """
         from .formats import gpt2

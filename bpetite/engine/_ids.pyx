@@ -83,7 +83,7 @@ cdef object own_ids(token_t* ids, Py_ssize_t n):
     global _frombuffer, _uint32
     cdef _Owner owner = _Owner()
     if _frombuffer is None:
-        import numpy                               # not at the top: who asks for lists does not wait for it
+        import numpy                               # not at the top: lists do without it
         _uint32 = numpy.dtype(numpy.uint32)
         _frombuffer = numpy.frombuffer
     owner.ids = ids

@@ -26,8 +26,8 @@ cdef struct utf8_window:
 # OUT: where the characters of a str or bytes are. Bytes are checked to be UTF-8.
 cdef int view_text(object text, text_view* view) except -1
 
-# Rewrite further units behind those in the window, up to `limit` at most: a fixed number, or as many as the window
-# holds already, so that a window that closed no pre-token doubles. Returns DONE or an error.
+# Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
+# already, so that a window that closed no pre-token doubles. Returns DONE or an error.
 cdef int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil
 
 # Remove bytes from the front of the window.

@@ -25,7 +25,7 @@ from ._text cimport DONE, NO_MEMORY, NO_TOKEN
 cdef enum:
     LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
-    KEEP_WINDOW = 1 << 20      # bytes, the same of its window
+    KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
 
 
 cdef class Core:

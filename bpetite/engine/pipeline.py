@@ -244,7 +244,7 @@ class _Finder:
             yield done, len(text), None
 
     def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """(start, end, number) in characters: the leftmost, and of those at one place the longest."""
+        """(start, end, number) in characters: the leftmost, and of those that start at one offset the longest."""
         if self._specials is None:
             return
         data = text.encode("utf-8")

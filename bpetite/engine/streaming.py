@@ -186,7 +186,7 @@ class OpenSpecials:
         self.open = b""
 
     def feed(self, data: bytes, final: bool) -> Iterator[tuple[bytes, int | None]]:
-        """Yield (text, id of the special token behind it, or None where more of the text may follow)."""
+        """Yield (text, id of the special token after it, or None where more of the text may follow)."""
         if not self.literals:
             yield data, None
             return
@@ -194,8 +194,8 @@ class OpenSpecials:
         at = 0
         limit = len(data) if final else self.first_open(data, 0)
         for start, end, token_id in self.finder.cut(data):
-            # The match is certain unless something at its place or before it may become another one; what may begin
-            # inside it does not matter any more.
+            # The match is certain unless something that starts there or before it may become another one; what
+            # begins inside it no longer matters.
             if start >= limit:
                 break
             yield data[at:start], token_id
@@ -207,7 +207,7 @@ class OpenSpecials:
         self.open = data[limit:]
 
     def first_open(self, data: bytes, start: int) -> int:
-        """The first place from `start` on where the rest of the data is a part of a special token, not all of it."""
+        """The first offset from `start` on where the rest of the data is the beginning of a special token."""
         for at in range(max(start, len(data) - self.longest + 1), len(data)):
             if data[at] in self.firsts:
                 rest = data[at:]
@@ -265,7 +265,7 @@ class Normalized:
 
 @lru_cache(maxsize=4096)
 def starts_afresh(char: str, form: str) -> bool:
-    """Whether normalizing text that begins with `char` is independent of what stands before it.
+    """Whether normalizing text that begins with `char` is independent of what comes before it.
 
     It is where the first character it decomposes into is no mark and, for the composed forms, is not the second part
     of any character: then nothing before it can be reordered past it or take it in (Unicode Standard Annex 15, 9.1).
@@ -286,7 +286,7 @@ def second_parts() -> frozenset[str]:
 
 
 class Whole:
-    """Text that is cut only when it has ended: what stands in for a scan where no compiled scanner can cut."""
+    """Text that is cut only when it has ended: used in place of a scan when no compiled scanner can cut."""
 
     def __init__(self, pretokenizer: Pretokenizer) -> None:
         self.pretokenizer = pretokenizer

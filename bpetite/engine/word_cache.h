@@ -1,38 +1,36 @@
 /* The word cache: pre-token -> token ids, one per worker, never shared between threads.
 
-   Two open-addressing tables. Up to 15 bytes the key lies in the entry, with its length, so a hit is one cache line and
-   one comparison of sixteen bytes; one to three ids lie there too. Longer keys, and longer lists of ids, lie in an arena
+   Two open-addressing tables. A key of up to 15 bytes is in the entry, with its length, so a hit is one cache line and
+   one comparison of sixteen bytes; one to three ids are there too. Longer keys, and longer lists of ids, are in an arena
    that the entries point into. Equality is always decided on the bytes, never on a hash.
 
-   The cache is bounded. It grows by doubling up to its bound; where it is full, or no memory is to be had for growing,
-   it forgets everything and fills again. It never answers differently for that: it only answers less often. */
+   The cache is bounded. It grows by doubling up to its bound. When it is full, or there is no memory to grow, it forgets
+   everything and fills again: it then answers less often, never differently. */
 #ifndef BPETITE_CACHE_H
 #define BPETITE_CACHE_H
 
-#include "../headers/memory.h"
-
-#include "../headers/bytes.h"
 #include "../headers/avx512.h"
-
+#include "../headers/bytes.h"
+#include "../headers/memory.h"
 
 enum {
     BP_BLOCK = 192,        /* pre-tokens in flight between the two steps */
     BP_INLINE_IDS = 3,
     BP_LONGEST = 256,      /* longer pre-tokens are not remembered */
-    BP_SLACK = 4,          /* words that a hit may write behind its ids */
-    BP_PROBES = 32         /* an entry lies at most so far from its place, whatever the keys are */
+    BP_SLACK = 4,          /* words that a hit may write after its ids */
+    BP_PROBES = 32         /* entries that are looked at for a key: the home entry and those after it */
 };
 
 typedef struct {
     uint64_t low, high;            /* its bp_key; high is 0 in an empty entry */
-    uint32_t ids[BP_INLINE_IDS];   /* or ids[0] = place in the arena where count is larger */
+    uint32_t ids[BP_INLINE_IDS];   /* or ids[0] = index in the arena when count is larger */
     uint32_t count;
 } bp_short;
 
 typedef struct {
     uint64_t hash;
     uint32_t length;               /* bytes; 0 in an empty entry */
-    uint32_t key;                  /* place in the arena, ids behind the key */
+    uint32_t key;                  /* index in the arena; the ids follow the key */
     uint32_t count;
     uint32_t unused;
 } bp_long;
@@ -48,7 +46,7 @@ typedef struct {
     int wide;                      /* the machine has wide shuffles, see avx512.h */
 } bp_cache;
 
-/* No entry has it: a long key need not be told from a short one before its look-up has failed. */
+/* The high word of a long key. No entry has it, so a look-up among the short ones fails without a test for long keys. */
 #define BP_IS_LONG UINT64_MAX
 
 #define BP_SHORT_START 4096
@@ -106,9 +104,9 @@ BP_INLINE int bp_equal_long(const uint8_t *p, const uint8_t *q, size_t n) {
     return differ == 0;
 }
 
-/* The entry of a key that is not in its first place, or NULL. It changes places with the one that is: words come back
-   soon, and the more frequent of two that want one place should have it. Both are found there as before, since no place
-   between where either belongs and where it comes to lie is empty. */
+/* The entry of a key that is not in its home entry, or NULL. It is swapped with the entry that is there: words come
+   back soon, and the more frequent of two with one home should have it. Both are still found, since no entry between the
+   home of either and its new position is empty. */
 static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key, uint64_t home) {
     const size_t mask = bp_shorts(cache) - 1, first = home / sizeof(bp_short);
     for (size_t probe = 0; probe < BP_PROBES; probe++) {
@@ -138,7 +136,7 @@ static inline const bp_long *bp_find_long(const bp_cache *cache, uint64_t hash, 
     return NULL;
 }
 
-/* The entry to write a new key to: the first empty one, or its own place where all near it are taken. */
+/* The entry to write a new key to: the first empty one, or its home when all within reach are taken. */
 static inline bp_short *bp_place_short(bp_short *shorts, size_t mask, size_t home) {
     for (size_t at = home; at < home + BP_PROBES; at++)
         if (shorts[at & mask].high == 0) return &shorts[at & mask];
@@ -223,14 +221,14 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         bp_cache_forget(cache);
         if (!bp_arena_room(cache, words)) return 0;
     }
-    uint32_t place = (uint32_t)cache->arena_used;
-    uint32_t *to = cache->arena + place;
+    uint32_t index = (uint32_t)cache->arena_used;
+    uint32_t *to = cache->arena + index;
     cache->arena_used += words;
     if (length > BP_KEY_BYTES) {
         bp_long *entry = bp_place_long(cache->longs, bp_longs(cache) - 1, key[0] >> cache->long_shift);
         entry->hash = key[0];
         entry->length = (uint32_t)length;
-        entry->key = place;
+        entry->key = index;
         entry->count = (uint32_t)count;
         memcpy(to, p, length);
         memcpy(to + (length + 3) / 4, ids, count * sizeof(uint32_t));
@@ -244,7 +242,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
     entry->count = (uint32_t)count;
     if (count > BP_INLINE_IDS) {
         memcpy(to, ids, count * sizeof(uint32_t));
-        entry->ids[0] = place;
+        entry->ids[0] = index;
     } else {
         memcpy(entry->ids, ids, count * sizeof(uint32_t));
     }

@@ -6,11 +6,11 @@
 
 enum {
     BP_HEAD = 16,           /* bytes of each token that lie in the array of heads */
-    BP_LONG_TOKEN = 0x7FFF, /* the size of a token that has so many bytes or more */
+    BP_LONG_TOKEN = 0x7FFF, /* stands for this size and all larger ones */
     BP_NOT_ASCII = 0x8000
 };
 
-/* position -> the first sixteen bytes of a token, zeros behind a shorter one */
+/* position -> the first sixteen bytes of a token, zeros after a shorter one */
 typedef struct {
     uint8_t bytes[BP_HEAD];
 } bp_head;
@@ -21,7 +21,7 @@ typedef struct {
     const uint64_t *starts;        /* slot -> first byte in blob */
     const uint8_t *blob;
     const uint32_t *slot_of;       /* position -> slot + 1; NULL where a position is a slot */
-    size_t size;                   /* positions are below */
+    size_t size;                   /* positions are below it */
 } bp_joiner;
 
 BP_INLINE size_t bp_slot(const bp_joiner *joiner, uint32_t position) {

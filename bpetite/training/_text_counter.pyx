@@ -341,7 +341,7 @@ cdef class TextCounter:
         return result
 
     cdef int make_room(self, const source* text, Py_ssize_t characters, Py_ssize_t taken) noexcept nogil:
-        """Make room in the buffer for the UTF-8 of so many characters after the bytes that are taken."""
+        """Make room in the buffer for the UTF-8 of `characters` more after the `taken` bytes."""
         cdef Py_ssize_t longest = text.width if text.width == 4 else text.width + 1
         return bp_grow(<void**> &self.buffer, &self.buffer_size, taken + characters * longest + BP_UTF8_SLACK, 1)
 
