@@ -22,7 +22,9 @@ class MissingExtraError(ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(f"{feature} needs {package}: pip install 'bpetite[{extra}]'")
-        self.feature, self.package, self.extra = feature, package, extra
+        self.feature = feature
+        self.package = package
+        self.extra = extra
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         return type(self), (self.feature, self.package, self.extra)

@@ -51,7 +51,10 @@ class Sample:
         words: Sequence[list[int]] | None,
         spell: Callable[[int], str],
     ) -> None:
-        self.ids, self._spans, self.words, self.spell = ids, spans, words, spell
+        self.ids = ids
+        self._spans = spans
+        self.words = words
+        self.spell = spell
         self._cache: dict[int, list[Span]] = {}
 
     def spans(self, text: int) -> list[Span]:
@@ -78,7 +81,7 @@ class Row:
     def __init__(self, sample: Sample, segments: Sequence[Segment]) -> None:
         self._sample, self._segments = sample, segments
         self.ids: list[int] = [token_id for segment in segments for token_id in segment.ids]
-        self.attention_mask = [1] * len(self.ids)
+        self.attention_mask: list[int] = [1] * len(self.ids)
         self._left = self._right = 0  # padding tokens on either side
         self._pad_type_id = 0
 

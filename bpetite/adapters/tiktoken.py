@@ -32,9 +32,10 @@ class Encoding:
     """
 
     def __init__(self, tokenizer: Tokenizer, name: str) -> None:
-        self.tokenizer, self.name = tokenizer, name
+        self.tokenizer = tokenizer
+        self.name = name
         self._special_tokens = tokenizer.special_tokens
-        self.max_token_value = max(tokenizer.vocab_size - 1, 0)
+        self.max_token_value: int = max(tokenizer.vocab_size - 1, 0)
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"

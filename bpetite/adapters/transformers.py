@@ -32,10 +32,10 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             ``padding_side``, ``chat_template`` and so on. Special tokens that the vocabulary lacks are added.
     """
 
-    model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012 - the base class declares it so
+    model_input_names: list[str] = ["input_ids", "attention_mask"]  # noqa: RUF012 - the base class declares it so
 
     def __init__(self, tokenizer: Tokenizer, **options: Any) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer: Tokenizer = tokenizer
         if tokenizer.eot_token is not None:
             options.setdefault("eos_token", tokenizer.token_bytes(tokenizer.eot_token).decode("utf-8"))
         super().__init__(**options)

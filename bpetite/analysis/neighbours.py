@@ -64,8 +64,8 @@ class Neighbours:
                 self.by_head.setdefault(head, []).append(token)
         self.known_pairs: dict[tuple[bytes, bytes], bool] = {}
         self.known_fronts: dict[bytes, bytes | None] = {}
-        self.left_for_all = ALL_TOKENS * PAIRS
-        self.left_for_token = 0
+        self.left_for_all: int = ALL_TOKENS * PAIRS
+        self.left_for_token: int = 0
 
     def completions(self, token: bytes) -> Iterator[str]:
         """Yield texts from which the merges make a token that is not whole characters; none if and only if none exists.

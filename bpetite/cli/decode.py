@@ -26,13 +26,15 @@ class Opened:
     """Token files and how to read them, from their manifest or from options."""
 
     def __init__(self, files: list[TokenFile], manifest: dict[str, Any] | None, codec: Codec) -> None:
-        self.files, self.manifest, self.codec = files, manifest, codec
+        self.files = files
+        self.manifest = manifest
+        self.codec = codec
         stored = manifest or {}
         self.eot: str = stored.get("eot") or layout_of(files[0].format).eot
-        self.eot_id = codec.eot_id
+        self.eot_id: int | None = codec.eot_id
         self.separator: str = stored.get("separator") or codec.eot_text or "\n"
         # Without a manifest a separator is assumed after the last document, as there is an end-of-text token.
-        self.final_separator = bool(stored.get("final_separator", True))
+        self.final_separator: bool = bool(stored.get("final_separator", True))
 
 
 def open_output(

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -37,6 +37,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PACKAGED = "bpetite-32k"
 
 
+class Options(Protocol):
+    """A decorator that gives a command options."""
+
+    def __call__(self, command: Command, /) -> Command: ...
+
+
 def load_tokenizer(spec: str | None) -> Tokenizer:
     """The tokenizer in a file or directory or of a name; None is the packaged one, and a message says so."""
     if spec is None:
@@ -45,7 +51,7 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
     return Tokenizer.load(spec)
 
 
-def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def _all_of(*options: Options) -> Options:
     """One decorator for several options, which ``--help`` lists in this order."""
 
     def decorate(command: Command) -> Command:
@@ -57,7 +63,7 @@ def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 #: FILES, and how documents are found in them.
-corpus_options = _all_of(
+corpus_options: Options = _all_of(
     click.argument("files", nargs=-1, required=True),
     click.option(
         "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
@@ -73,7 +79,7 @@ corpus_options = _all_of(
 )
 
 #: The options of every command that encodes a corpus.
-encoding_options = _all_of(
+encoding_options: Options = _all_of(
     corpus_options,
     click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
     click.option(
@@ -95,7 +101,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 #: --engine, and its own options.
-engine_options = _all_of(
+engine_options: Options = _all_of(
     click.option(
         "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
         help="What runs the work; all nodes see the files at the same paths.",

@@ -72,9 +72,14 @@ class EncodeBatch:
             raise ValueError(f"on_error {on_error!r} is not one of {', '.join(POLICIES)}")
         if dtype not in ("uint16", "uint32", "int32", "int64"):
             raise ValueError(f"dtype {dtype!r} is not one of uint16, uint32, int32, int64")
-        self.column, self.output = column, output
-        self.keep = None if keep is None else tuple(keep)
-        self.special, self.eot, self.on_error, self.dtype, self.large = special, eot, on_error, dtype, large
+        self.column = column
+        self.output = output
+        self.keep: tuple[str, ...] | None = None if keep is None else tuple(keep)
+        self.special = special
+        self.eot = eot
+        self.on_error = on_error
+        self.dtype = dtype
+        self.large = large
         self._parcel = tokenizer if isinstance(tokenizer, Parcel) else Parcel(tokenizer)
         self._codec: Codec | None = None
         self._check(self.codec)

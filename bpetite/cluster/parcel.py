@@ -51,7 +51,7 @@ class Parcel(Generic[Content]):
         file = io.BytesIO()
         _Pickler(file, 5).dump(content)
         self._payload: bytes | memoryview = file.getvalue()
-        self.key = hashlib.sha256(self._payload).hexdigest()
+        self.key: str = hashlib.sha256(self._payload).hexdigest()
         _keep(self.key, content)
 
     def __len__(self) -> int:

@@ -52,7 +52,10 @@ class RayExecutor:
         resources: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        self.address, self.cpus, self.resources, self.options = address, cpus, dict(resources or {}), options
+        self.address = address
+        self.cpus = cpus
+        self.resources: dict[str, Any] = dict(resources or {})
+        self.options = options
         self._ours = False
         self._entered = 0
         self._mailbox: Any = None

@@ -43,10 +43,13 @@ class Tally:
         self._pieces = pieces
         self._policy = policy
         self._log = log
-        self.documents = self.tokens = self.bytes = 0
+        self.documents: int = 0
+        self.tokens: int = 0
+        self.bytes: int = 0
         self.problems: dict[str, dict[str, Any]] = {}
         self.final_separator: bool | None = None
-        self.piece = self.records = 0
+        self.piece: int = 0
+        self.records: int = 0
 
     def add(self, encoded: Encoded) -> list[int]:
         """Count a result; returns the number in its file of the first record of each block.

@@ -55,7 +55,10 @@ class TokenFile:
     """
 
     def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
-        self.path, self.format, self.dtype, self.tokens = path, format, dtype, tokens
+        self.path = path
+        self.format = format
+        self.dtype = dtype
+        self.tokens = tokens
         self.documents: int | None = None
         self._header = header
 

@@ -1,13 +1,49 @@
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
+from typing_extensions import Buffer, Self, disjoint_base
+
+from .options import SpecialSelection
+
+@disjoint_base
 class Specials:
-    size: int
-    longest: int
-    literals: tuple[str, ...]
-    def __init__(self, special_tokens: Mapping[str, int]) -> None: ...
+    """Special tokens, ready to be found.
+
+    Args:
+        special_tokens: literal -> id; no literal is empty or holds a lone surrogate.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many special tokens there are."""
+    @property
+    def longest(self) -> int:
+        """The bytes of the longest literal."""
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The literals, sorted by their UTF-8."""
+    def __new__(cls, special_tokens: Mapping[str, int]) -> Self: ...
     def __len__(self) -> int: ...
-    def cut(self, text: bytes | bytearray | memoryview) -> list[tuple[int, int, int]]: ...
+    def cut(self, text: Buffer) -> list[tuple[int, int, int]]:
+        """[(start, end, id), ...] of the special tokens in a text, in bytes.
+
+        >>> Specials({"<s>": 7}).cut(b"a<s><s")
+        [(1, 4, 7)]
+        """
 
 def choose(
-    special_tokens: Mapping[str, int], allowed: str | Collection[str], disallowed: str | Collection[str]
-) -> tuple[frozenset[str], frozenset[str]]: ...
+    special_tokens: Mapping[str, int], allowed: SpecialSelection, disallowed: SpecialSelection
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The literals to recognise and the literals to refuse.
+
+    Args:
+        special_tokens: literal -> id of a tokenizer.
+        allowed: "all" or a collection of its literals.
+        disallowed: "all", which means all that are not allowed, or a collection of its literals.
+
+    Raises:
+        ValueError: A name is no special token of the tokenizer.
+        TypeError: A str other than "all".
+
+    >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
+    (frozenset({'<s>'}), frozenset({'</s>'}))
+    """

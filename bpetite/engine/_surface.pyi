@@ -1,26 +1,28 @@
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Self, disjoint_base
 
 from ..splitting.pretokenizer import Pretokenizer, ScannerKind
 from ..steps.normalizers import Normalization
 from ..steps.splits import SplitPattern
 from ..steps.template import Template
 from ..vocabulary.vocab import ErrorHandler, Vocab
-from .options import SpecialSelection, Text
+from .options import Ids, SpecialSelection, Text
 from .pipeline import Pipeline
 
-Ids: TypeAlias = Iterable[SupportsIndex] | NDArray[Any]
-
+@disjoint_base
 class Surface:
     """What is in a tokenizer, text to token ids, and back."""
 
-    _vocab: Vocab
-    _pretokenizer: Pretokenizer
-    _pipeline: Pipeline | None
+    @property
+    def _vocab(self) -> Vocab: ...
+    @property
+    def _pretokenizer(self) -> Pretokenizer: ...
+    @property
+    def _pipeline(self) -> Pipeline | None: ...
     def _set_up(
         self,
         vocab: Vocab,
@@ -99,7 +101,7 @@ class Surface:
     def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
     def __len__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Callable[[Vocab], Any], tuple[Vocab]]: ...
     def __copy__(self) -> Self: ...

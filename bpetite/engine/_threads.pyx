@@ -19,6 +19,15 @@ _Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
+    """The number of threads to use: as asked for, or one for each processor that the process may run on.
+
+    Raises:
+        TypeError: `num_threads` is neither an int nor None.
+        ValueError: It is less than 1.
+
+    >>> thread_count(3)
+    3
+    """
     if num_threads is None:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
@@ -35,6 +44,11 @@ def thread_count(num_threads):
 
 
 def together(work, helper, helpers, fail):
+    """Run `work` here and `helper` in `helpers` other threads; return, or raise, when all of them have ended.
+
+    They use memory that the caller frees. So when this thread is interrupted, by Ctrl-C or because no thread can be
+    started, it passes the exception to `fail`, which tells the helpers to stop, and still waits for them.
+    """
     started = []
     raised = None
     try:
@@ -77,6 +91,8 @@ def _join(threads, interrupted):
 
 
 class Future(Generic[_Result]):
+    """The result of a call that another thread makes, or the error that it raises."""
+
     def __init__(self, call):
         self._call = call
         self._done = threading.Event()
@@ -85,11 +101,13 @@ class Future(Generic[_Result]):
 
     @classmethod
     def started(cls, call):
+        """A call that a thread of its own is making."""
         future = cls(call)
         threading.Thread(target=future.run, daemon=True).start()
         return future
 
     def run(self):
+        """Make the call."""
         try:
             self._result = self._call()
         except BaseException as error:  # raised by result()
@@ -97,12 +115,15 @@ class Future(Generic[_Result]):
         self._done.set()
 
     def done(self):
+        """Whether the call has ended, with a result or an error."""
         return self._done.is_set()
 
     def wait(self):
+        """Wait until the call has ended, with a result or an error."""
         self._done.wait()
 
     def result(self):
+        """Wait for the result, or raise the call's error."""
         self._done.wait()
         if self._error is not None:
             raise self._error
@@ -110,6 +131,19 @@ class Future(Generic[_Result]):
 
 
 def in_order(work, jobs, threads, *, size=None, held=0):
+    """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
+
+    The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or
+    when the generator is closed, jobs that have not begun are dropped and no thread is left.
+
+    Args:
+        work: Called by several threads at once.
+        size: The bytes that a job holds.
+        held: The most bytes that jobs whose results are due may hold together, unless it is a single one; 0 for any.
+
+    >>> list(in_order(str.upper, "abc", 2))
+    ['A', 'B', 'C']
+    """
     jobs = iter(jobs)
     head = list(islice(jobs, 2)) if threads > 1 else []
     if len(head) < 2:

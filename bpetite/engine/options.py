@@ -1,13 +1,19 @@
 """The keyword arguments that several methods of the tokenizer share, for type checkers."""
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Literal, TypeAlias, TypedDict
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedDict
 
-__all__ = ["BatchOptions", "Padding", "RowOptions", "Side", "SpecialSelection", "Text"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BatchOptions", "Ids", "Padding", "RowOptions", "Side", "SpecialSelection", "Text"]
 
 #: A text: str, or bytes in UTF-8.
 Text: TypeAlias = str | bytes
+
+#: Token ids to decode: ints, or an integer array of one dimension.
+Ids: TypeAlias = "Iterable[SupportsIndex] | NDArray[Any]"
 
 #: Special tokens by their literals.
 SpecialSelection: TypeAlias = Literal["all"] | Collection[str]

@@ -82,12 +82,12 @@ class Stream:
 
     def __init__(self, tokenizer: Surface, special_tokens: dict[str, int], refused: Collection[str]) -> None:
         self.tokenizer = tokenizer
-        self.pretokenizer = tokenizer._pretokenizer
-        self.characters = Characters()
-        self.specials = OpenSpecials(special_tokens)
-        self.refused = Refusal(refused) if refused else None
+        self.pretokenizer: Pretokenizer = tokenizer._pretokenizer
+        self.characters: Characters = Characters()
+        self.specials: OpenSpecials = OpenSpecials(special_tokens)
+        self.refused: Refusal | None = Refusal(refused) if refused else None
         form = tokenizer.normalization
-        self.normalized = Normalized(form) if isinstance(form, str) else None
+        self.normalized: Normalized | None = Normalized(form) if isinstance(form, str) else None
         self.text: Scan | Whole | None = None  # the text since the last special token
 
     def feed(self, chunk: str | bytes) -> list[int]:
@@ -127,8 +127,8 @@ class Characters:
     """Chunks to UTF-8 of whole characters; keeps back the bytes of one that is not complete."""
 
     def __init__(self) -> None:
-        self.open = b""
-        self.offset = 0  # of the open bytes in the whole text
+        self.open: bytes = b""
+        self.offset: int = 0  # of the open bytes in the whole text
 
     def feed(self, chunk: str | bytes) -> bytes:
         if isinstance(chunk, str):
@@ -179,11 +179,11 @@ class OpenSpecials:
     """Text to special tokens and the text between them; keeps back what may be the start of a special token."""
 
     def __init__(self, special_tokens: dict[str, int]) -> None:
-        self.finder = Specials(special_tokens)
-        self.literals = sorted(literal.encode("utf-8") for literal in special_tokens)
-        self.firsts = frozenset(literal[0] for literal in self.literals)
-        self.longest = max(map(len, self.literals), default=0)
-        self.open = b""
+        self.finder: Specials = Specials(special_tokens)
+        self.literals: list[bytes] = sorted(literal.encode("utf-8") for literal in special_tokens)
+        self.firsts: frozenset[int] = frozenset(literal[0] for literal in self.literals)
+        self.longest: int = max(map(len, self.literals), default=0)
+        self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> Iterator[tuple[bytes, int | None]]:
         """Yield (text, id of the special token after it, or None where more of the text may follow)."""
@@ -221,10 +221,10 @@ class Refusal:
     """Watches for special tokens that must not occur."""
 
     def __init__(self, refused: Collection[str]) -> None:
-        self.finder = Specials(dict.fromkeys(refused, 0))
-        self.longest = max(len(literal.encode("utf-8")) for literal in refused)
-        self.before = b""  # the end of what was read, too short to hold one
-        self.offset = 0
+        self.finder: Specials = Specials(dict.fromkeys(refused, 0))
+        self.longest: int = max(len(literal.encode("utf-8")) for literal in refused)
+        self.before: bytes = b""  # the end of what was read, too short to hold one
+        self.offset: int = 0
 
     def feed(self, data: bytes) -> None:
         data = self.before + data

@@ -34,11 +34,20 @@ __all__ = ["dump", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept and written again, with the value that means nothing.
-KEPT = {"dropout": None, "unk_token": None, "fuse_unk": False}
+KEPT: dict[str, bool | None] = {"dropout": None, "unk_token": None, "fuse_unk": False}
 #: The types of settings that are not null.
-TYPES = {"ignore_merges": (bool,), "fuse_unk": (bool,), "unk_token": (str,), "dropout": (int, float)}
+TYPES: dict[str, tuple[type, ...]] = {
+    "ignore_merges": (bool,),
+    "fuse_unk": (bool,),
+    "unk_token": (str,),
+    "dropout": (int, float),
+}
 #: Settings of the model that are not byte-level BPE, with the values that leave ids as they are.
-FOREIGN = {"continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""), "byte_fallback": (None, False)}
+FOREIGN: dict[str, tuple[str | bool | None, ...]] = {
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+    "byte_fallback": (None, False),
+}
 #: Pairs of added tokens that are compared to see whether the order of the search matters.
 COMPARED = 250_000
 #: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.

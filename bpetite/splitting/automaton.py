@@ -59,7 +59,7 @@ class Automaton:
 
     def __init__(self, node: Node, groups: Groups) -> None:
         self.groups = groups
-        self.end = groups.count
+        self.end: int = groups.count
         self.members: dict[CharSet, frozenset[int]] = {}
         self.program: list[tuple[Any, ...]] = []
         self.write(node)

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import regex
 
-from .regex_parser import CharSet
+from .regex_parser import CharSet, Item
 
 __all__ = ["Groups"]
 
@@ -88,8 +88,8 @@ class Groups:
     """
 
     def __init__(self, sets: Iterable[CharSet]) -> None:
-        self.sets = tuple(dict.fromkeys(sets))
-        self.items = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
+        self.sets: tuple[CharSet, ...] = tuple(dict.fromkeys(sets))
+        self.items: tuple[Item, ...] = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
         changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end there, one bit each
         for bit, item in enumerate(self.items):
             for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
@@ -106,8 +106,8 @@ class Groups:
             if items not in known:
                 known[items] = numbers.setdefault(self.sets_with(items), len(numbers))
             self.groups.append(known[items])
-        self.count = len(numbers)
-        self.held_by = list(numbers)
+        self.count: int = len(numbers)
+        self.held_by: list[int] = list(numbers)
 
     def sets_with(self, items: int) -> int:
         """The sets that hold a character which these items, and no others, hold."""

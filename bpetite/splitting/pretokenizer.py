@@ -128,7 +128,7 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
         if scanner_kind is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
         return Pretokenizer(pattern, "regex", reason=str(error))
-    kind = scanner_kind or "vector"
+    kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
     return Pretokenizer(pattern, kind, Scanner(kind, tables))
 
 

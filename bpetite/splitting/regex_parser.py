@@ -34,7 +34,10 @@ class UnsupportedPattern(ValueError):
 
     def __init__(self, pattern: str, construct: str, offset: int, why: str) -> None:
         super().__init__(f"{construct!r} at offset {offset} of the split pattern {pattern!r}: {why}")
-        self.pattern, self.construct, self.offset, self.why = pattern, construct, offset, why
+        self.pattern = pattern
+        self.construct = construct
+        self.offset = offset
+        self.why = why
 
     def __reduce__(self) -> tuple[type, tuple[str, str, int, str]]:
         return type(self), (self.pattern, self.construct, self.offset, self.why)
@@ -100,9 +103,9 @@ class Parser:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self.at = 0
-        self.ignore_case = False
-        self.depth = 0
+        self.at: int = 0
+        self.ignore_case: bool = False
+        self.depth: int = 0
 
     def refuse(self, start: int, why: str) -> UnsupportedPattern:
         return UnsupportedPattern(self.pattern, self.pattern[start : max(self.at, start + 1)], start, why)

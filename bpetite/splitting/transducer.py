@@ -91,7 +91,7 @@ class Construction:
     def __init__(self, automaton: Automaton, back: int) -> None:
         self.automaton = automaton
         self.back = back  # how long a word may get
-        self.start = Memory(automaton.start)
+        self.start: Memory = Memory(automaton.start)
 
     def transducer(self) -> Transducer:
         return explore(self.start, self.automaton.end, self.step)

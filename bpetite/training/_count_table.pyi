@@ -3,8 +3,15 @@ from typing import final
 
 @final
 class CountTable:
-    def update(self, other: CountTable) -> None: ...
-    def add(self, pretoken: bytes, count: int) -> None: ...
-    def get(self, pretoken: bytes) -> int: ...
-    def totals(self) -> tuple[int, int, int]: ...
-    def sorted(self) -> Iterator[tuple[bytes, int]]: ...
+    """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
+
+    def update(self, other: CountTable) -> None:
+        """Add another table's counts; OverflowError past 2^63 - 1, after which some have been added."""
+    def add(self, pretoken: bytes, count: int) -> None:
+        """Add to one pre-token's count."""
+    def get(self, pretoken: bytes) -> int:
+        """A pre-token's count, 0 where it never occurred."""
+    def totals(self) -> tuple[int, int, int]:
+        """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
+    def sorted(self) -> Iterator[tuple[bytes, int]]:
+        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""

@@ -5,14 +5,44 @@ from ._count_table import CountTable
 
 @final
 class Merger:
+    """Learns merges from pre-tokens and their counts.
+
+    Add the pre-tokens, replay the merges of an earlier tokenizer if there are any, then call :meth:`learn` until it
+    returns True. After an error or an interrupt the object must not be used.
+
+    Args:
+        min_frequency: Pairs that occur less often are not learned; at least 1.
+        ties_by_bytes: Among equally frequent pairs take the greatest (left bytes, right bytes) instead of the smallest
+            (left id, right id).
+        max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
+    """
+
     def __new__(cls, min_frequency: int = 1, ties_by_bytes: bool = False, max_token_bytes: int = 0) -> Merger: ...
     @property
-    def tokens(self) -> int: ...
-    def add_word(self, word: bytes, count: int) -> None: ...
-    def add_table(self, table: CountTable) -> None: ...
-    def replay(self, left: int, right: int) -> int: ...
-    def add_token(self, token: bytes) -> int: ...
-    def learn(self, token_limit: int, work_limit: int) -> bool: ...
-    def token(self, token: int) -> bytes: ...
-    def finish(self) -> None: ...
-    def merges(self) -> Iterator[tuple[int, int]]: ...
+    def tokens(self) -> int:
+        """How many tokens there are, the 256 bytes included."""
+    def add_word(self, word: bytes, count: int) -> None:
+        """Add a pre-token that occurs `count` times (at least 1)."""
+    def add_table(self, table: CountTable) -> None:
+        """Add every pre-token of a table; those that occur 0 times are left out."""
+    def replay(self, left: int, right: int) -> int:
+        """Join a pair of an earlier tokenizer everywhere, as `learn` would, and return the internal id it gives."""
+    def add_token(self, token: bytes) -> int:
+        """Reserve an internal id for a token that no merge gives, and return it."""
+    def learn(self, token_limit: int, work_limit: int) -> bool:
+        """Merge until there are `token_limit` tokens or nothing is left; False when `work_limit` came first.
+
+        Args:
+            token_limit: Tokens to end with, the 256 bytes included.
+            work_limit: Segments to search before returning early (a few nanoseconds each).
+
+        Raises:
+            OverflowError: A pair occurs more than 2^63 - 1 times.
+            MemoryError: Memory has run out.
+        """
+    def token(self, token: int) -> bytes:
+        """The bytes of a token by internal id."""
+    def finish(self) -> None:
+        """Free the words and pairs; from here on only tokens and merges can be read."""
+    def merges(self) -> Iterator[tuple[int, int]]:
+        """Iterate over what was learned, in order: (left, right), internal ids."""

@@ -65,10 +65,10 @@ class PretokenCounts(Mapping[bytes, int]):
     ) -> None:
         self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
-        self.pattern = pattern
-        self.normalization = normalization
-        self.special_tokens = tuple(special_tokens)
-        self.documents = documents
+        self.pattern: Pattern = pattern
+        self.normalization: str | None = normalization
+        self.special_tokens: tuple[str, ...] = tuple(special_tokens)
+        self.documents: int = documents
         for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
             self._table.add(*check_count(pretoken, count))
 
@@ -222,11 +222,11 @@ class CountReader:
     """A table file open for reading: settings are there at once, records by iteration, `documents` after the last."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.documents = 0
+        self.path: Path = Path(path)
+        self.documents: int = 0
         self._file: IO[bytes] = self.path.open("rb")
         try:
-            self.settings = self._read_head()
+            self.settings: dict[str, Any] = self._read_head()
         except BaseException:
             self._file.close()
             raise

@@ -18,7 +18,7 @@ from .options import TrainingOptions
 
 __all__ = ["train", "train_from_counts"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger

@@ -6,4 +6,21 @@ from ._tokens import TokenTable
 def build_merge_table(
     tokens: TokenTable, merges: Sequence[tuple[int, int]] | None, special_ids: Collection[int] = frozenset()
 ) -> MergeTable:
-    """The merge table of a vocabulary, of a merge list or (None) of ranks."""
+    """The merge table of a vocabulary.
+
+    Args:
+        tokens: The vocabulary.
+        merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
+            None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
+            place of the joined token in the order of the ids.
+        special_ids: Ids that take no part in merges of the ranks kind, but for single bytes.
+
+    Raises:
+        TypeError: A merge is no tuple.
+        ValueError: A merge names an unknown id, or gives bytes that are no token.
+        MemoryError: No memory for the table.
+
+    >>> table = build_merge_table(TokenTable({0: b"a", 1: b"b", 2: b"ab"}), [(0, 1)])
+    >>> table.get(0, 1)
+    (0, 2)
+    """

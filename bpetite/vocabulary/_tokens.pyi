@@ -2,7 +2,16 @@ from typing_extensions import Self, disjoint_base
 
 @disjoint_base
 class TokenTable:
-    """Tokens of a vocabulary, read-only: id -> bytes, at most 2^31 - 1 of them."""
+    """Tokens of a vocabulary.
+
+    Args:
+        tokens: id -> bytes, at most 2^31 - 1 of them. Of two with the same bytes the one of the lower id is found.
+
+    Raises:
+        MemoryError: No memory for the tables.
+        TypeError: An id is no int, or a token no bytes object.
+        ValueError: An id is outside 0..2^32-1, or there are too many tokens.
+    """
 
     @property
     def size(self) -> int:
@@ -15,5 +24,5 @@ class TokenTable:
         """Whether a token has no bytes."""
     def __new__(cls, tokens: dict[int, bytes]) -> Self: ...
     def get(self, token: bytes) -> int | None:
-        """The id of the token with these bytes, the lowest of several, or None."""
+        """The id of the token with these bytes, or None."""
     def __len__(self) -> int: ...

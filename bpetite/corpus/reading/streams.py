@@ -42,9 +42,9 @@ class Stream:
     """
 
     def __init__(self, piece: Piece) -> None:
-        self.name = piece.path
-        self.offset = 0
-        self.raw_offset = 0
+        self.name: str = piece.path
+        self.offset: int = 0
+        self.raw_offset: int = 0
         self._make = _decompressor(piece.compression)
         self._bounded = piece.compression == "gz"
         self._feed = COMPRESSED_READ if self._bounded else 1 << 10

@@ -43,7 +43,7 @@ class Appender:
         limit: int | None = None,
         durable: bool = True,
     ) -> None:
-        self.size = size
+        self.size: int = size
         self.checksum = checksum
         self._file = file
         self._path = path

@@ -94,7 +94,7 @@ class Journal:
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
-            self.records = self._read()
+            self.records: list[dict[str, Any]] = self._read()
         except BaseException:
             self._file.close()
             raise

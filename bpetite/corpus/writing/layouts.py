@@ -138,7 +138,10 @@ class Layout:
 class Npy(Layout):
     """NumPy: tokens and int64 offsets of documents, memory-mappable."""
 
-    name, suffix, header, lengths = "npy", ".npy", 128, True
+    name = "npy"
+    suffix = ".npy"
+    header = 128
+    lengths = True
 
     def outputs(self, base: Path) -> list[Path]:
         return [Path(f"{base}.npy"), Path(f"{base}.offsets.npy")]
@@ -156,13 +159,21 @@ class Npy(Layout):
 class NanoGPT(Layout):
     """nanoGPT: uint16 tokens and nothing else, because its trainer reads every file as that."""
 
-    name, suffix, exact, dtypes = "nanogpt", ".bin", True, ("uint16",)
+    name = "nanogpt"
+    suffix = ".bin"
+    exact = True
+    dtypes: ClassVar[tuple[str, ...]] = ("uint16",)
 
 
 class LlmC(Layout):
     """llm.c and modded-nanogpt: a header of 256 int32, then tokens."""
 
-    name, suffix, header, eot, exact, numbered = "llmc", ".bin", 1024, "prepend", True, True
+    name = "llmc"
+    suffix = ".bin"
+    header = 1024
+    eot = "prepend"
+    exact = True
+    numbered = True
     codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 
     def least_tail(self, shard_tokens: int) -> int:
@@ -181,9 +192,12 @@ class LlmC(Layout):
 class Megatron(Layout):
     """Megatron-LM and NeMo: tokens, and an index of sequences and documents."""
 
-    name, suffix, lengths, dtypes = "megatron", "_text_document.bin", True, ("uint16", "int32")
+    name = "megatron"
+    suffix = "_text_document.bin"
+    lengths = True
+    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "int32")
     codes: ClassVar[dict[str, int]] = {"uint16": 8, "int32": 4}
-    eot: ClassVar[str] = "none"
+    eot = "none"
 
     def auto(self, vocab_size: int) -> str:
         return "uint16" if vocab_size < 65500 else "int32"
@@ -218,7 +232,9 @@ class Megatron(Layout):
 class Datatrove(Layout):
     """datatrove: tokens, and where each document ends."""
 
-    name, suffix, lengths = "datatrove", ".ds", True
+    name = "datatrove"
+    suffix = ".ds"
+    lengths = True
 
     def outputs(self, base: Path) -> list[Path]:
         return [Path(f"{base}.ds"), Path(f"{base}.ds.index")]
@@ -231,7 +247,10 @@ class Datatrove(Layout):
 class Dolma(Layout):
     """dolma and OLMo-core: tokens without any header, in a file named .npy, and a table of documents."""
 
-    name, suffix, lengths, meta = "dolma", ".npy", True, True
+    name = "dolma"
+    suffix = ".npy"
+    lengths = True
+    meta = True
 
     def outputs(self, base: Path) -> list[Path]:
         return [Path(f"{base}.npy"), Path(f"{base}.csv.gz")]
@@ -255,8 +274,13 @@ class Dolma(Layout):
 class Parquet(Layout):
     """Parquet: one row for each document, with the id of its record."""
 
-    name, suffix, lengths, meta, dtypes, spooled = "parquet", ".parquet", True, True, ("uint32",), True
-    eot: ClassVar[str] = "none"
+    name = "parquet"
+    suffix = ".parquet"
+    lengths = True
+    meta = True
+    dtypes: ClassVar[tuple[str, ...]] = ("uint32",)
+    spooled = True
+    eot = "none"
     row_group_tokens: ClassVar[int] = 4 << 20
     row_group_rows: ClassVar[int] = 1 << 16
 
