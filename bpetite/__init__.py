@@ -44,8 +44,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:
-    #: Where a name comes from that is imported when it is first asked for; None for a module of this package. Who
-    #: loads a tokenizer does not wait for the trainer, nor a command of the command line for what it does not do.
+    #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
+    #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",

@@ -323,7 +323,7 @@ class Tokenizer(Surface):
         """The tokenizer of the ranks kind that gives the same ids for every text.
 
         Raises:
-            ValueError: There is none; the message names what stands in the way.
+            ValueError: There is none; the message names the reason.
         """
         from .formats import ranks
 
@@ -333,7 +333,7 @@ class Tokenizer(Surface):
         """The tokenizer with a merge list that gives the same ids for every text.
 
         Raises:
-            ValueError: There is none; the message names what stands in the way.
+            ValueError: There is none; the message names the reason.
         """
         from .formats import ranks
 
@@ -451,9 +451,9 @@ class Tokenizer(Surface):
         >>> tok.encode_to_arrow(["ab", "ab ab"]).to_pylist()
         [[256], [256, 257]]
         """
-        from .engine.arrow import list_array
+        from .engine.arrow import encode_to_arrow
 
-        return list_array(*self.encode_batch_to_numpy(texts, **options), large)
+        return encode_to_arrow(self, texts, large, options)
 
     def encode_padded(
         self,

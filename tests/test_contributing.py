@@ -14,7 +14,7 @@ def test_the_walks_name_files_and_functions_that_exist() -> None:
     for step in re.split(r"^(?:\d+\. |\*\*|$)", text, flags=re.M):
         folder, source = PACKAGE, ""
         for name in re.findall(r"`([^`]+)`", step):
-            if re.fullmatch(r"[\w/]+\.(py|pyx|h)", name):
+            if re.fullmatch(r"[\w/]+\.(py|pyx|pxd|h)", name):
                 path = PACKAGE / name if (PACKAGE / name).exists() else folder / name
                 assert path.exists(), step
                 folder, source = path.parent, path.read_text(encoding="utf-8")

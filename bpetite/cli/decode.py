@@ -58,10 +58,10 @@ def open_output(
         codec = codec_of(load_tokenizer(tokenizer or stored["name"]))
     except OSError as missing:
         raise FormatError(f"{found_at}: made with {stored['name']}, not found ({missing}); give --tokenizer") from None
-    if codec.fingerprint != stored["fingerprint"]:
+    if codec.tokenizer_digest != stored["fingerprint"]:
         raise FormatError(
             f"{found_at}: made with tokenizer {stored['name']} ({stored['fingerprint'][:8]}), "
-            f"not with this one ({codec.fingerprint[:8]})"
+            f"not with this one ({codec.tokenizer_digest[:8]})"
         )
     splits = {file["name"]: file["split"] for file in manifest["files"]}
     names = [name for name in names if split is None or splits[name] == split]

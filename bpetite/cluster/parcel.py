@@ -115,7 +115,7 @@ _saved: WeakKeyDictionary[Tokenizer, bytes] = WeakKeyDictionary()
 def _pack_tokenizer(tokenizer: Tokenizer) -> tuple[Callable[[bytes], Tokenizer], tuple[bytes]]:
     data = _saved.get(tokenizer)
     if data is None:
-        data = _saved[tokenizer] = native.dump(tokenizer._vocab)
+        data = _saved[tokenizer] = native.dump(tokenizer.to_vocab())
     return _unpack_tokenizer, (data,)
 
 

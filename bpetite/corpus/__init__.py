@@ -1,4 +1,4 @@
-"""Corpora to token files: readers, writers, journal, pipeline."""
+"""Corpora to token files: readers, writers, journal, tasks."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
 from .plan import Options

@@ -36,7 +36,7 @@ class Codec:
         vocab_size: One more than the highest id.
         eot_id: The id of the end-of-text token, if there is one.
         eot_text: Its literal.
-        fingerprint: Identifies the content.
+        tokenizer_digest: The fingerprint of the tokenizer, or what else identifies its content.
         name: For people.
         special: What `encode` does with special tokens in documents, see `SPECIAL`.
         encode_separated: Documents with the literal ``eot_text`` between them, as one text -> the ids of all, with
@@ -49,7 +49,7 @@ class Codec:
     vocab_size: int
     eot_id: int | None
     eot_text: str | None
-    fingerprint: str
+    tokenizer_digest: str
     name: str
     special: str = "text"
     encode_separated: Callable[[bytes], Ids] | None = None
@@ -90,7 +90,7 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
         vocab_size=tokenizer.vocab_size,
         eot_id=eot_id,
         eot_text=eot_text,
-        fingerprint=tokenizer.fingerprint(),
+        tokenizer_digest=tokenizer.fingerprint(),
         name=name or "tokenizer",
         special=special,
         encode_separated=separated,

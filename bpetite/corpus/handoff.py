@@ -65,7 +65,7 @@ class BoundedQueue(Generic[Item]):
                 self._changed.wait()
 
     def end(self) -> None:
-        """Say that no more items will come."""
+        """Mark the end of the items."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -115,7 +115,7 @@ def read_ahead(jobs: Generator[Job, None, None], *, held: int = 16 << 20) -> Gen
             failure = error
         queue.end()
 
-    thread = Thread(target=read, name="bpetite-reader")
+    thread = Thread(target=read, name="bpetite-reader", daemon=True)
     thread.start()
     try:
         yield from queue

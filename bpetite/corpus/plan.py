@@ -165,7 +165,7 @@ class Plan:
         settings["separator"] = self.rules.reading.separator.decode("utf-8")
         return {
             **settings,
-            "tokenizer": self.codec.fingerprint,
+            "tokenizer": self.codec.tokenizer_digest,
             "vocab_size": self.codec.vocab_size,
             "eot_id": self.codec.eot_id,
             "libraries": libraries(),
@@ -191,7 +191,7 @@ class Plan:
             "dtype": self.rules.dtype,
             "tokenizer": {
                 "name": self.codec.name,
-                "fingerprint": self.codec.fingerprint,
+                "fingerprint": self.codec.tokenizer_digest,
                 "vocab_size": self.codec.vocab_size,
                 "eot_id": self.codec.eot_id,
                 "eot_text": self.codec.eot_text,

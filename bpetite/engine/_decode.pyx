@@ -113,6 +113,8 @@ cdef class Decoder:
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t at = 0, started = 0, first, end, i, slot, n = len(ids)
         cdef list spans = [None] * n
+        if self.tokens is None:
+            raise TypeError("this tokenizer has not been set up")
         for i in range(n):
             slot = self.tokens.slot(ids[i])
             if slot < 0:
@@ -165,9 +167,10 @@ cdef class Decoder:
 
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         cdef char code = _format(buffer)
-        cdef Py_ssize_t n = buffer.len // buffer.itemsize, wrong
-        if buffer.ndim != 1 or (code == 0 and n):
+        cdef Py_ssize_t n, wrong
+        if buffer.ndim != 1 or (code == 0 and (buffer.len or buffer.itemsize == 0)):
             raise TypeError(f"token ids are a one-dimensional array of integers, not {ids!r:.60}")
+        n = buffer.len // buffer.itemsize
         view.n = n
         if self.table.joiner.slot_of != NULL and code == b"I":
             view.positions = <const uint32_t*> buffer.buf

@@ -1,6 +1,6 @@
 """Text to token ids by one thread: special tokens out first, then the split pattern, then merges.
 
-Text that a compiled scanner cuts is read without the interpreter lock. What asks for Python, a pattern that only
+Text that a compiled scanner cuts is read without the interpreter lock. What needs Python, a pattern that only
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
@@ -84,7 +84,7 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
-        data = text.encode("utf-8") if isinstance(text, str) else text
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the text in UTF-8, has no "
                          f"token in this vocabulary")
     if status == NO_UTF8:
@@ -114,7 +114,7 @@ cdef class Encoder:
         self.core = core
         return 0
 
-    # The interpreter lock makes both methods safe: nothing in them lets another thread run between a look and a change.
+    # The interpreter lock makes both methods safe: no other thread can run between a test and the update after it.
 
     cdef Worker take(self):
         cdef Worker worker

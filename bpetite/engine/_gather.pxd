@@ -29,5 +29,5 @@ cdef class Gather:
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1
     cdef void drop(self, Buffer buffer)
     cdef int copy(self, Share share) except -1
-    # All ids, in memory of their own. No thread is at work any more.
+    # All ids, in memory of their own. Called after all threads have ended.
     cdef Buffer finish(self)

@@ -82,12 +82,12 @@ cdef class _Owner:
 cdef object own_ids(token_t* ids, Py_ssize_t n):
     global _frombuffer, _uint32
     cdef _Owner owner = _Owner()
+    owner.ids = ids
+    owner.n = n
     if _frombuffer is None:
         import numpy                               # not at the top: lists do without it
         _uint32 = numpy.dtype(numpy.uint32)
         _frombuffer = numpy.frombuffer
-    owner.ids = ids
-    owner.n = n
     return _frombuffer(owner, _uint32)
 
 

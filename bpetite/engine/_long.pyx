@@ -49,7 +49,7 @@ cdef class _Section:
     cdef Py_ssize_t positions[MEETINGS]    # ends of pre-tokens, from start itself on
     cdef Py_ssize_t counts[MEETINGS]       # ids before each
     cdef Py_ssize_t kept
-    cdef Buffer made                       # its ids, or None as long as it is not done
+    cdef Buffer made                       # its ids; None until it is done
     # The text in UTF-8 that is read at the moment, all or a window.
     cdef const uint8_t* text
     cdef Py_ssize_t length

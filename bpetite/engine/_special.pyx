@@ -220,5 +220,5 @@ cdef object _names(object names, object every, str keyword):
     chosen = frozenset(names)
     unknown = chosen - every
     if unknown:
-        raise ValueError(f"{keyword}: {min(map(repr, unknown))} is no special token of this tokenizer")
+        raise ValueError(f"{keyword}: {min(map(repr, unknown))} is not a special token of this tokenizer")
     return chosen

@@ -1,5 +1,24 @@
-"""A text as the encoder reads it: characters where they are in memory, or rewritten to UTF-8 a window at a time."""
+"""A text as the encoder reads it: characters where they are in memory, or rewritten to UTF-8 a window at a time.
+
+The characters of an ASCII str are read where they are, and so is the UTF-8 that an earlier reader left inside a str.
+Other text is rewritten to UTF-8 in a window: it stays in the processor's cache, and no copy of the whole text is made
+or left attached to the caller's str, as PyUnicode_AsUTF8AndSize would. A pre-token that is open at the end of a window
+is moved to its front before more is rewritten; a window without a closed one doubles, so long pre-tokens cost linear
+time too.
+
+All of it is inline: a short text takes no longer than a few calls from module to module would.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
+from libc.stdlib cimport realloc
+from libc.string cimport memmove
+
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, bp_known_utf8
+from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_from_units, bp_utf8_valid
+
+cdef enum:
+    WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
+    CHECK_LOCKED = 4096        # bytes; no more are checked with the interpreter lock held
 
 cdef enum encode_status:
     DONE = 0
@@ -24,14 +43,57 @@ cdef struct utf8_window:
 
 
 # OUT: where the characters of a str or bytes are. Bytes are checked to be UTF-8.
-cdef int view_text(object text, text_view* view) except -1
+cdef inline int view_text(object text, text_view* view) except -1:
+    cdef Py_ssize_t bad
+    view.units = NULL
+    view.width = 1
+    if isinstance(text, str):
+        view.utf8 = <const uint8_t*> bp_known_utf8(text, &view.length)
+        if view.utf8 == NULL:
+            view.units = PyUnicode_DATA(text)
+            view.width = PyUnicode_KIND(text)
+            view.length = PyUnicode_GET_LENGTH(text)
+        return 0
+    if not isinstance(text, bytes):
+        raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+    view.utf8 = <const uint8_t*> PyBytes_AS_STRING(text)
+    view.length = PyBytes_GET_SIZE(text)
+    if view.length > CHECK_LOCKED:
+        with nogil:
+            bad = bp_utf8_valid(view.utf8, view.length)
+    else:
+        bad = bp_utf8_valid(view.utf8, view.length)
+    if bad < view.length:
+        try:
+            (<bytes> text)[bad:bad + 4].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", text, bad, bad + error.end, error.reason) from None
+    return 0
+
 
 # Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
 # already, so that a window that closed no pre-token doubles. Returns DONE or an error.
-cdef int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil
+cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil:
+    cdef Py_ssize_t widest = 4 if view.width == 4 else view.width + 1      # bytes of UTF-8 that a unit makes at most
+    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, window.filled // widest), limit)
+    cdef Py_ssize_t needed = window.filled + (end - window.read) * widest + BP_UTF8_SLACK
+    cdef Py_ssize_t bad = -1
+    cdef void* grown
+    if needed > window.capacity:
+        grown = realloc(window.bytes, needed)
+        if grown == NULL:
+            return NO_MEMORY
+        window.bytes = <uint8_t*> grown
+        window.capacity = needed
+    window.filled += bp_utf8_from_units(view.width, view.units, window.read, end, window.bytes + window.filled, &bad)
+    window.read = end
+    return DONE if bad < 0 else NO_UTF8
+
 
 # Remove bytes from the front of the window.
-cdef void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nogil
+cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nogil:
+    window.filled -= bytes
+    memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
 # How many ids a text may have, so that memory for most texts is taken at once: memory not written to costs nothing.

@@ -155,7 +155,7 @@ def in_order(work, jobs, threads, *, size=None, held=0):
     total = 0
     try:
         for _ in range(threads):
-            thread = threading.Thread(target=_serve, args=(queue, ready), name="bpetite-pool")
+            thread = threading.Thread(target=_serve, args=(queue, ready), name="bpetite-pool", daemon=True)
             started.append(thread)
             thread.start()
         for job in jobs:
@@ -180,7 +180,7 @@ def in_order(work, jobs, threads, *, size=None, held=0):
 
 
 def _serve(queue, ready):
-    """What a thread of a pool does: calls from the queue; an empty queue that is ready is the end."""
+    """What a thread of a pool does: calls from the queue; a release without a call means stop."""
     while True:
         ready.acquire()
         try:

@@ -17,7 +17,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
         size_t short_used, long_used, arena_used, arena_capacity, forgotten
 
     ctypedef struct bp_keys:
-        uint64_t bytes[1][2]       # more of them in truth
+        uint64_t bytes[1][2]       # declared short: the header has its size
 
     bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
     void bp_cache_free(bp_cache* cache) noexcept

@@ -26,6 +26,7 @@ cdef enum:
     LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
+    KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
 
 
 cdef class Core:
@@ -118,6 +119,8 @@ cdef class Worker:
             free(self.window.bytes)
             self.window.bytes = NULL
             self.window.capacity = 0
+        if self.space.capacity > KEEP_SPACE:
+            space_free(&self.space)
 
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):

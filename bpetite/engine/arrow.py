@@ -1,37 +1,28 @@
 """Token ids as Arrow arrays."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from ..errors import MissingExtraError
+from ._surface import Surface
+from .options import BatchOptions, Text
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["list_array"]
+__all__ = ["encode_to_arrow"]
 
 
-def list_array(
-    ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], large: bool
+def encode_to_arrow(
+    tokenizer: Surface, texts: Iterable[Text], large: bool, options: BatchOptions
 ) -> pyarrow.ListArray | pyarrow.LargeListArray:
-    """An Arrow array of lists of uint32, without a copy of the ids.
-
-    Args:
-        ids: All ids.
-        offsets: List i is ``ids[offsets[i]:offsets[i + 1]]``.
-        large: Make a LargeListArray, whose offsets are 64-bit.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-        OverflowError: There are 2^31 ids or more and ``large`` is false.
-    """
+    """The ids of texts as an array of lists of uint32; see :meth:`bpetite.Tokenizer.encode_to_arrow`."""
     try:
         import pyarrow
     except ImportError:
         raise MissingExtraError("encode_to_arrow", "pyarrow", "arrow") from None
+    ids, offsets = tokenizer.encode_batch_to_numpy(texts, **options)
     values = pyarrow.array(ids)
     if large:
         return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)

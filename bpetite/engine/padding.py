@@ -45,6 +45,10 @@ def encode_rows(
 
     What ``add_special_tokens`` adds is among those arguments, since it is never cut off.
     """
+    unknown = options.keys() - RowOptions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(sorted(RowOptions.__annotations__))
+        raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
     rows: dict[str, Any] = dict(options)
     batch = BatchOptions()
     for name in ("num_threads", "allowed_special", "disallowed_special"):

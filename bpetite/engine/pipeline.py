@@ -111,7 +111,9 @@ class Pipeline:
     def _pieces(self, stretch: str) -> list[Fragment]:
         """The pieces of a stretch, before any step that sees their printable form."""
         pieces = [Fragment(stretch)] if stretch else []
-        for step in self._steps or (PrefixSpace(),) * self._prefix_space:
+        if self._prefix_space and not self._steps:
+            return splits.apply(PrefixSpace(), pieces)
+        for step in self._steps:
             pieces = splits.apply(step, pieces)
         return pieces
 

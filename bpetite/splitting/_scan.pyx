@@ -51,6 +51,7 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run_span(const scan_tables* tables, scan_span* span, int lanes, uint32_t state)
+    void scan_follow_marks(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -207,7 +208,7 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     cursor.blocks = span.blocks
     scan_find_cuts(&scanner.tables, cursor, &span)
     if scanner.tables.used_bits >> SCAN_MARK:
-        follow_marks(&scanner.tables, cursor, &span)
+        scan_follow_marks(&scanner.tables, cursor, &span)
     if cursor.ended:
         cursor.ready[span.blocks - 1] |= <uint64_t>1 << (span.size % SCAN_BLOCK)
     else:
@@ -264,44 +265,6 @@ cdef void keep_leads(scan_cursor* cursor, const scan_span* span) noexcept nogil:
     cdef uint64_t last = span.leads[span.blocks - 1]
     cdef uint64_t before = span.leads[span.blocks - 2] if span.blocks > 1 else cursor.leads
     cursor.leads = before >> size | last << (SCAN_BLOCK - size) if size else last
-
-
-cdef void follow_marks(const scan_tables* tables, scan_cursor* cursor, const scan_span* span) noexcept nogil:
-    """Set the mark where the outputs of a span say so, and cut there where they do, in the order of the text."""
-    cdef uint64_t marks, commits, leads_before = cursor.leads
-    cdef int block
-    for block in range(span.blocks):
-        marks = span.masks[SCAN_MARK][block]
-        commits = span.masks[SCAN_COMMIT][block] if tables.used_bits >> SCAN_COMMIT else 0
-        while marks or commits:
-            # A commit at the character that sets a new mark is for the old one.
-            if commits and (not marks or scan_lowest(commits) <= scan_lowest(marks)):
-                commits &= commits - 1
-                commit(cursor)
-            else:
-                set_mark(tables, cursor, block, marks & ~(marks - 1), leads_before, span.leads[block])
-                marks &= marks - 1
-        leads_before = span.leads[block]
-
-
-cdef void commit(scan_cursor* cursor) noexcept nogil:
-    """Cut at the mark: before this span, or in a block of it."""
-    cdef Py_ssize_t offset = cursor.mark - cursor.base
-    if offset < -SCAN_BLOCK:
-        cursor.early = cursor.mark
-    elif offset < 0:
-        cursor.before |= <uint64_t>1 << (offset + SCAN_BLOCK)
-    else:
-        cursor.ready[offset // SCAN_BLOCK] |= <uint64_t>1 << (offset % SCAN_BLOCK)
-
-
-cdef void set_mark(const scan_tables* tables, scan_cursor* cursor, int block, uint64_t bit, uint64_t leads_before,
-                   uint64_t leads) noexcept nogil:
-    """Set the mark at the fixed distance before the character at `bit` of the block."""
-    cdef uint64_t before = 0
-    cdef Py_ssize_t base = cursor.base + block * SCAN_BLOCK
-    bit = scan_back(bit, <int>tables.mark_back, leads_before, leads, &before)
-    cursor.mark = base + scan_lowest(bit) if bit else base - SCAN_BLOCK + scan_lowest(before)
 
 
 cdef scan_paged paged(tables):

@@ -284,6 +284,50 @@ static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor
     }
 }
 
+/* Cut at the mark: before this span, or in a block of it. */
+static inline void scan_commit(scan_cursor *cursor)
+{
+    const Py_ssize_t offset = cursor->mark - cursor->base;
+    if (offset < -SCAN_BLOCK)
+        cursor->early = cursor->mark;
+    else if (offset < 0)
+        cursor->before |= UINT64_C(1) << (offset + SCAN_BLOCK);
+    else
+        cursor->ready[offset / SCAN_BLOCK] |= UINT64_C(1) << (offset % SCAN_BLOCK);
+}
+
+/* Set the mark at the fixed distance before the character at `bit` of a block. */
+static inline void scan_set_mark(const scan_tables *tables, scan_cursor *cursor, int block, uint64_t bit,
+                                 uint64_t leads_before, uint64_t leads)
+{
+    const Py_ssize_t base = cursor->base + block * SCAN_BLOCK;
+    uint64_t before = 0;
+    bit = scan_back(bit, (int)tables->mark_back, leads_before, leads, &before);
+    cursor->mark = bit ? base + scan_lowest(bit) : base - SCAN_BLOCK + scan_lowest(before);
+}
+
+/* Set the mark where the outputs of a span say so, and cut there where they do, in the order of the text. Not inline:
+   most patterns have no marks. */
+BP_NOINLINE static void scan_follow_marks(const scan_tables *tables, scan_cursor *cursor, const scan_span *span)
+{
+    uint64_t leads_before = cursor->leads;
+    for (int block = 0; block < span->blocks; block++) {
+        uint64_t marks = span->masks[SCAN_MARK][block];
+        uint64_t commits = tables->used_bits >> SCAN_COMMIT ? span->masks[SCAN_COMMIT][block] : 0;
+        while (marks || commits) {
+            /* A commit at the character that sets a new mark is for the old one. */
+            if (commits && (!marks || scan_lowest(commits) <= scan_lowest(marks))) {
+                commits &= commits - 1;
+                scan_commit(cursor);
+            } else {
+                scan_set_mark(tables, cursor, block, marks & ~(marks - 1), leads_before, span->leads[block]);
+                marks &= marks - 1;
+            }
+        }
+        leads_before = span->leads[block];
+    }
+}
+
 /* Write the positions of a mask's bits while there is room, and clear them; returns the new count. */
 static inline Py_ssize_t scan_put(uint64_t *mask, Py_ssize_t base, Py_ssize_t *ends, Py_ssize_t count,
                                   Py_ssize_t capacity)

@@ -6,11 +6,9 @@ stored, and its merges learned on one machine.
 from __future__ import annotations
 
 import contextlib
-import errno
 import heapq
 import json
 import os
-import secrets
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +20,11 @@ from typing import IO, Any
 
 from .. import patterns
 from ..errors import FormatError
+from ..formats.atomic import create_file
 from ..patterns import Pattern
 from ._count_table import CountTable
 
-__all__ = ["PretokenCounts", "merge_count_files", "read_counts"]
+__all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
 
 MAGIC = b"bpetite counts 1\n"
 RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
@@ -212,12 +211,6 @@ def merge_count_files(
         _write(out, readers[0].settings, together(), lambda: sum(one.documents for one in readers), overwrite)
 
 
-def read_counts(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, int]]:
-    """The records of a table file one by one, by bytes ascending. The checksum is compared at the end."""
-    with CountReader(path) as reader:
-        yield from reader
-
-
 class CountReader:
     """A table file open for reading: settings are there at once, records by iteration, `documents` after the last."""
 
@@ -291,7 +284,7 @@ def _write(
     overwrite: bool,
 ) -> None:
     """Write a table file. `documents` is called when the records have been read."""
-    with _atomic_file(path, overwrite) as file:
+    with create_file(path, overwrite=overwrite) as file:
         head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
         file.write(head)
         checksum = zlib.crc32(head)
@@ -303,24 +296,6 @@ def _write(
             different += 1
         end = TRAILER.pack(0, different, documents(), 0)[:-4]
         file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
-
-
-@contextlib.contextmanager
-def _atomic_file(path: str | os.PathLike[str], overwrite: bool) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the target's name when the block ends without an error."""
-    target = Path(os.path.realpath(path))  # through links, so that a link stays one
-    if target.exists() and not overwrite:
-        raise FileExistsError(errno.EEXIST, "the file exists; overwrite=True replaces it", str(target))
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with beside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:

@@ -195,7 +195,7 @@ class Vocab:
         try:
             return self.special_tokens[pad_token]
         except KeyError:
-            raise ValueError(f"pad_token: {pad_token!r} is no special token of this tokenizer") from None
+            raise ValueError(f"pad_token: {pad_token!r} is not a special token of this tokenizer") from None
 
     @cached_property
     def merge_results(self) -> array[int]:

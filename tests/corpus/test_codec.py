@@ -20,7 +20,7 @@ EOT = "<|endoftext|>"
 def test_facts() -> None:
     codec = codec_of(TOK, name="cat")
     assert (codec.vocab_size, codec.eot_id, codec.eot_text, codec.name) == (TOK.vocab_size, TOK.eot_token, EOT, "cat")
-    assert codec.fingerprint == TOK.fingerprint()
+    assert codec.tokenizer_digest == TOK.fingerprint()
     ids, offsets = codec.encode([b"the cat", b"", b"mat<|endoftext|>"])
     assert [ids[i:j].tolist() for i, j in itertools.pairwise(offsets)] == [
         TOK.encode("the cat"), [], TOK.encode_ordinary("mat<|endoftext|>"),

@@ -87,7 +87,7 @@ def test_a_disallowed_special_token_names_its_text() -> None:
     for method in (tok.encode_batch, tok.encode_batch_to_numpy):
         with pytest.raises(ValueError, match=r"^text 2 of the batch: the text holds the disallowed .* '<s>'"):
             method(["a", "b", "c<s>", "<s>"], allowed_special=(), disallowed_special="all")
-        with pytest.raises(ValueError, match=r"^allowed_special: '<t>' is no special token"):
+        with pytest.raises(ValueError, match=r"^allowed_special: '<t>' is not a special token"):
             method(["a", "b"], allowed_special=["<t>"])
 
 

@@ -87,7 +87,7 @@ def test_the_pad_token(tok: Tokenizer) -> None:
     assert bare.encode_padded(["ab", "cd"]).input_ids.tolist() == [[97, 98], [99, 100]]
     with pytest.raises(ValueError, match="pad_token="):
         bare.encode_padded(["a", "bc"])
-    with pytest.raises(ValueError, match="'<x>' is no special token"):
+    with pytest.raises(ValueError, match="'<x>' is not a special token"):
         tok.encode_padded(["a"], pad_token="<x>")
     with pytest.raises(ValueError, match="no token has the id 999"):
         tok.encode_padded(["a"], pad_token=999)

@@ -96,7 +96,7 @@ def test_which_are_refused() -> None:
 @pytest.mark.parametrize("keyword", ["allowed_special", "disallowed_special"])
 def test_wrong_arguments(keyword: str) -> None:
     tok = tokenizer("<s>")
-    with pytest.raises(ValueError, match=rf"{keyword}: '<t>' is no special token"):
+    with pytest.raises(ValueError, match=rf"{keyword}: '<t>' is not a special token"):
         tok.encode("x", **{keyword: ["<t>"]})
     with pytest.raises(TypeError, match=rf"{keyword} is \"all\" or a collection"):
         tok.encode("x", **{keyword: "<s>"})

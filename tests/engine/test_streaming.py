@@ -166,7 +166,7 @@ def test_which_special_tokens_are_recognised() -> None:
         assert list(tok.encode_iterable(text, allowed_special=allowed)) == ids
     with pytest.raises(ValueError, match=r"disallowed special token '<\|endoftext\|>' at byte 8"):
         list(tok.encode_iterable(text, allowed_special=[], disallowed_special=[END]))
-    with pytest.raises(ValueError, match="'<x>' is no special token"):
+    with pytest.raises(ValueError, match="'<x>' is not a special token"):
         tok.encode_iterable(text, allowed_special=["<x>"])
 
 

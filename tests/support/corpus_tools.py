@@ -48,7 +48,7 @@ def byte_codec(vocab_size: int = 257, *, special: str = "text", eot: bool = True
         vocab_size=vocab_size,
         eot_id=EOT if eot else None,
         eot_text="<|endoftext|>" if eot else None,
-        fingerprint=f"bytes-{vocab_size}",
+        tokenizer_digest=f"bytes-{vocab_size}",
         name="bytes",
         special=special,
     )

@@ -13,7 +13,7 @@ from bpetite import patterns, reference
 from bpetite.errors import FormatError
 from bpetite.training import counting
 from bpetite.training.counting import count_pretokens
-from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files, read_counts
+from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 
@@ -273,7 +273,8 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
     again = PretokenCounts.load(path)
     assert dict(again) == mapping
     assert (again.pattern, again.special_tokens, again.normalization, again.documents) == (pattern, ("<s>",), "NFC", 7)
-    assert list(read_counts(path)) == sorted(mapping.items())
+    with CountReader(path) as reader:
+        assert list(reader) == sorted(mapping.items())
     first = path.read_bytes()
     PretokenCounts(dict(reversed(mapping.items())), pattern=pattern, special_tokens=["<s>"], normalization="NFC",
                    documents=7).save(path, overwrite=True)
