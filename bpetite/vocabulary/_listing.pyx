@@ -34,6 +34,7 @@ cdef inline char* _decimal(char* at, uint64_t number) noexcept nogil:
 def list_tokens(TokenTable table not None):
     """The tokens of a table.
 
+    >>> from bpetite.vocabulary._tokens import TokenTable
     >>> list_tokens(TokenTable({1: b" a", 0: b"\\n"}))
     b'0 1\\n\\n\\n1 2\\n a\\n'
     """

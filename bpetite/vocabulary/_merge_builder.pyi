@@ -20,6 +20,7 @@ def build_merge_table(
         ValueError: A merge names an unknown id, or gives bytes that are no token.
         MemoryError: No memory for the table.
 
+    >>> from bpetite.vocabulary._tokens import TokenTable
     >>> table = build_merge_table(TokenTable({0: b"a", 1: b"b", 2: b"ab"}), [(0, 1)])
     >>> table.get(0, 1)
     (0, 2)

@@ -91,7 +91,10 @@ def test_unknown_ids(tok: Tokenizer, unknown: int) -> None:
         assert caught.value.args == (unknown,) or not isinstance(ids, list | tuple | np.ndarray)
 
 
-@pytest.mark.parametrize("wrong", ["ab", ["a"], [1.0], [None], np.array([1.5]), np.array([[97]]), 5, None, [[97]]])
+@pytest.mark.parametrize(
+    "wrong",
+    ["ab", ["a"], [1.0], [None], np.array([1.5]), np.array([[97]]), np.zeros(3, np.dtype([])), 5, None, [[97]]],
+)
 def test_what_is_no_ids(tok: Tokenizer, wrong) -> None:
     with pytest.raises(TypeError):
         tok.decode(wrong)

@@ -110,6 +110,16 @@ def test_contradictions(tok: Tokenizer, options: dict, message: str) -> None:
         tok.encode_padded(["a"], **options)
 
 
+@pytest.mark.parametrize("option", ["before", "pad_id", "max_lenght"])
+def test_an_option_that_does_not_exist(tok: Tokenizer, option: str) -> None:
+    texts = iter(["ab"])
+    with pytest.raises(TypeError, match=f"no option is called '{option}': .* max_length"):
+        tok.encode_padded(texts, **{option: [65]})
+    with pytest.raises(TypeError, match=f"no option is called '{option}': .* max_length"):
+        list(tok.padded_batches(texts, max_tokens=9, **{option: [65]}))
+    assert next(texts) == "ab"
+
+
 def test_a_text_over_the_budget(tok: Tokenizer) -> None:
     with pytest.raises(ValueError, match="text 1 has 6 tokens, more than max_tokens=5"):
         list(tok.padded_batches(["a", "abcdef"], max_tokens=5))

@@ -1,0 +1,95 @@
+"""One long text over several threads: the ids and the errors of one thread."""
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, patterns, reference
+
+CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
+TOKENS, MERGES = reference.train([CORPUS], 320, pattern=patterns.GPT2)
+
+LONG = [
+    CORPUS * 20_000,
+    "the cat " * 200_000,
+    "a" * 1_500_000,
+    " " * 1_500_000,
+    "x" + "\n" * 1_200_000 + "x",
+    "的" * 600_000,
+    "的 x" * 300_000,
+    (" " * 700_000 + "x") * 2,
+    "<|endoftext|>" * 100_000,
+    ("ab " * 90_000 + "<|endoftext|>x") * 6,
+    ("'ll" * 100_000 + " ") * 6,
+    "1234567890" * 150_000,
+    "\r\n\t " * 300_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:12]))
+@pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.CL100K, patterns.O200K])
+def test_any_number_of_threads(text: str, pattern: str) -> None:
+    tok = Tokenizer(TOKENS, None, ["<|endoftext|>", "<|endoftext|>x"], pattern=pattern)
+    expected = tok.encode_to_numpy(text)
+    for num_threads in (2, 3, 7):
+        assert (tok.encode_to_numpy(text, num_threads=num_threads) == expected).all()
+    assert tok.encode_ordinary(text, num_threads=3) == tok.encode_ordinary(text)
+    data = text.encode()
+    assert (tok.encode_to_numpy(data, num_threads=4) == expected).all()
+    assert tok.count(data, num_threads=2) == len(expected)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text("ab \n'l1é中<|endoftext|>", min_size=1, max_size=60), st.integers(2, 5))
+def test_random_texts(text: str, num_threads: int) -> None:
+    tok = Tokenizer(TOKENS, MERGES, ["<|endoftext|>", "<|endoftext|>x"])
+    text *= 700_000 // len(text)
+    assert (tok.encode_to_numpy(text, num_threads=num_threads) == tok.encode_to_numpy(text)).all()
+
+
+def test_a_byte_without_token() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(1, 256)}, [])
+    text = "ab " * 300_000
+    for position in (0, 299_999, 450_001, 899_999):
+        wrong = text[:position] + "\0" + text[position + 1 :]
+        for num_threads in (1, 2, 4):
+            with pytest.raises(ValueError, match=f"byte 0x00, at offset {position} "):
+                tok.encode(wrong, num_threads=num_threads)
+
+
+def test_a_byte_without_token_in_a_text_that_is_not_ascii() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(1, 256)}, [])
+    text = "é的 " * 300_000
+    for position in (0, 299_999, 450_001, 899_999):
+        wrong = text[:position] + "\0" + text[position + 1 :]
+        offset = len(wrong[:position].encode())
+        for num_threads in (1, 2, 4):
+            with pytest.raises(ValueError, match=f"byte 0x00, at offset {offset} "):
+                tok.encode(wrong, num_threads=num_threads)
+
+
+def test_a_lone_surrogate() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    text = "é的 " * 300_000
+    for position in (0, 299_999, 450_001, 899_999):
+        wrong = text[:position] + "\ud800" + text[position + 1 :]
+        for num_threads in (1, 2, 4):
+            with pytest.raises(UnicodeEncodeError, match=f"position {position}:"):
+                tok.encode(wrong, num_threads=num_threads)
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "的"])
+def test_a_pre_token_longer_than_a_section(unit: str) -> None:
+    tok = Tokenizer(TOKENS, None)
+    text = "x y " * 50_000 + unit * 4_000_000 + " z" * 300_000
+    assert (tok.encode_to_numpy(text, num_threads=6) == tok.encode_to_numpy(text)).all()
+
+
+def test_more_ids_than_guessed() -> None:
+    """Every byte or character an id or more: the sections do not fit the memory allocated for all of them."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    for text in ("ab " * 400_000, "é的 " * 400_000):
+        expected = list(text.encode())
+        assert tok.encode(text, num_threads=3) == expected
+        ids, offsets = tok.encode_batch_to_numpy([text[:500], "", text, text], num_threads=3)
+        assert ids.tolist() == list(text[:500].encode()) + expected * 2
+        assert offsets.tolist()[-1] == len(ids)

@@ -1,0 +1,152 @@
+"""Splits against plain regular expressions and against `tokenizers`; their JSON form; what is refused."""
+import json
+from typing import Any
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.patterns import as_tuple
+from bpetite.steps import splits
+from bpetite.steps.splits import BEHAVIORS, Fragment, PrefixSpace, Printable, Split
+
+#: What a split at [ab] gives, as the pattern whose matches are the fragments: (behavior, invert) -> pattern.
+FRAGMENTS = {
+    ("isolated", False): "[ab]|[^ab]+",
+    ("isolated", True): "[ab]|[^ab]+",
+    ("removed", False): "[^ab]+",
+    ("removed", True): "[ab]",
+    ("merged_with_previous", False): "[^ab]*[ab]|[^ab]+",
+    ("merged_with_previous", True): "[ab][^ab]*|[^ab]+",
+    ("merged_with_next", False): "[ab][^ab]*|[^ab]+",
+    ("merged_with_next", True): "[^ab]*[ab]|[^ab]+",
+    ("contiguous", False): "[ab]+|[^ab]+",
+    ("contiguous", True): "[ab]+|[^ab]+",
+}
+texts = st.text("ab -1é中\n", max_size=20)
+regexes = st.sampled_from(["[ab]", r"\s+", r"\d", "a|ab", "a*", "", "-", " ?[^ ]+"])
+plain_splits = st.builds(Split, regexes, st.sampled_from(BEHAVIORS), st.booleans())
+
+
+def cut(text: str, *steps: splits.Step) -> list[str]:
+    fragments = [Fragment(text)]
+    for step in steps:
+        fragments = splits.apply(step, fragments)
+    return [fragment.text for fragment in fragments]
+
+
+@pytest.mark.parametrize(
+    ("behavior", "fragments"),
+    [
+        ("removed", ["the", "final", "countdown"]),
+        ("isolated", ["the", "-", "final", "-", "-", "countdown"]),
+        ("merged_with_previous", ["the-", "final-", "-", "countdown"]),
+        ("merged_with_next", ["the", "-final", "-", "-countdown"]),
+        ("contiguous", ["the", "-", "final", "--", "countdown"]),
+    ],
+)
+def test_the_example_of_the_tokenizers_documentation(behavior: str, fragments: list[str]) -> None:
+    assert cut("the-final--countdown", Split("-", behavior)) == fragments
+
+
+@pytest.mark.parametrize(("behavior", "invert"), FRAGMENTS)
+@given(text=texts)
+def test_each_behavior_is_a_plain_pattern(behavior: str, invert: bool, text: str) -> None:
+    assert cut(text, Split("[ab]", behavior, invert)) == regex.findall(FRAGMENTS[behavior, invert], text)
+
+
+@given(text=texts, split=plain_splits)
+def test_as_tokenizers(text: str, split: Split) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(split.pattern), split.behavior, split.invert)
+    found = splits.apply(split, [Fragment(text)])
+    assert [(one.text, (one.start, one.start + len(one.text))) for one in found] == theirs.pre_tokenize_str(text)
+
+
+@given(text=texts, pattern=regexes)
+def test_a_string_is_an_isolated_split(text: str, pattern: str) -> None:
+    assert cut(text, pattern) == cut(text, Split(pattern))
+
+
+@given(text=texts, steps=st.lists(st.one_of(regexes, plain_splits, st.just(PrefixSpace())), max_size=4))
+def test_fragments_know_where_they_come_from(text: str, steps: list[splits.Step]) -> None:
+    fragments = [Fragment(text)]
+    for step in steps:
+        fragments = splits.apply(step, fragments)
+    for one in fragments:
+        from_text = one.text[one.put_in :]
+        assert one.text[: one.put_in] == " " * one.put_in
+        assert text[one.start : one.start + len(from_text)] == from_text
+    if not any(isinstance(step, Split) and step.behavior == "removed" for step in steps):
+        assert "".join(one.text[one.put_in :] for one in fragments) == text
+
+
+def test_a_space_that_was_put_in_is_no_part_of_the_text() -> None:
+    fragments = splits.apply(PrefixSpace(), splits.apply(Split(r"\d", "removed"), [Fragment("a1 b2")]))
+    assert fragments == [Fragment(" a", 0, 1), Fragment(" b", 2, 0)]
+    assert splits.apply("a", fragments)[:2] == [Fragment(" ", 0, 1), Fragment("a", 0, 0)]
+    with pytest.raises(TypeError, match=r"Printable\(\)"):
+        splits.apply(Printable(), fragments)
+
+
+steps = st.one_of(regexes, plain_splits, st.just(PrefixSpace()), st.just(Printable()))
+
+
+@given(st.one_of(st.none(), steps, st.lists(steps).map(tuple)))
+def test_json_gives_back_the_steps(pattern: Any) -> None:
+    again = splits.from_json(json.loads(json.dumps(splits.to_json(pattern))))
+    assert as_tuple(again) == as_tuple(pattern)
+    if pattern is None or isinstance(pattern, str | tuple):
+        assert again == pattern
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        7,
+        None,
+        {},
+        {"step": "Suffix"},
+        {"split": "a"},
+        {"split": "a", "behavior": "isolated", "invert": 0},
+        {"split": "a", "behavior": "isolated", "invert": False, "more": 1},
+    ],
+)
+def test_json_that_is_never_written(step: Any) -> None:
+    with pytest.raises(ValueError, match="pattern has the unknown step "):
+        splits.from_json(["a", step])
+    if step is not None:
+        with pytest.raises(ValueError, match="pattern must be a string, an array or null, not "):
+            splits.from_json(step)
+
+
+def test_an_unknown_behavior() -> None:
+    message = "behavior 'sideways' is not one of isolated, removed, merged_with_previous, merged_with_next, contiguous"
+    with pytest.raises(ValueError, match=message):
+        Split("a", "sideways")
+    with pytest.raises(ValueError, match=message):
+        splits.from_json([{"split": "a", "behavior": "sideways", "invert": False}])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error", "message"),
+    [
+        (7, TypeError, "pattern is a str, a tuple of str and splits, or None, not 7"),
+        (["a"], TypeError, r"not \['a'\]"),
+        (("a", None), TypeError, r"not \('a', None\)"),
+        (Split("("), ValueError, r"split pattern '\(': "),
+        ((Printable(), PrefixSpace()), ValueError, r"PrefixSpace\(\) cannot come after Printable\(\)"),
+        ((Printable(), Printable()), ValueError, r"Printable\(\) cannot come after Printable\(\)"),
+        ((Printable(), "a", Split("b", "removed")), ValueError, "could drop a part of a character"),
+    ],
+)
+def test_what_is_no_pattern(pattern: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        splits.check(pattern)
+
+
+@given(st.one_of(st.none(), regexes, plain_splits, st.lists(st.one_of(regexes, plain_splits)).map(tuple)))
+def test_what_is_a_pattern(pattern: Any) -> None:
+    splits.check(pattern)
+    splits.check((PrefixSpace(), *as_tuple(pattern), Printable(), "a", Split("b", "contiguous")))

@@ -1,0 +1,96 @@
+"""Templates: the ids that they put around texts, their JSON form, what is refused."""
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.steps.template import Template, TemplatePart
+
+A, B = TemplatePart(text="A"), TemplatePart(text="B", type_id=1)
+ids = st.lists(st.integers(0, 2**32 - 1), max_size=3)
+type_ids = st.integers(0, 2)
+special = st.lists(st.builds(TemplatePart, ids.map(tuple), type_id=type_ids), max_size=2).map(tuple)
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> Template:
+    first, second = draw(st.permutations([A, B]))
+    single = (*draw(special), TemplatePart(text="A", type_id=draw(type_ids)), *draw(special))
+    pair = (*draw(special), first, *draw(special), second, *draw(special))
+    return Template(draw(st.sampled_from([single, ()])), draw(st.sampled_from([pair, ()])))
+
+
+def flat(parts: Any) -> list[int]:
+    return [token_id for part in parts for token_id in part.ids]
+
+
+@given(before=special, after=special, text=ids)
+def test_ids_around_one_text(before: Any, after: Any, text: list[int]) -> None:
+    around = Template((*before, A, *after), ())
+    assert around.around() == (flat(before), flat(after))
+    assert around.one(text) == flat(before) + text + flat(after)
+
+
+def test_a_template_without_a_form_for_one_text_adds_nothing() -> None:
+    for around in (Template((), ()), Template((), (A, TemplatePart((3,)), B))):
+        assert around.around() == ([], [])
+        assert around.one([7, 8]) == [7, 8]
+
+
+@given(templates())
+def test_all_ids_that_it_adds(around: Template) -> None:
+    assert around.ids() == {*flat(around.single), *flat(around.pair)}
+
+
+@given(templates())
+def test_json_gives_back_the_template(around: Template) -> None:
+    assert Template.from_json(json.loads(json.dumps(around.to_json()))) == around
+
+
+def test_the_json_form() -> None:
+    assert Template((TemplatePart((1, 2)), A), (A, B)).to_json() == {
+        "single": [{"ids": [1, 2], "type_id": 0}, {"text": "A", "type_id": 0}],
+        "pair": [{"text": "A", "type_id": 0}, {"text": "B", "type_id": 1}],
+    }
+
+
+@pytest.mark.parametrize("single", [(TemplatePart((1,)),), (A, A), (B,), (A, B)])
+def test_a_form_for_one_text_has_it_once(single: Any) -> None:
+    with pytest.raises(ValueError, match="a template for 1 must have A once each, not "):
+        Template(single, ())
+
+
+@pytest.mark.parametrize("pair", [(TemplatePart((1,)),), (A,), (A, A), (B, B), (A, B, B)])
+def test_a_form_for_two_texts_has_each_once(pair: Any) -> None:
+    with pytest.raises(ValueError, match="a template for 2 must have A and B once each, not "):
+        Template((), pair)
+
+
+@pytest.mark.parametrize("found", [None, 7, [], "A", {}, {"single": []}, {"single": [], "pair": [], "more": []}])
+def test_json_that_is_no_template(found: Any) -> None:
+    with pytest.raises(ValueError, match="template must be an object with 'single' and 'pair', not "):
+        Template.from_json(found)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        7,
+        None,
+        {},
+        {"text": "A"},
+        {"text": "C", "type_id": 0},
+        {"text": "A", "type_id": True},
+        {"text": "A", "ids": [], "type_id": 0},
+        {"ids": 1, "type_id": 0},
+        {"ids": ["1"], "type_id": 0},
+        {"ids": [True], "type_id": 0},
+        {"ids": [1], "type_id": "0"},
+    ],
+)
+def test_json_that_is_no_part(part: Any) -> None:
+    for found in ({"single": [part], "pair": []}, {"single": [], "pair": [part]}):
+        with pytest.raises(ValueError, match="template has the unknown part "):
+            Template.from_json(found)
