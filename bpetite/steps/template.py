@@ -8,6 +8,10 @@ from typing import Any
 __all__ = ["TemplatePart", "Template"]
 
 
+#: What a template is in JSON.
+FORM = {"single": list, "pair": list}
+
+
 @dataclass(frozen=True)
 class TemplatePart:
     """Token ids, or the first or second text.
@@ -70,8 +74,8 @@ class Template:
         Raises:
             ValueError: A value that it never writes.
         """
-        if not isinstance(found, dict) or found.keys() != {"single", "pair"}:
-            raise ValueError(f"template must be an object with 'single' and 'pair', not {found!r}")
+        if not isinstance(found, dict) or {key: type(value) for key, value in found.items()} != FORM:
+            raise ValueError(f"template must be an object with the arrays 'single' and 'pair', not {found!r}")
         return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])))
 
 

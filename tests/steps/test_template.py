@@ -68,9 +68,15 @@ def test_a_form_for_two_texts_has_each_once(pair: Any) -> None:
         Template((), pair)
 
 
-@pytest.mark.parametrize("found", [None, 7, [], "A", {}, {"single": []}, {"single": [], "pair": [], "more": []}])
+@pytest.mark.parametrize(
+    "found",
+    [
+        None, 7, [], "A", {}, {"single": []}, {"single": [], "pair": [], "more": []},
+        {"single": 7, "pair": []}, {"single": {}, "pair": []}, {"single": [], "pair": ""},
+    ],
+)  # fmt: skip
 def test_json_that_is_no_template(found: Any) -> None:
-    with pytest.raises(ValueError, match="template must be an object with 'single' and 'pair', not "):
+    with pytest.raises(ValueError, match="template must be an object with the arrays 'single' and 'pair', not "):
         Template.from_json(found)
 
 
