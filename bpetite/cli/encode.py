@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from ..corpus import Options, make_task
+from ..corpus.options import Format
 from .options import (
     PACKAGED,
     TASK_BYTES,
@@ -22,13 +23,11 @@ from .reports import corpus_bar, report_problems, say
 
 __all__ = ["command"]
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
-
 
 @click.command()
 @encoding_options
 @click.option("-o", "--output", required=True, help="A file name with or without suffix, or a folder.")
-@click.option("-f", "--format", "format", type=click.Choice(FORMATS), default="npy", show_default=True)
+@click.option("-f", "--format", "format", type=click.Choice(get_args(Format)), default="npy", show_default=True)
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")

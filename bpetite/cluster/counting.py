@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
+from ..corpus.options import Options, ReadingOptions, refuse_unknown
 from ..corpus.reading.readers import Reading
-from ..corpus.reading.records import POLICIES
 from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
 from ..corpus.writing.manifest import digest
 from ..patterns import Pattern
@@ -27,7 +27,11 @@ from ..training.counts import PretokenCounts, merge_count_files
 from ..training.options import TrainingOptions
 from ..training.train import train_from_counts
 from .executor import Executor, Report, check_positive, run_all
+from .options import ClusterTrainOptions
 from .parcel import Parcel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["count_corpus", "train"]
 
@@ -55,15 +59,11 @@ def count_corpus(
     pattern: Pattern = patterns.GPT2,
     special_tokens: Sequence[str] = ("<|endoftext|>",),
     normalization: str | None = None,
-    separator: str = "<|endoftext|>",
-    text_key: str = "text",
-    input_kind: str | None = None,
-    whole_files: bool = False,
-    on_error: str = "fail",
     task_bytes: int = TASK_BYTES,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> PretokenCounts:
     """Count the pre-tokens of a corpus, as `bpetite.count_pretokens` counts them in its documents.
 
@@ -75,24 +75,25 @@ def count_corpus(
         work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
         pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
-        separator, text_key, input_kind, whole_files: How to read, as for `bpetite.corpus.encode_corpus`.
-        on_error: "fail", "skip" or "replace", for records that have no valid text.
         task_bytes: Input of one task.
         threads: Threads of a task.
         progress: Called with the bytes of input that have been counted since the last call.
         log: Called with messages for people.
+        options: How to read: separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files and on_error,
+            see `bpetite.corpus.Options`.
 
     Raises:
+        TypeError: There is no such option.
         RecordError: A record has a problem and ``on_error`` is "fail"; the message has file and line.
         ValueError: An option is out of range.
         OSError: A file cannot be read or written.
     """
-    if on_error not in POLICIES:
-        raise ValueError(f"on_error {on_error!r} is not one of {', '.join(POLICIES)}")
+    refuse_unknown("count_corpus", options, ReadingOptions)
     check_positive(task_bytes=task_bytes, threads=threads)
-    if not separator:
-        raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
-    sources = as_sources(sources, kind=input_kind, whole_files=whole_files)
+    settings = Options(**options)
+    settings.check()
+    sources = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
+    separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
     reading = Reading(separator.encode("utf-8"), text_key)
     # A mistake in the options is found here.
     specials = count_pretokens(
@@ -144,7 +145,7 @@ def train(
     *,
     work: str | os.PathLike[str],
     initial: Tokenizer | None = None,
-    **options: Any,
+    **options: Unpack[ClusterTrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a cluster: the same one as `bpetite.Tokenizer.train` learns.
 
@@ -154,11 +155,12 @@ def train(
         options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
 
     Raises:
-        RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
+        TypeError, RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
     """
+    refuse_unknown("train", options, ClusterTrainOptions)
     known = {field.name for field in fields(TrainingOptions)}
-    learning = {name: value for name, value in options.items() if name in known}
-    reading = {name: value for name, value in options.items() if name not in known}
+    learning: dict[str, Any] = {name: value for name, value in options.items() if name in known}
+    reading: dict[str, Any] = {name: value for name, value in options.items() if name not in known}
     chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **learning)
     train_from_counts({}, chosen)  # finds a mistake before hours of counting
     counts = count_corpus(executor, sources, work=work, **chosen.counting(), **reading)

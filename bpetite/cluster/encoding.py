@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..corpus import Options, Piece, ShardTask, make_task, shares
+from ..corpus import Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
+from ..corpus.options import EncodeOptions, split_options
 from ..corpus.reading.sources import TASK_BYTES
 from ..corpus.task import Progress
 from ..corpus.writing.checksums import crc32_of
@@ -30,6 +31,9 @@ from ..errors import file_exists
 from .executor import Executor, Report, check_positive, run_all
 from .joining import join, patiently
 from .parcel import Parcel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["encode_corpus"]
 
@@ -61,12 +65,9 @@ def encode_corpus(
     task_bytes: int = TASK_BYTES,
     threads: int = 1,
     join_tasks: bool = True,
-    overwrite: bool = False,
-    tokenizer_name: str | None = None,
-    checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
     log: Callable[[str], None] | None = None,
-    **options: Any,
+    **options: Unpack[EncodeOptions],
 ) -> dict[str, Any]:
     """Turn a corpus into token files on a cluster; `bpetite.corpus.encode_corpus` does it in one process.
 
@@ -75,8 +76,7 @@ def encode_corpus(
 
     Args:
         executor: Runs the tasks.
-        sources, sink, tokenizer, overwrite, tokenizer_name, checkpoint_seconds, progress, log, options: As for
-            `bpetite.corpus.encode_corpus`.
+        sources, sink, tokenizer, progress, log, options: As for `bpetite.corpus.encode_corpus`.
         task_bytes: Input of one task: the most work that a lost worker costs. The output does not depend on it.
         threads: Threads of a task.
         join_tasks: Assemble the output of one run. Without, the files of the tasks are the output: those that ranks of
@@ -87,18 +87,11 @@ def encode_corpus(
 
     Raises:
         RecordError: A record has a problem and ``on_error`` is "fail": the first in the order of the corpus.
-        ValueError, OSError: As `bpetite.corpus.encode_corpus`.
+        TypeError, ValueError, OSError: As `bpetite.corpus.encode_corpus`.
     """
     check_positive(task_bytes=task_bytes, threads=threads)
-    whole = make_task(
-        sources,
-        sink,
-        tokenizer,
-        options=Options(**options),
-        overwrite=overwrite,
-        tokenizer_name=tokenizer_name,
-        checkpoint_seconds=checkpoint_seconds,
-    )
+    settings, how = split_options("encode_corpus", options)
+    whole = make_task(sources, sink, tokenizer, options=settings, **how)
     return _Run(executor, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.tokenfiles import open_token_file, token_files
+from ..corpus.tokenfiles import open_token_file, token_files_of_split
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.layouts import Layout
 from ..corpus.writing.manifest import list_files
@@ -111,15 +111,11 @@ def join(
 
 def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[tuple[str, int]]:
     """(path, tokens) of the token files of a split, in order."""
-    found = []
-    for manifest in manifests:
-        names = set(token_files(manifest))
-        found += [
-            (str(whole.names.folder / file["name"]), file["tokens"])
-            for file in manifest["files"]
-            if file["split"] == split and file["name"] in names
-        ]
-    return found
+    return [
+        (str(whole.names.folder / file["name"]), file["tokens"])
+        for manifest in manifests
+        for file in token_files_of_split(manifest, split)
+    ]
 
 
 def _whole_files(

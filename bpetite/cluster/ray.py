@@ -8,15 +8,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..corpus.api import SourcesLike
+from ..corpus.options import refuse_unknown
 from ..errors import MissingExtraError
 from ..tokenizer import Tokenizer
 from ..training.counts import PretokenCounts
 from . import counting, encoding
 from .executor import Call, Outcome, Work
+from .options import ClusterCountOptions, ClusterEncodeOptions, ClusterTrainOptions
 from .parcel import Parcel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["RayExecutor", "count_pretokens", "encode_corpus", "train"]
 
@@ -187,40 +192,49 @@ def encode_corpus(
     *,
     address: str | None = None,
     executor: RayExecutor | None = None,
-    threads: int = 1,
-    **options: Any,
+    **options: Unpack[ClusterEncodeOptions],
 ) -> dict[str, Any]:
     """Turn a corpus into token files on a Ray cluster, byte for byte as one process would.
 
     Args:
-        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`.
+        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; ``threads`` are also
+            the CPUs of a task.
         address: Of the cluster, see :class:`RayExecutor`.
         executor: An executor with other settings, instead of ``address``.
-        threads: Threads, and CPUs, of a task.
 
     Returns:
         As :func:`bpetite.corpus.encode_corpus`.
     """
-    with executor or RayExecutor(address, cpus=threads) as running:
-        return encoding.encode_corpus(running, sources, sink, tokenizer, threads=threads, **options)
+    refuse_unknown("encode_corpus", options, ClusterEncodeOptions)
+    with executor or RayExecutor(address, cpus=options.get("threads", 1)) as running:
+        return encoding.encode_corpus(running, sources, sink, tokenizer, **options)
 
 
 def count_pretokens(
-    sources: SourcesLike, *, address: str | None = None, executor: RayExecutor | None = None, **options: Any
+    sources: SourcesLike,
+    *,
+    work: str | os.PathLike[str],
+    address: str | None = None,
+    executor: RayExecutor | None = None,
+    **options: Unpack[ClusterCountOptions],
 ) -> PretokenCounts:
     """Count the pre-tokens of a corpus on a Ray cluster; see :func:`bpetite.cluster.counting.count_corpus`."""
+    refuse_unknown("count_pretokens", options, ClusterCountOptions)
     with executor or RayExecutor(address, cpus=options.get("threads", 1)) as running:
-        return counting.count_corpus(running, sources, **options)
+        return counting.count_corpus(running, sources, work=work, **options)
 
 
 def train(
     sources: SourcesLike,
     vocab_size: int,
     *,
+    work: str | os.PathLike[str],
+    initial: Tokenizer | None = None,
     address: str | None = None,
     executor: RayExecutor | None = None,
-    **options: Any,
+    **options: Unpack[ClusterTrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a Ray cluster; see :func:`bpetite.cluster.counting.train`."""
+    refuse_unknown("train", options, ClusterTrainOptions)
     with executor or RayExecutor(address, cpus=options.get("threads", 1)) as running:
-        return counting.train(running, sources, vocab_size, **options)
+        return counting.train(running, sources, vocab_size, work=work, initial=initial, **options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..corpus.api import SourcesLike
@@ -22,7 +22,11 @@ from ..training.train import train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .executor import Call, Outcome, Work
+from .options import BatchOptions, ClusterEncodeOptions, ClusterTrainOptions, LearningOptions
 from .parcel import Parcel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["SparkExecutor", "count_column", "encode_column", "encode_corpus", "to_counts", "train", "train_column"]
 
@@ -34,7 +38,7 @@ def encode_column(
     column: str = "text",
     output: str = "input_ids",
     keep: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[BatchOptions],
 ) -> Any:
     """A dataframe with a column of token ids, an array of int (of bigint where ids can pass 2^31 - 1).
 
@@ -160,7 +164,7 @@ def train_column(
     column: str = "text",
     initial: Tokenizer | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[LearningOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a column of texts, counted by Spark: the same one as `bpetite.Tokenizer.train` learns.
 
@@ -262,7 +266,11 @@ class _Frames:
 
 
 def encode_corpus(
-    session: Any, sources: SourcesLike, sink: str | os.PathLike[str], tokenizer: Any, **options: Any
+    session: Any,
+    sources: SourcesLike,
+    sink: str | os.PathLike[str],
+    tokenizer: Any,
+    **options: Unpack[ClusterEncodeOptions],
 ) -> dict[str, Any]:
     """Turn a corpus into token files by Spark tasks, byte for byte as one process would.
 
@@ -276,9 +284,17 @@ def encode_corpus(
     return encoding.encode_corpus(SparkExecutor(session), sources, sink, tokenizer, **options)
 
 
-def train(session: Any, sources: SourcesLike, vocab_size: int, **options: Any) -> Tokenizer:
+def train(
+    session: Any,
+    sources: SourcesLike,
+    vocab_size: int,
+    *,
+    work: str | os.PathLike[str],
+    initial: Tokenizer | None = None,
+    **options: Unpack[ClusterTrainOptions],
+) -> Tokenizer:
     """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
-    return counting.train(SparkExecutor(session), sources, vocab_size, **options)
+    return counting.train(SparkExecutor(session), sources, vocab_size, work=work, initial=initial, **options)
 
 
 def _is_connect(session: Any) -> bool:

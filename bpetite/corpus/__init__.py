@@ -1,7 +1,7 @@
 """Corpora to token files: readers, writers, journal, tasks."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
-from .plan import Options
+from .options import Options
 from .reading.documents import read_documents
 from .reading.sources import Piece, Sources, find_sources, share, shares
 from .tally import RecordError

@@ -5,13 +5,16 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .plan import Options
+from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .reading.readers import Position, require
 from .reading.sources import Sources, find_sources, share
 from .tally import Tally
 from .task import Progress, ShardTask
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["SourcesLike", "as_sources", "count_corpus", "encode_corpus", "make_task"]
 
@@ -26,12 +29,9 @@ def encode_corpus(
     jobs: int = 1,
     rank: int = 0,
     world_size: int = 1,
-    overwrite: bool = False,
-    tokenizer_name: str | None = None,
-    checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
     log: Callable[[str], None] | None = None,
-    **options: Any,
+    **options: Unpack[EncodeOptions],
 ) -> dict[str, Any]:
     """Turn a corpus into token files.
 
@@ -44,18 +44,17 @@ def encode_corpus(
         tokenizer: A bpetite.Tokenizer, or a `Codec` made of any other one.
         jobs: Threads that encode. The output does not depend on it.
         rank, world_size: Read only this part of the sources, into files of its own that `merge` joins.
-        overwrite: Replace an existing output.
-        tokenizer_name: What the manifest calls the tokenizer.
-        checkpoint_seconds: How often progress is made durable.
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
         log: Called with messages for people.
-        options: The fields of `Options`: format, dtype, eot, special, separator, text_key, ...
+        options: What to write, see `Options`: format, dtype, eot, special, separator, text_key, ...; and overwrite,
+            tokenizer_name, checkpoint_seconds, see `bpetite.corpus.options.TaskOptions`.
 
     Returns:
         "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "on_error", "files"
         (names), "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
 
     Raises:
+        TypeError: There is no such option.
         RecordError: A record with a problem, with file and line; ``on_error="skip"`` or ``"replace"`` goes on.
         ValueError: An option is out of range; the journal is that of another run.
         FileExistsError: There is an output of another run, and ``overwrite`` is false.
@@ -71,17 +70,8 @@ def encode_corpus(
     >>> np.load(folder / "out.npy").tolist(), np.load(folder / "out.offsets.npy").tolist()
     ([256, 257, 258, 256, 258], [0, 3, 5])
     """
-    task = make_task(
-        sources,
-        sink,
-        tokenizer,
-        rank=rank,
-        world_size=world_size,
-        overwrite=overwrite,
-        tokenizer_name=tokenizer_name,
-        checkpoint_seconds=checkpoint_seconds,
-        options=Options(**options),
-    )
+    settings, how = split_options("encode_corpus", options)
+    task = make_task(sources, sink, tokenizer, rank=rank, world_size=world_size, options=settings, **how)
     return task.run(jobs=jobs, progress=progress, log=log)
 
 
@@ -93,15 +83,19 @@ def make_task(
     rank: int = 0,
     world_size: int = 1,
     options: Options,
-    **settings: Any,
+    **settings: Unpack[TaskOptions],
 ) -> ShardTask:
     """The task that `encode_corpus` runs, for callers that schedule it themselves.
 
     Args:
         sources, sink, tokenizer, rank, world_size: As for `encode_corpus`.
         options: What to write.
-        settings: Other fields of `ShardTask`.
+        settings: How to write it.
+
+    Raises:
+        TypeError: There is no such setting.
     """
+    refuse_unknown("make_task", settings, TaskOptions)
     sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
     task = ShardTask(sources.pieces, sources.pieces, tokenizer, os.fspath(sink), options, **settings)
     if world_size == 1 and rank == 0:
@@ -125,20 +119,22 @@ def count_corpus(
     jobs: int = 1,
     progress: Progress | None = None,
     log: Callable[[str], None] | None = None,
-    **options: Any,
+    **options: Unpack[CorpusOptions],
 ) -> dict[str, Any]:
     """Count the tokens of a corpus, without end-of-text tokens; nothing is written.
 
     Args:
-        sources, tokenizer, jobs, progress, log, options: As for `encode_corpus`.
+        sources, tokenizer, jobs, progress, log: As for `encode_corpus`.
+        options: See `Options`; those of the output have no effect.
 
     Returns:
         "documents", "tokens", "bytes" (of text), "problems" and "on_error".
 
     Raises:
-        RecordError, ValueError, OSError: As `encode_corpus`.
+        TypeError, RecordError, ValueError, OSError: As `encode_corpus`.
     """
-    settings = Options(**{**options, "format": "npy", "eot": "none"})
+    refuse_unknown("count_corpus", options, CorpusOptions)
+    settings = replace(Options(**options), format="npy", eot="none")
     task = make_task(sources, "count", tokenizer, options=settings)
     require(task.pieces)
     tally = Tally(task.pieces, settings.on_error, log)

@@ -70,7 +70,7 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    if rules.together and len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].damage is None:
+    if rules.together and len(blocks) == 1 and blocks[0].form == "text" and blocks[0].damage is None:
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
@@ -160,7 +160,7 @@ def _encode_one_by_one(
                 out.problems.append(problem)
                 if rules.on_error != "replace":
                     continue
-                text, row = _replacement(problem.kind, text, codec)
+                text, row = _replacement(problem.what, text, codec)
             out.texts.append(text)
             out.kept.append(index)
             out.rows.append(row)
@@ -171,24 +171,24 @@ def _problem(
     wrong: ValueError, text: bytes, number: int, block: Block, documents: Documents, codec: Codec, reading: Reading
 ) -> Problem:
     """What is wrong with document `number` of a block, which the tokenizer refused, and where it is."""
-    kind, detail, inside = "special-token" if codec.special == "error" else "unencodable", str(wrong), 0
+    what, detail, inside = "special-token" if codec.special == "error" else "unencodable", str(wrong), 0
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as bad:
-        kind, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
+        what, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
     assert documents.origins is not None
     _, record = documents.origins[number]
     offset, line = block.start + record, None
-    if block.kind == "text":
+    if block.form == "text":
         before = sum(map(len, documents.texts[:number])) + number * len(reading.separator) + inside
         offset, line = block.start + before, _line_at(block, block.data.join(), before)
-    elif block.kind == "whole":
+    elif block.form == "whole":
         offset, line = block.start + inside, _line_at(block, block.data, inside)
-    elif block.kind == "jsonl":
+    elif block.form == "jsonl":
         offset, line = _line_start(block, record)
-    elif block.kind == "values":
+    elif block.form == "values":
         line = block.lines[record]
-    return Problem(kind, detail, block.piece, offset, line)
+    return Problem(what, detail, block.piece, offset, line)
 
 
 def _line_at(block: Block, data: bytes, offset: int) -> int | None:
@@ -208,9 +208,9 @@ def _line_start(block: Block, wanted: int) -> tuple[int, int | None]:
     return block.start, block.lines
 
 
-def _replacement(kind: str, text: bytes, codec: Codec) -> tuple[bytes, Ids]:
+def _replacement(what: str, text: bytes, codec: Codec) -> tuple[bytes, Ids]:
     """The nearest document that can be encoded."""
-    if kind == "invalid-utf8":
+    if what == "invalid-utf8":
         text = text.decode("utf-8", "replace").encode()
     try:
         return text, codec.encode_ordinary([text])[0]

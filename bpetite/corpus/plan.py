@@ -6,62 +6,16 @@ from functools import cached_property
 from typing import Any
 
 from .codec import Codec, codec_of
-from .encoding import EOT, EncodingRules
+from .encoding import EncodingRules
+from .options import Options
 from .reading.readers import BLOCK, Reading
-from .reading.records import POLICIES
 from .reading.sources import Piece, overlaps_itself
 from .tally import Tally
 from .writing.layouts import Layout, layout_of
 from .writing.manifest import VERSION, digest, libraries, list_files, list_inputs
 from .writing.naming import Names, names_of, splits_of
 
-__all__ = ["Options", "Plan"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """Everything that decides what is written, besides inputs and tokenizer.
-
-    Attributes:
-        format: npy, nanogpt, llmc, megatron, datatrove, dolma or parquet.
-        dtype: uint16, uint32, int32 or "auto", the rule of the target.
-        eot: "append", "prepend" or "none"; None is the default of the target.
-        special: Special tokens in documents: "text", "allow" or "error".
-        separator: Between the documents of text files; None is the tokenizer's end-of-text literal.
-        text_key, id_key: Where records have text and id; "a.b" is b inside a.
-        on_error: "fail", "skip" or "replace".
-        shard_tokens: Tokens of a shard; None for one.
-        val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
-        seed: See ``val_fraction``.
-        input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.
-        whole_files: One document a text file.
-    """
-
-    format: str = "npy"
-    dtype: str = "auto"
-    eot: str | None = None
-    special: str = "text"
-    separator: str | None = None
-    text_key: str = "text"
-    id_key: str | None = "id"
-    on_error: str = "fail"
-    shard_tokens: int | None = None
-    val_fraction: float = 0.0
-    seed: int = 0
-    input_kind: str | None = None
-    whole_files: bool = False
-
-    def check(self) -> None:
-        """Raises ValueError for a value out of range, naming it."""
-        for name, allowed in (("eot", (None, *EOT)), ("on_error", POLICIES)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
-        if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
-            raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
-        if not 0 <= self.val_fraction < 1:
-            raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
-        if self.separator == "":
-            raise ValueError("the separator must not be empty; --whole-files reads a file as one document")
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True)
@@ -74,10 +28,8 @@ class Plan:
         tokenizer: A bpetite.Tokenizer or a `Codec`.
         output: Path of the output: a name with or without suffix, or a folder.
         options: What to write.
-        tokenizer_name: For the manifest.
         rank, world_size: Which share of the inputs this is.
-        overwrite: Replace an existing output instead of refusing, and start anew even if there is a journal.
-        checkpoint_seconds: How often progress is made durable; a crash costs at most this much work.
+        overwrite, tokenizer_name, checkpoint_seconds: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.

@@ -11,7 +11,7 @@ from .reading.streams import open_stream
 
 __all__ = ["RecordError", "Tally"]
 
-KINDS = {
+PROBLEMS = {
     "invalid-utf8": "text that is not UTF-8",
     "lone-surrogate": "a lone surrogate escape",
     "malformed-json": "malformed JSON",
@@ -34,7 +34,7 @@ class Tally:
 
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
-        problems: kind -> count, and where the first one was.
+        problems: `Problem.what` -> count, and where the first one was.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
     """
@@ -73,17 +73,17 @@ class Tally:
         return firsts
 
     def _note(self, problem: Problem) -> None:
-        known = self.problems.get(problem.kind)
+        known = self.problems.get(problem.what)
         if known is not None:
             known["count"] += 1
             return
         where = self._where(problem)
-        what = f"{where}: {KINDS[problem.kind]}: {problem.detail}"
+        line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
-            raise RecordError(f"{what} (--on-error skip or replace goes on, and counts)")
-        self.problems[problem.kind] = {"count": 1, "first": where, "detail": problem.detail}
+            raise RecordError(f"{line} (--on-error skip or replace goes on, and counts)")
+        self.problems[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
-            self._log(f"{what} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
+            self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
 
     def _where(self, problem: Problem) -> str:
         """file:line; lines are counted only here, for the few problems that are shown."""

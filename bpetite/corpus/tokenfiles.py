@@ -25,7 +25,7 @@ from ..errors import FormatError, MissingExtraError
 from .writing.layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
 from .writing.manifest import read_manifest
 
-__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file", "token_files"]
+__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file", "token_files", "token_files_of_split"]
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
@@ -387,10 +387,16 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
 
 
 def token_files(manifest: dict[str, Any]) -> list[str]:
-    """The files that hold tokens, without indexes."""
+    """The names of the files that hold tokens, without indexes."""
     suffix = layout_of(manifest["format"]).suffix
     names = [file["name"] for file in manifest["files"]]
     return [name for name in names if name.endswith(suffix) and not name.endswith(".offsets.npy")]
+
+
+def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str, Any]]:
+    """The files that hold the tokens of a split, in order, as the manifest lists them."""
+    names = set(token_files(manifest))
+    return [file for file in manifest["files"] if file["split"] == split and file["name"] in names]
 
 
 def _base(name: str) -> str:

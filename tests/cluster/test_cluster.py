@@ -1,11 +1,13 @@
 """bpetite.cluster without an engine: shard tasks, joining, counting, parcels. The engines are in test_cluster_*."""
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,14 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cluster import Parcel
+from bpetite.cluster import EncodeBatch, Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.executor import Call, run_all
+from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions, LearningOptions
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
+from bpetite.corpus.options import EncodeOptions, ReadingOptions
 from bpetite.formats import native
 from bpetite.training.counts import PretokenCounts
 
@@ -221,6 +225,28 @@ def test_options_that_cannot_be(ram_path: Path, corpus: Path, tokenizer: Tokeniz
         encode_corpus(executor, corpus, ram_path / "out", tokenizer, **wrong)
     assert executor.begun == 0
     assert contents(ram_path) == {}
+
+
+def test_options_that_there_are_not(ram_path: Path, tokenizer: Tokenizer) -> None:
+    executor, missing, work = HereExecutor(), ram_path / "missing", ram_path / "work"
+    with pytest.raises(TypeError, match=r"^encode_corpus\(\) got an unexpected keyword argument 'formt'$"):
+        encode_corpus(executor, missing, ram_path / "out", tokenizer, formt="npy")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'format'$"):
+        count_corpus(executor, missing, work=work, format="npy")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^train\(\) .* 'tie_brake'$"):
+        train(executor, missing, 300, work=work, tie_brake="ids")  # type: ignore[call-arg]
+    assert contents(ram_path) == {}
+
+
+def test_signatures_of_engines_are_those_that_they_call() -> None:
+    def options_of(function: Callable[..., Any]) -> set[str]:
+        parameters = inspect.signature(function).parameters.values()
+        return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work", "initial"}
+
+    assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
+    assert set(ClusterCountOptions.__annotations__) == options_of(count_corpus) | set(ReadingOptions.__annotations__)
+    assert set(LearningOptions.__annotations__) == options_of(Tokenizer.train_from_counts) - {"progress"}
+    assert set(BatchOptions.__annotations__) < options_of(EncodeBatch)
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:

@@ -18,9 +18,9 @@ TRIES = 32
 
 @dataclass(frozen=True)
 class Damage:
-    """Takes the position of a record that could not be read at all: (kind of problem, detail)."""
+    """Takes the position of a record that could not be read at all: (what of a `Problem`, detail)."""
 
-    kind: str
+    what: str
     detail: str
 
 

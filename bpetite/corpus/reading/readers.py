@@ -49,9 +49,9 @@ class Block:
     """Whole records of one file.
 
     Attributes:
-        kind: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
+        form: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
             (an Arrow array of binary, or of nothing but nulls).
-        data: The records, of the type that ``kind`` says.
+        data: The records, of the type that ``form`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
@@ -61,7 +61,7 @@ class Block:
         damage: The file cannot be read any further.
     """
 
-    kind: str
+    form: str
     data: Any
     piece: int
     start: int
@@ -74,7 +74,7 @@ class Block:
     @property
     def size(self) -> int:
         """Bytes held, roughly."""
-        if self.kind == "rows":
+        if self.form == "rows":
             return int(self.data.nbytes)
         return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
 

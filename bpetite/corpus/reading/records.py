@@ -42,7 +42,7 @@ class Problem:
     """What is wrong with a record.
 
     Attributes:
-        kind: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "special-token" or
+        what: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "special-token" or
             "unencodable".
         detail: What was found, for people.
         piece: Number of the piece.
@@ -50,7 +50,7 @@ class Problem:
         line: The line, if it is known already.
     """
 
-    kind: str
+    what: str
     detail: str
     piece: int
     offset: int
@@ -83,12 +83,12 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
         with_origins: Also collect the id of each record and its number in the block.
     """
     documents = Documents(origins=[] if with_origins else None)
-    _PARSERS[block.kind](block, reading, policy, documents)
+    _PARSERS[block.form](block, reading, policy, documents)
     if block.damage is not None and not (policy == "fail" and documents.problems):
         held = block.data.join() if isinstance(block.data, Segment) else b""
         line = None if block.lines is None else block.lines + held.count(b"\n")
         documents.problems.append(
-            Problem(block.damage.kind, block.damage.detail, block.piece, block.start + len(held), line)
+            Problem(block.damage.what, block.damage.detail, block.piece, block.start + len(held), line)
         )
     return documents
 
@@ -134,12 +134,12 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             out.records += 1
             text, record, problem = _slow_line(line, get, reading.text_key)
             if problem is not None:
-                kind, detail = problem
-                offset = _first_offset(out, kind)
+                what, detail = problem
+                offset = _first_offset(out, what)
                 if offset is None:
                     offset = block.start + sum(map(len, lines[:number])) + number
                 out.problems.append(
-                    Problem(kind, detail, block.piece, offset, None if block.lines is None else block.lines + number)
+                    Problem(what, detail, block.piece, offset, None if block.lines is None else block.lines + number)
                 )
                 if policy == "fail":
                     return
@@ -152,9 +152,9 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             origins.append((_id_of(record, get_id), out.records - 1))
 
 
-def _first_offset(out: Documents, kind: str) -> int | None:
-    """The offset of the first problem of a kind: only that is ever shown, and adding up lengths for each is slow."""
-    return next((problem.offset for problem in out.problems if problem.kind == kind), None)
+def _first_offset(out: Documents, what: str) -> int | None:
+    """The offset of the first such problem: only that is ever shown, and adding up lengths for each is slow."""
+    return next((problem.offset for problem in out.problems if problem.what == what), None)
 
 
 def _id_of(record: object, get_id: Callable[[Any], Any]) -> str | None:
@@ -191,7 +191,7 @@ def _getter(key: str | None) -> Callable[[Any], Any]:
 
 
 def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes, object, tuple[str, str] | None]:
-    """(text or its replacement, record, (kind, detail) of a problem) of a line that the fast parser refused."""
+    """(text or its replacement, record, (what, detail) of a problem) of a line that the fast parser refused."""
     problem = None
     try:
         decoded = line.decode("utf-8")
@@ -207,7 +207,7 @@ def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes,
 
 
 def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
-    """(the text of a parsed record or its replacement, (kind, detail) of a problem)."""
+    """(the text of a parsed record or its replacement, (what, detail) of a problem)."""
     try:
         value = get(record)
     except (LookupError, TypeError):
@@ -237,7 +237,7 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
         out.records += 1
         text, problem = b"", None
         if isinstance(value, Damage):
-            problem = value.kind, value.detail
+            problem = value.what, value.detail
         else:
             text, problem = _text_of(value, get, reading.text_key)
             if problem and problem[0] == "lone-surrogate":

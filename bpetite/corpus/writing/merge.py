@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError, file_exists
-from ..tokenfiles import Span, find_manifest, open_token_file, token_files
+from ..tokenfiles import Span, find_manifest, open_token_file, token_files_of_split
 from .durable import Journal
 from .layouts import layout_of, meta_line
 from .manifest import list_files, write_manifest
@@ -125,13 +125,10 @@ def _manifests(
 
 def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:
     """The documents of one rank and split."""
-    sizes = {file["name"]: file["bytes"] for file in manifest["files"] if file["split"] == split}
-    for name in token_files(manifest):
-        if name not in sizes:
-            continue
-        file = path.parent / name
-        if file.stat().st_size != sizes[name]:
-            raise FormatError(f"{file}: {file.stat().st_size} bytes, but its manifest says {sizes[name]}")
+    for listed in token_files_of_split(manifest, split):
+        file = path.parent / listed["name"]
+        if file.stat().st_size != listed["bytes"]:
+            raise FormatError(f"{file}: {file.stat().st_size} bytes, but its manifest says {listed['bytes']}")
         yield from open_token_file(file, format=manifest["format"], dtype=manifest["dtype"]).spans()
 
 

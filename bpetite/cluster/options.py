@@ -1,0 +1,62 @@
+"""Signatures of the functions that Ray and Spark share; `encoding`, `counting` and `arrow` document them."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
+from ..corpus.task import Progress
+from ..not_given import NotGiven
+from ..patterns import Pattern
+
+__all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions", "LearningOptions"]
+
+
+class BatchOptions(TypedDict, total=False):
+    """How the texts of a column are encoded. Keys: those arguments of `bpetite.cluster.arrow.EncodeBatch`."""
+
+    special: SpecialPolicy
+    eot: EotPosition
+    on_error: Literal["fail", "null", "replace"]
+    large: bool
+
+
+class ClusterEncodeOptions(EncodeOptions, total=False):
+    """Keys: the options of `bpetite.cluster.encoding.encode_corpus`."""
+
+    task_bytes: int
+    threads: int
+    join_tasks: bool
+    progress: Progress | None
+    log: Callable[[str], None] | None
+
+
+class _CountingTasks(ReadingOptions, total=False):
+    task_bytes: int
+    threads: int
+    progress: Callable[[int], object] | None
+    log: Callable[[str], None] | None
+
+
+class ClusterCountOptions(_CountingTasks, total=False):
+    """Keys: the options of `bpetite.cluster.counting.count_corpus`."""
+
+    pattern: Pattern
+    special_tokens: Sequence[str]
+    normalization: str | None
+
+
+class LearningOptions(TypedDict, total=False):
+    """Keys: the options of `bpetite.Tokenizer.train_from_counts`."""
+
+    pattern: Pattern | NotGiven
+    special_tokens: Sequence[str]
+    special_ids: Literal["after", "before"]
+    min_frequency: int
+    tie_break: Literal["ids", "bytes"]
+    normalization: str | NotGiven | None
+    max_token_bytes: int | None
+
+
+class ClusterTrainOptions(_CountingTasks, LearningOptions, total=False):
+    """Keys: those of `ClusterCountOptions` and of `LearningOptions`."""

@@ -1,0 +1,133 @@
+"""The options of corpus functions, once: `Options` documents and checks them, the TypedDicts are signatures of them."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from .encoding import EOT
+from .reading.records import POLICIES
+
+__all__ = [
+    "CorpusOptions",
+    "EncodeOptions",
+    "Format",
+    "Options",
+    "ReadingOptions",
+    "TaskOptions",
+    "refuse_unknown",
+    "split_options",
+]
+
+Format: TypeAlias = Literal["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+Dtype: TypeAlias = Literal["auto", "uint16", "uint32", "int32"]
+EotPosition: TypeAlias = Literal["append", "prepend", "none"]
+SpecialPolicy: TypeAlias = Literal["text", "allow", "error"]
+ErrorPolicy: TypeAlias = Literal["fail", "skip", "replace"]
+InputKind: TypeAlias = Literal["text", "jsonl", "json", "parquet"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that decides what is written, besides inputs and tokenizer.
+
+    Attributes:
+        format: npy, nanogpt, llmc, megatron, datatrove, dolma or parquet.
+        dtype: uint16, uint32, int32 or "auto", the rule of the target.
+        eot: "append", "prepend" or "none"; None is the default of the target.
+        special: Special tokens in documents: "text", "allow" or "error".
+        separator: Between the documents of text files; None is the tokenizer's end-of-text literal.
+        text_key, id_key: Where records have text and id; "a.b" is b inside a.
+        on_error: What happens to a record that has no valid text: "fail", "skip" or "replace".
+        shard_tokens: Tokens of a shard; None for one.
+        val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
+        seed: See ``val_fraction``.
+        input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.
+        whole_files: One document a text file.
+    """
+
+    format: Format = "npy"
+    dtype: Dtype = "auto"
+    eot: EotPosition | None = None
+    special: SpecialPolicy = "text"
+    separator: str | None = None
+    text_key: str = "text"
+    id_key: str | None = "id"
+    on_error: ErrorPolicy = "fail"
+    shard_tokens: int | None = None
+    val_fraction: float = 0.0
+    seed: int = 0
+    input_kind: InputKind | None = None
+    whole_files: bool = False
+
+    def check(self) -> None:
+        """Raises ValueError for a value out of range, naming it."""
+        for name, allowed in (("eot", (None, *EOT)), ("on_error", POLICIES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
+        if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
+            raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
+        if not 0 <= self.val_fraction < 1:
+            raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
+        if self.separator == "":
+            raise ValueError("the separator must not be empty; --whole-files reads a file as one document")
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How sources become documents. Keys: those fields of `Options`."""
+
+    separator: str | None
+    text_key: str
+    on_error: ErrorPolicy
+    input_kind: InputKind | None
+    whole_files: bool
+
+
+class CorpusOptions(ReadingOptions, total=False):
+    """What is written. Keys: all fields of `Options`."""
+
+    format: Format
+    dtype: Dtype
+    eot: EotPosition | None
+    special: SpecialPolicy
+    id_key: str | None
+    shard_tokens: int | None
+    val_fraction: float
+    seed: int
+
+
+class TaskOptions(TypedDict, total=False):
+    """How a run goes, which does not change the tokens that it writes.
+
+    Keys:
+        overwrite: Replace an existing output instead of refusing, and start anew even if there is a journal.
+        tokenizer_name: What the manifest calls the tokenizer.
+        checkpoint_seconds: How often progress is made durable, 10 by default; a crash costs at most this much work.
+    """
+
+    overwrite: bool
+    tokenizer_name: str | None
+    checkpoint_seconds: float
+
+
+class EncodeOptions(CorpusOptions, TaskOptions, total=False):
+    """The options of `bpetite.corpus.encode_corpus`. Keys: those of `CorpusOptions` and of `TaskOptions`."""
+
+
+def split_options(function: str, options: Mapping[str, Any]) -> tuple[Options, TaskOptions]:
+    """What to write and how, out of the keyword arguments of a function.
+
+    Raises:
+        TypeError: An option that is not in `EncodeOptions`.
+    """
+    refuse_unknown(function, options, EncodeOptions)
+    names = {field.name for field in fields(Options)}
+    task: Any = {name: value for name, value in options.items() if name not in names}
+    return Options(**{name: value for name, value in options.items() if name in names}), task
+
+
+def refuse_unknown(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raises TypeError for an option that is not a key of a TypedDict, as Python does for a parameter."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
