@@ -1,3 +1,4 @@
+import os
 import pickle
 import subprocess
 import sys
@@ -126,7 +127,6 @@ def test_pickle_keeps_identity() -> None:
 def test_fingerprint_is_the_same_in_every_process() -> None:
     code = "from bpetite import Vocab; print(Vocab({0: b'a', 1: b'b', 2: b'ab'}, ((0, 1),), {}).fingerprint())"
     for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
-        )
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.strip() == vocab().fingerprint()
