@@ -40,6 +40,3 @@ cdef class SpecialSets:
 
 # Raise ValueError, with the offset, where one of these special tokens is in a str or bytes.
 cdef int refuse(Specials refused, object text) except -1
-
-# (start, end) in characters of the special tokens in a text.
-cdef list special_spans(Specials specials, str text)

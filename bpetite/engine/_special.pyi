@@ -30,6 +30,13 @@ class Specials:
         [(1, 4, 7)]
         """
 
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """[(start, end, id), ...] of the special tokens in a text, in characters.
+
+        >>> Specials({"<s>": 7}).spans("é<s><s")
+        [(1, 4, 7)]
+        """
+
 def choose(
     special_tokens: Mapping[str, int], allowed: SpecialSelection, disallowed: SpecialSelection
 ) -> tuple[frozenset[str], frozenset[str]]:

@@ -89,6 +89,25 @@ cdef class Specials:
             at = found + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
             pieces.append((found, at, self.ids[which]))
 
+    def spans(self, str text not None):
+        """[(start, end, id), ...] of the special tokens in a text, in characters.
+
+        >>> Specials({"<s>": 7}).spans("é<s><s")
+        [(1, 4, 7)]
+        """
+        cdef bytes data = text.encode("utf-8")
+        cdef list found = self.cut(data), spans = []
+        cdef Py_ssize_t at = 0, chars = 0, length
+        if PyBytes_GET_SIZE(data) == len(text):
+            return found
+        for start, end, token_id in found:
+            chars += len(data[at:start].decode("utf-8"))
+            length = len(data[start:end].decode("utf-8"))
+            spans.append((chars, chars + length, token_id))
+            chars += length
+            at = end
+        return spans
+
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
         if self.size == 0:
             return -1
@@ -178,19 +197,6 @@ cdef int refuse(Specials refused, object text) except -1:
     raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
                      f"{len(data[:found].decode('utf-8')) if isinstance(text, str) else found}; allow it "
                      f"(allowed_special) or take the text as it is (disallowed_special=())")
-
-
-cdef list special_spans(Specials specials, str text):
-    cdef bytes data = text.encode("utf-8")
-    cdef list spans = []
-    cdef Py_ssize_t at = 0, chars = 0, length
-    for start, end, _ in specials.cut(data):
-        chars += len(data[at:start].decode("utf-8"))
-        length = len(data[start:end].decode("utf-8"))
-        spans.append((chars, chars + length))
-        chars += length
-        at = end
-    return spans
 
 
 def choose(special_tokens, allowed, disallowed):

@@ -10,7 +10,7 @@ from ._decode cimport Decoder
 from ._encode cimport Encoder
 from ._ids cimport IdLists, take_ids
 from ._long cimport encode_long
-from ._special cimport Specials, SpecialSets, refuse, special_spans
+from ._special cimport Specials, SpecialSets, refuse
 from ._worker cimport Core, Worker
 
 import codecs
@@ -396,7 +396,7 @@ cdef class Surface:
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
         """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
         recognised, _ = self._resolve(allowed_special, disallowed_special)
-        return special_spans(recognised, text)
+        return [(start, end) for start, end, _ in recognised.spans(text)]
 
     def _char_spans(self, list ids not None, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""

@@ -221,12 +221,12 @@ class _Finder:
     ) -> None:
         self._tokens = [(special_tokens[literal], literal) for literal in literals.values()]
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
-        self._specials = Specials({text: number for number, text in enumerate(literals)}) if literals else None
+        self._specials = Specials({text: number for number, text in enumerate(literals)})
 
     def cut(self, text: str) -> Iterator[tuple[int, int, tuple[int, str] | None]]:
         """Yield (start, end, (id, literal)) for special tokens and (start, end, None) for what lies between."""
         done = 0
-        for start, end, number in self._matches(text):
+        for start, end, number in self._specials.spans(text):
             flags = self._flags[number]
             if "single_word" in flags and (
                 (start > 0 and _word.match(text[start - 1])) or (end < len(text) and _word.match(text[end]))
@@ -244,18 +244,3 @@ class _Finder:
             done = end
         if done < len(text):
             yield done, len(text), None
-
-    def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """(start, end, number) in characters: the leftmost, and of those that start at one offset the longest."""
-        if self._specials is None:
-            return
-        data = text.encode("utf-8")
-        if len(data) == len(text):
-            yield from self._specials.cut(data)
-            return
-        at = chars = 0
-        for start, end, number in self._specials.cut(data):
-            chars += len(data[at:start].decode("utf-8"))
-            length = len(data[start:end].decode("utf-8"))
-            yield chars, chars + length, number
-            chars, at = chars + length, end

@@ -154,26 +154,17 @@ def _special_spans(text: str, specials: Specials) -> Iterator[tuple[int, int]]:
     """
     begin = 0
     while begin < len(text):
-        window = text[begin : begin + PART + specials.longest]
         try:
-            data = window.encode("utf-8")
+            spans = specials.spans(text[begin : begin + PART + specials.longest])
         except UnicodeEncodeError as bad:
             raise UnicodeEncodeError("utf-8", text, begin + bad.start, begin + bad.end, bad.reason) from None
-        stop = begin + PART
         at = begin
-        at_byte = 0
-        for start_byte, end_byte, _ in specials.cut(data):
-            start = at + _characters(data, at_byte, start_byte)
-            if start >= stop:
+        for start, end, _ in spans:
+            if start >= PART:
                 break
-            at = start + _characters(data, start_byte, end_byte)
-            at_byte = end_byte
-            yield start, at
-        begin = max(stop, at)
-
-
-def _characters(data: bytes, start: int, end: int) -> int:
-    return len(data[start:end].decode("utf-8"))
+            at = begin + end
+            yield begin + start, at
+        begin = max(begin + PART, at)
 
 
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
