@@ -275,3 +275,17 @@ def test_gpt2_and_cl100k_as_tiktoken(shared, name: str) -> None:
     )
     assert tok.encode_ordinary(text) == peer.encode_ordinary(text)
     assert tok.with_cache(0).encode_to_numpy(text, num_threads=2).tolist() == peer.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("pattern", [r"a+(?=b)|\w|\W", r"\w|\W"])
+def test_the_offset_of_a_byte_without_a_token_is_that_in_the_whole_text(pattern: str) -> None:
+    tok = Tokenizer({0: b"a", 1: b"b"}, [], ["<s>"], pattern=pattern)
+    with pytest.raises(ValueError, match=r"byte 0x63, at offset 7 of the text"):
+        tok.encode("ab<s>abc")
+
+
+def test_a_tokenizer_that_is_not_set_up_raises() -> None:
+    tok = Tokenizer.__new__(Tokenizer)
+    for call in (lambda: tok.encode("a"), lambda: tok.decode([0]), lambda: tok.encode_batch(["a"])):
+        with pytest.raises(TypeError, match="has not been set up"):
+            call()
