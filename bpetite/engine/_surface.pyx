@@ -220,9 +220,10 @@ cdef class Surface:
             return self.encode_batch_to_numpy([text], num_threads=num_threads, allowed_special=allowed_special,
                                               disallowed_special=disallowed_special, add_special_tokens=True)[0]
         worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
-        ids = take_ids(worker)
-        self._encoder.give(worker)
-        return ids
+        try:
+            return take_ids(worker)
+        finally:
+            self._encoder.give(worker)
 
     def encode_pretokens(self, bytes data not None, const long long[::1] ends not None):
         """Token ids of ordinary text that is cut into pre-tokens already.

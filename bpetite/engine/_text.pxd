@@ -6,7 +6,7 @@ or left attached to the caller's str, as PyUnicode_AsUTF8AndSize would. A pre-to
 is moved to its front before more is rewritten; a window without a closed one doubles, so long pre-tokens cost linear
 time too.
 
-All of it is inline: a short text takes no longer than a few calls from module to module would.
+All of it is inline, since calls from module to module would be a noticeable part of the time of a short text.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
