@@ -114,3 +114,12 @@ def is_plain(pattern: object) -> TypeGuard[Pattern]:
     """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
     that do more."""
     return all(isinstance(step, str) for step in as_tuple(pattern))
+
+
+#: Stages that need no check: they are regular expressions.
+KNOWN: frozenset[str] = frozenset(stage for pattern in NAMED.values() for stage in as_tuple(pattern))
+
+
+def is_known(pattern: object) -> bool:
+    """Whether each step is one of a named pattern."""
+    return is_plain(pattern) and KNOWN.issuperset(as_tuple(pattern))

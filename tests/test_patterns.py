@@ -5,8 +5,9 @@ from hypothesis import given
 from splits import texts
 
 from bpetite import patterns
-from bpetite.splitting.pretokenizer import KNOWN, pretokenizer
-from bpetite.splitting.scanner_tables import check
+from bpetite.patterns import KNOWN
+from bpetite.splitting.compile_regex import compile_regex
+from bpetite.splitting.pretokenizer import pretokenizer
 
 
 def test_tiktokens_patterns_are_tiktokens() -> None:
@@ -41,7 +42,7 @@ def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
         assert pretokenizer(pattern).scanner_kind == "vector"
     for stage in KNOWN:
-        check(stage)
+        compile_regex(stage)
 
 
 @pytest.mark.parametrize(
