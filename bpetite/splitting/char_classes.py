@@ -97,7 +97,7 @@ class Groups:
         self.numbers: dict[CharSet, int] = {chars: number for number, chars in enumerate(self.sets)}
         self.budget: Budget = Budget()
         words = 1 + len(self.items) // 64  # of an int with a bit for each item
-        self.budget.spend(len(self.items) * words + SEARCH * sum(bool(item.source) for item in self.items))
+        self.budget.spend(len(self.items) * words)
         bits = {item: 1 << bit for bit, item in enumerate(self.items)}
         #: For each set, the items of which any makes a member, and the items of which any lacking makes one.
         self.masks: list[tuple[int, int]] = []
@@ -109,7 +109,7 @@ class Groups:
             self.masks.append((masks[0], masks[1]))
         changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end there, one bit each
         for bit, item in enumerate(self.items):
-            for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
+            for start, stop in self.ranges(item.source) if item.source else ((item.first, item.last + 1),):
                 changes[start] = changes.get(start, 0) ^ (1 << bit)
                 changes[stop] = changes.get(stop, 0) ^ (1 << bit)
         changes.pop(LIMIT, None)
@@ -128,6 +128,11 @@ class Groups:
             self.groups.append(known[items])
         self.count: int = len(numbers)
         self.held_by: list[int] = list(numbers)
+
+    def ranges(self, source: str) -> Ranges:
+        """The code points that the one-character regular expression `source` matches."""
+        self.budget.spend(SEARCH)
+        return ranges_of(source)
 
     def sets_with(self, items: int) -> int:
         """The sets that hold a character which these items, and no others, hold."""

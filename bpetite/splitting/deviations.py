@@ -12,7 +12,7 @@ All were found in version 2026.11.15:
 from __future__ import annotations
 
 from .automaton import sets_of
-from .char_classes import LIMIT, SEARCH, Groups, ranges_of
+from .char_classes import LIMIT, Groups
 from .regex_parser import Alternation, CharSet, Look, Node, Repeat, Sequence, UnsupportedPattern, matches_empty, quoted
 
 __all__ = ["check"]
@@ -28,8 +28,7 @@ def check(pattern: str, tree: Node, groups: Groups) -> None:
     if any(chars.negated and not groups.members(chars) for chars in sets_of(tree)):
         raise UnsupportedPattern(pattern, pattern, 0, "`regex` reads a set that excludes all characters as any of them")
     for source in (item.source for item in groups.items if item.source.startswith(CLASS_IGNORING_CASE)):
-        groups.budget.spend(2 * SEARCH)
-        if ranges_of(source) != ranges_of(f"(?i:{source}|{NOTHING})"):
+        if groups.ranges(source) != groups.ranges(f"(?i:{source}|{NOTHING})"):
             raise UnsupportedPattern(pattern, pattern, 0, f"what {quoted(source)} means depends on what is beside it")
     first = first_sets(tree)
     items = [item for chars in first for item in chars.items]
@@ -39,8 +38,7 @@ def check(pattern: str, tree: Node, groups: Groups) -> None:
         or any(item.source.removeprefix("(?i:")[:1] == ANY for item, _ in items)
     ):
         return
-    groups.budget.spend(SEARCH)
-    tested = ranges_of("|".join(f"(?i:{written(chars)})" for chars in first))
+    tested = groups.ranges("|".join(f"(?i:{written(chars)})" for chars in first))
     begin = frozenset().union(*map(groups.members, first))
     passing = sorted([*tested, SURROGATES])
     at = 0
