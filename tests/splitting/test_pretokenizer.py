@@ -166,18 +166,18 @@ def test_random_syntax() -> None:
 
 
 def test_edited_patterns() -> None:
-    compare_many(edited, 500, 150, seed=2)
+    compare_many(edited, 500, 120, seed=2)
 
 
 @pytest.mark.slow
 def test_a_million_random_patterns() -> None:
-    """Some 40,000 different ones compile and are compared; the others are left to `regex`, or are no patterns."""
+    """More than 30,000 different ones compile and are compared; the others are left to `regex`, or are no patterns."""
     compare_many(syntax, 1_000_000, 30_000)
 
 
 @pytest.mark.slow
 def test_many_edited_patterns() -> None:
-    compare_many(edited, 6_000, 2_000)
+    compare_many(edited, 6_000, 1_500)
 
 
 # Which kind of scanner a pattern gets.
