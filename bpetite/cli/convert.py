@@ -6,6 +6,7 @@ import click
 from ..formats import FORMATS, WRITABLE_FORMATS, Format, WritableFormat, format_by_name
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
+from .saving import in_kind, special_tokens
 
 __all__ = ["command"]
 
@@ -21,7 +22,7 @@ __all__ = ["command"]
     help="Format of TARGET  [default: by its name: tokenizer.json, *.tiktoken, else native]",
 )
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
-@click.option("--pattern", help="The split pattern of a .tiktoken SOURCE.")
+@click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
 @click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
 def command(
@@ -36,14 +37,14 @@ def command(
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
 
-    SOURCE is a file, a directory, or the name of a packaged tokenizer. A merge list becomes ranks, or ranks a merge
-    list, only if the ids stay the same for every text; otherwise nothing is written.
+    SOURCE is a file, a directory, or a name: bpetite-32k, o200k_base, gpt-4o. A merge list becomes ranks, or ranks a
+    merge list, only if the ids stay the same for every text; otherwise nothing is written.
     """
     if name is not None or pattern is not None or specials:
         tokenizer = Tokenizer.from_tiktoken(
             source,
             pattern=BY_NAME if pattern is None else pattern,
-            special_tokens=dict(map(_special, specials)) or None,  # type: ignore[arg-type]
+            special_tokens=special_tokens(specials) or None,
             name=name,
         )
     else:
@@ -51,12 +52,7 @@ def command(
 
     if target_format is None:
         target_format = format_by_name(target)
-    if target_format == "tiktoken" and tokenizer.kind == "merges":
-        tokenizer = tokenizer.to_ranks()
-        click.echo("the merge list became ranks; the ids stay the same for every text", err=True)
-    elif target_format in ("huggingface", "gpt2") and tokenizer.kind == "ranks":
-        tokenizer = tokenizer.to_merges()
-        click.echo("the ranks became a merge list; the ids stay the same for every text", err=True)
+    tokenizer = in_kind(tokenizer, target_format)
     try:
         tokenizer.save(target, format=target_format, overwrite=overwrite)
     except FileExistsError as there:
@@ -68,8 +64,3 @@ def command(
             f"{tokenizer.special_tokens!r}: give both when it is read",
             err=True,
         )
-
-
-def _special(value: str) -> tuple[str, int | None]:
-    literal, equals, token_id = value.rpartition("=")
-    return (literal, int(token_id)) if equals and token_id.isdigit() else (value, None)

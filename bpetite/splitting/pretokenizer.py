@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
-from ..patterns import Pattern, as_tuple
+from ..patterns import Pattern, PatternLike, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
 
 
 #: Stages that need no check: they are regular expressions.
-KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in as_tuple(pattern))
+KNOWN = patterns.STAGES
 
 
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
@@ -139,10 +139,10 @@ def compiled(stages: tuple[str, ...]) -> ScannerTables:
     return compile_pattern(stages)
 
 
-def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:
-    """Yield the pre-tokens of `text`.
+def pretokenize(text: str, pattern: PatternLike = patterns.GPT2) -> Iterator[str]:
+    """Yield the pre-tokens of `text`. The pattern may be a name or compiled, see :func:`bpetite.patterns.resolve`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(pattern).split(text))
+    return iter(pretokenizer(patterns.resolve(pattern)).split(text))

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import regex
 
-from ..patterns import as_tuple
+from ..patterns import PatternLike, as_tuple
 from . import sequences
 
-__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
 
 #: What becomes of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
@@ -59,6 +59,8 @@ FIELDS: sequences.StepFields = {
 }
 Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
+#: A split pattern as callers give it, see :func:`bpetite.patterns.resolve`.
+SplitPatternLike = SplitPattern | PatternLike
 
 
 def check(pattern: Any) -> None:
