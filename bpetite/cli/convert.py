@@ -1,12 +1,14 @@
 """``bpetite convert``: a tokenizer in another file format, with the same ids."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ..formats import FORMATS, WRITABLE_FORMATS, Format, WritableFormat, format_by_name
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
-from .saving import in_kind, special_tokens
+from .saving import save, special_tokens
 
 __all__ = ["command"]
 
@@ -52,15 +54,8 @@ def command(
 
     if target_format is None:
         target_format = format_by_name(target)
-    tokenizer = in_kind(tokenizer, target_format)
     try:
-        tokenizer.save(target, format=target_format, overwrite=overwrite)
+        tokenizer = save(tokenizer, Path(target), target_format, overwrite)
     except FileExistsError as there:
         raise click.ClickException(f"{there.filename}: the file exists; --overwrite replaces it") from None
     click.echo(f"{target}: {len(tokenizer)} tokens, {target_format}", err=True)
-    if target_format == "tiktoken":
-        click.echo(
-            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
-            f"{tokenizer.special_tokens!r}: give both when it is read",
-            err=True,
-        )

@@ -13,7 +13,7 @@ from ..tokenizer import Tokenizer
 from .options import refuse_existing
 from .reports import say
 
-__all__ = ["check_target", "in_kind", "save_trained", "special_tokens"]
+__all__ = ["check_target", "save", "save_trained", "special_tokens"]
 
 
 def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
@@ -27,7 +27,7 @@ def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(files[0].parent))
 
 
-def in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
+def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
     """The tokenizer with ranks or with a merge list, as the format holds it; the ids of every text stay the same.
 
     Raises:
@@ -42,10 +42,22 @@ def in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
     return tokenizer
 
 
-def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> None:
-    """Save what was trained; where the format turns out unable to hold it, in the native one beside it."""
+def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
+    """Save a tokenizer, of the kind that the format holds; returns what was saved, and says what the file lacks."""
+    tokenizer = _in_kind(tokenizer, format)
+    tokenizer.save(path, format=format, overwrite=overwrite)
+    if format == "tiktoken":
+        say(
+            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
+            f"{tokenizer.special_tokens!r}: give both when it is read"
+        )
+    return tokenizer
+
+
+def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
+    """:func:`save` what was trained; where the format turns out unable to hold it, in the native one beside it."""
     try:
-        in_kind(tokenizer, format).save(path, format=format, overwrite=overwrite)
+        return save(tokenizer, path, format, overwrite)
     except ValueError as bad:
         rescued = path.with_name(f"{path.name}.native.json")
         tokenizer.save(rescued, format="native", overwrite=True)

@@ -111,7 +111,7 @@ def command(
             only_with_engine(address=address, task_bytes=task_bytes)
             reading = Reading(between.encode(), text_key)
             tokenizer = _train_here(sources, reading, on_error, num_threads=threads, **options)
-    save_trained(tokenizer, output, target_format, overwrite)
+    tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")
 
 

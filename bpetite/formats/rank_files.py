@@ -222,7 +222,7 @@ def _from_quicktok(data: bytes) -> bytes:
 def _fetch(file: RankFile, encoding: str) -> bytes:
     """The file as it is published, which is kept in :func:`cache_folder` too."""
     from http.client import HTTPException
-    from urllib.error import HTTPError
+    from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
     from .atomic import write_file
@@ -235,8 +235,9 @@ def _fetch(file: RankFile, encoding: str) -> bytes:
     except (OSError, HTTPException, ValueError) as lost:
         if isinstance(lost, HTTPError):
             lost.close()
+        why = lost.reason if type(lost) is URLError else lost
         raise ConnectionError(
-            f"the ranks of {encoding} are not on this machine, and {url} cannot be fetched: {lost}. Without a network, "
+            f"the ranks of {encoding} are not on this machine, and {url} cannot be fetched: {why}. Without a network, "
             f"put {file.name} from {URL}{file.path} (SHA-256 {file.sha256}) at {path}"
         ) from None
     file.check(data, url, f"put the published file at {path}")
