@@ -59,7 +59,12 @@ setup(
     cmdclass={"build_ext": ParallelBuild},
     ext_modules=cythonize(
         [
-            Extension(SHARED, ["bpetite/_cython_views.c"], extra_compile_args=shared_compile, extra_link_args=shared_link),
+            Extension(
+                SHARED,
+                ["bpetite/_cython_views.c"],
+                extra_compile_args=shared_compile,
+                extra_link_args=shared_link,
+            ),
             *(extension(path) for path in sorted(Path("bpetite").rglob("*.pyx"))),
         ],
         build_dir="build/cython",

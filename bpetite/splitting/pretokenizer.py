@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
-from ..patterns import Pattern, as_tuple
+from ..patterns import Pattern, PatternLike, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
     from .scanner_tables import NoTransducer, UnsupportedPattern
 
     for stage in stages:
-        if stage not in patterns.KNOWN:
+        if stage not in patterns.STAGES:
             compile_regex(stage)
     if scanner_kind == "regex":
         return Pretokenizer(pattern, "regex", reason="asked for")
@@ -136,10 +136,10 @@ def compiled(stages: tuple[str, ...]) -> ScannerTables:
     return compile_pattern(stages)
 
 
-def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:
-    """Yield the pre-tokens of `text`.
+def pretokenize(text: str, pattern: PatternLike = patterns.GPT2) -> Iterator[str]:
+    """Yield the pre-tokens of `text`. The pattern may be a name or compiled, see :func:`bpetite.patterns.resolve`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(pattern).split(text))
+    return iter(pretokenizer(patterns.resolve(pattern)).split(text))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..patterns import KNOWN
+from ..patterns import STAGES
 from . import deviations
 from .automaton import Automaton, sets_of
 from .budget import Budget, NoTransducer
@@ -62,7 +62,7 @@ def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
     trees = [parse(pattern) for pattern in patterns]
     groups = Groups(chars for tree in trees for chars in sets_of(tree))
     for pattern, tree in zip(patterns, trees):
-        if pattern not in KNOWN:  # they have no deviations, as their tests say
+        if pattern not in STAGES:  # they have no deviations, as their tests say
             deviations.check(pattern, tree, groups)
     combined, *later = (transducer(Automaton(tree, groups)) for tree in trees)
     for one in later:

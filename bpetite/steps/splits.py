@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..patterns import as_tuple
+from ..patterns import PatternLike, as_tuple
 from ..splitting.compile_regex import compile_regex
 from . import sequences
 
-__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
 
 #: What becomes of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
@@ -58,6 +58,8 @@ FIELDS: sequences.StepFields = {
 }
 Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
+#: A split pattern as callers give it, see :func:`bpetite.patterns.resolve`.
+SplitPatternLike = SplitPattern | PatternLike
 
 
 def check(pattern: Any) -> None:
