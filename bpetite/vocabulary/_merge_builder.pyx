@@ -2,9 +2,9 @@
 
 Ranks name no pairs: every split of a token into two tokens is one. All of them are found in time linear in the bytes of
 the vocabulary. Hashes of all prefixes and suffixes of a token come from prefix sums of one polynomial, and only a split
-whose two halves are found by hash is compared byte by byte. The polynomial is taken modulo a prime, at a random base: two
-strings of n bytes have the same value with a probability of n / 2^61. (Modulo 2^64 there are strings, such as those of
-Thue and Morse, that have the same value at every odd base.)
+whose two halves are found by hash is compared byte by byte. The polynomial is taken modulo a prime, at a random base:
+two strings of n bytes have the same value with a probability of n / 2^61. (Modulo 2^64 there are strings, such as those
+of Thue and Morse, that have the same value at every odd base.)
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
