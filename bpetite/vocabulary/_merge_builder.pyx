@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 
 from .._merge cimport MergeTable
 from ..headers.hashing cimport BP_PRIME, bp_mix, bp_multiply_modulo, bp_secret, draw_secret
+from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t
 from ._tokens cimport TokenTable
 
@@ -88,6 +89,10 @@ cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1
     return 0
 
 
+cdef struct split:
+    uint32_t left, right, joined   # slots
+
+
 cdef class _Splits:
     """Finds all splits of the tokens of a vocabulary into two tokens."""
     cdef TokenTable tokens
@@ -98,6 +103,9 @@ cdef class _Splits:
     cdef uint8_t* excluded         # slot -> it takes no part, unless it is a single byte
     cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
     cdef uint64_t* powers          # BASE ** i
+    cdef split* found
+    cdef uint64_t count            # of them
+    cdef uint64_t capacity
 
     def __cinit__(self, TokenTable tokens not None, excluded):
         cdef Py_ssize_t longest = 0, slot, i
@@ -135,6 +143,7 @@ cdef class _Splits:
         free(self.hashes)
         free(self.by_hash)
         free(self.excluded)
+        free(self.found)
 
     cdef void _enter(self, Py_ssize_t slot) noexcept nogil:
         cdef uint64_t value = 0, i, at
@@ -158,14 +167,14 @@ cdef class _Splits:
                 return slot if length == 1 or not self.excluded[slot] else -1
             at = (at + 1) & self.mask
 
-    cdef Py_ssize_t add(self, MergeTable table, Py_ssize_t slot) noexcept nogil:
-        """Add all splits of a token to a table, or only count them where that is None; returns how many there are."""
+    cdef bint add(self, Py_ssize_t slot) noexcept nogil:
+        """Find all splits of a token; false where there is no memory."""
         cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
         cdef Py_ssize_t length = <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-        cdef Py_ssize_t cut, left, right, found = 0
+        cdef Py_ssize_t cut, left, right
         cdef uint64_t suffix
         if self.excluded[slot] or length < 2:
-            return 0
+            return True
         self.prefixes[0] = 0
         for cut in range(length):
             self.prefixes[cut + 1] = bp_multiply_modulo(self.prefixes[cut], BASE, token[cut] + 1)
@@ -177,20 +186,27 @@ cdef class _Splits:
             right = self._find(suffix, token + cut, length - cut)
             if right < 0:
                 continue
-            found += 1
-            if table is not None:
-                table.add(self.tokens.ids[left], self.tokens.ids[right], <uint32_t> slot, self.tokens.ids[slot])
-        return found
+            if bp_grow(<void**> &self.found, &self.capacity, self.count + 1, sizeof(split)) < 0:
+                return False
+            self.found[self.count] = split(<uint32_t> left, <uint32_t> right, <uint32_t> slot)
+            self.count += 1
+        return True
 
 
 cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_ids) except -1:
     cdef _Splits splits = _Splits(tokens, special_ids)
-    cdef Py_ssize_t slot, pairs = 0
+    cdef bint done = True
+    cdef Py_ssize_t slot
+    cdef uint64_t i
+    cdef split one
     with nogil:
         for slot in range(tokens.size):
-            pairs += splits.add(None, slot)
-    table.reserve(pairs, tokens.size)
+            done = done and splits.add(slot)
+    if not done:
+        raise MemoryError()
+    table.reserve(splits.count, tokens.size)
     with nogil:
-        for slot in range(tokens.size):
-            splits.add(table, slot)
+        for i in range(splits.count):
+            one = splits.found[i]
+            table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
     return 0
