@@ -5,7 +5,8 @@ points that every set of a pattern treats alike can share one number, their *gro
 code points into eleven groups, and the automaton reads groups.
 
 Membership comes from `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`): it searches a string of
-all code points. So the two cannot disagree on a version of Unicode.
+all code points. So the two cannot disagree on a version of Unicode. Where an older version is named, a code point that
+it does not assign is a member of what its stand-in is a member of (`unicode_version.py`).
 """
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice, takewhile
 
 import regex
 
 from .regex_parser import CharSet, Item
+from .unicode_version import stand_ins
 
 __all__ = ["Groups"]
 
@@ -81,18 +84,42 @@ def ranges_of(source: str) -> Ranges:
     return tuple(found)
 
 
+@lru_cache(maxsize=512)
+def ranges_in(source: str, unicode: str | None) -> Ranges:
+    """The code points that `source` matches as a version of Unicode has them; None for that of `regex`."""
+    ranges = ranges_of(source)
+    if unicode is None:
+        return ranges
+    table = stand_ins(unicode, (source,))
+    found: list[tuple[int, int]] = []
+    stops = [stop for _, stop in ranges]
+    for start, stop, stand_in in zip(table.starts, [*table.starts[1:], LIMIT], table.stand_ins):
+        inside: Iterable[tuple[int, int]] = [(start, stop)]
+        if stand_in is None:
+            inside = takewhile(lambda one: one[0] < stop, islice(ranges, bisect_right(stops, start), None))
+        elif not regex.match(source, chr(stand_in)):
+            continue
+        for first, end in inside:
+            first, end = max(first, start), min(end, stop)
+            if found and found[-1][1] == first:
+                first = found.pop()[0]
+            found.append((first, end))
+    return tuple(found)
+
+
 class Groups:
     """The groups of code points that a collection of sets tells apart.
 
     `count` groups are numbered from 0 in the order of their first code points; `members(chars)` gives a set's groups.
     """
 
-    def __init__(self, sets: Iterable[CharSet]) -> None:
+    def __init__(self, sets: Iterable[CharSet], unicode: str | None = None) -> None:
         self.sets: tuple[CharSet, ...] = tuple(dict.fromkeys(sets))
         self.items: tuple[Item, ...] = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
         changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end there, one bit each
         for bit, item in enumerate(self.items):
-            for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
+            written = ((item.first, item.last + 1),)
+            for start, stop in ranges_in(item.source, unicode) if item.source else written:
                 changes[start] = changes.get(start, 0) ^ (1 << bit)
                 changes[stop] = changes.get(stop, 0) ^ (1 << bit)
         changes.pop(LIMIT, None)

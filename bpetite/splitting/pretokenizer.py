@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import regex
 
     from .scanner_tables import ScannerTables
+    from .unicode_version import StandIns
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
@@ -24,21 +25,33 @@ class Pretokenizer:
     """One split pattern, ready to cut.
 
     `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
-    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token).
+    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of
+    Unicode that its classes are taken from, None for that of `regex`.
     """
 
     def __init__(
-        self, pattern: Pattern, scanner_kind: ScannerKind, scanner: Scanner | None = None, reason: str | None = None
+        self,
+        pattern: Pattern,
+        scanner_kind: ScannerKind,
+        scanner: Scanner | None = None,
+        reason: str | None = None,
+        unicode: str | None = None,
     ) -> None:
         self.pattern = pattern
+        self.unicode = unicode
         self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
         self.stages: tuple[regex.Pattern[str], ...] = ()
+        self.stand_ins: StandIns | None = None  # what the stages see of a text
         if scanner_kind == "regex":
-            import regex  # here, because a scanner does not need it
+            import regex  # these two here, because a scanner does not need them
+
+            from .unicode_version import stand_ins
 
             self.stages = tuple(map(regex.compile, as_tuple(pattern)))
+            if unicode is not None:
+                self.stand_ins = stand_ins(unicode, as_tuple(pattern))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -66,39 +79,41 @@ class Pretokenizer:
         if self.scanner is None:
             pieces = [text] if text else []
             for stage in self.stages:
-                pieces = [part for piece in pieces for part in split_one(stage, piece)]
+                pieces = [part for piece in pieces for part in self.split_at(stage, piece)]
             return pieces
         ends = self.scanner.ends(data)
         if len(data) == len(text):
             return [text[start:end] for start, end in zip([0, *ends], ends)]
         return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends)]
 
+    def split_at(self, stage: regex.Pattern[str], text: str) -> Iterator[str]:
+        """The matches of one of the stages and the text between them."""
+        at = 0
+        for match in stage.finditer(text if self.stand_ins is None else text.translate(self.stand_ins)):
+            if match.start() > at:
+                yield text[at : match.start()]
+            if match.end() > match.start():
+                yield text[match.start() : match.end()]
+            at = match.end()
+        if at < len(text):
+            yield text[at:]
+
     def __repr__(self) -> str:
         return f"<Pretokenizer {self.scanner_kind} {self.pattern!r}>"
-
-
-def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
-    """The matches of one regular expression and the text between them."""
-    at = 0
-    for match in stage.finditer(text):
-        if match.start() > at:
-            yield text[at : match.start()]
-        if match.end() > match.start():
-            yield match.group()
-        at = match.end()
-    if at < len(text):
-        yield text[at:]
 
 
 #: Stages that need no check: they are regular expressions.
 KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in as_tuple(pattern))
 
 
-def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
+def pretokenizer(
+    pattern: Pattern = patterns.GPT2, *, unicode: str | None = None, scanner_kind: ScannerKind | None = None
+) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
-    `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to it. By default
-    the fastest is taken.
+    `unicode` names the version of Unicode that assigns code points, None for that of `regex`; ValueError if there is no
+    such version. `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to
+    it. By default the fastest is taken.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -107,42 +122,46 @@ def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind 
     if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
         raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
                          "fastest")
-    return build(pattern, scanner_kind)
+    if unicode is not None:
+        from .unicode_version import check_unicode  # here: it imports `regex`, slowly
+
+        check_unicode(unicode)
+    return build(pattern, unicode, scanner_kind)
 
 
 @lru_cache(maxsize=64)
-def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
+def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | None) -> Pretokenizer:
     stages = as_tuple(pattern)
     if not stages:
-        return Pretokenizer(pattern, "none")
+        return Pretokenizer(pattern, "none", unicode=unicode)
     from .scanner_tables import NoTransducer, UnsupportedPattern, check  # here: they import `regex`, slowly
 
     for stage in stages:
         if stage not in KNOWN:
             check(stage)
     if scanner_kind == "regex":
-        return Pretokenizer(pattern, "regex", reason="asked for")
+        return Pretokenizer(pattern, "regex", reason="asked for", unicode=unicode)
     try:
-        tables = compiled(stages)
+        tables = compiled(stages, unicode)
     except (UnsupportedPattern, NoTransducer) as error:
         if scanner_kind is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
-        return Pretokenizer(pattern, "regex", reason=str(error))
+        return Pretokenizer(pattern, "regex", reason=str(error), unicode=unicode)
     kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables))
+    return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode)
 
 
 @lru_cache(maxsize=64)
-def compiled(stages: tuple[str, ...]) -> ScannerTables:
+def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
     from .scanner_tables import compile_pattern
 
-    return compile_pattern(stages)
+    return compile_pattern(stages, unicode)
 
 
-def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:
-    """Yield the pre-tokens of `text`.
+def pretokenize(text: str, pattern: Pattern = patterns.GPT2, *, unicode: str | None = None) -> Iterator[str]:
+    """Yield the pre-tokens of `text`. The arguments are those of :class:`bpetite.Tokenizer`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(pattern).split(text))
+    return iter(pretokenizer(pattern, unicode=unicode).split(text))

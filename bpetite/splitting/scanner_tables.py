@@ -51,14 +51,14 @@ class ScannerTables(NamedTuple):
     vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
-def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
-    """Tables for splits of which each cuts the pieces of the one before.
+def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:
+    """Tables for splits of which each cuts the pieces of the one before, with the classes of a version of Unicode.
 
     Raises `UnsupportedPattern` for what the parser does not know and `NoTransducer` where no small transducer cuts as
     the pattern does.
     """
     trees = [parse(pattern) for pattern in patterns]
-    groups = Groups(chars for tree in trees for chars in sets_of(tree))
+    groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)
     combined, *later = (transducer(Automaton(tree, groups)) for tree in trees)
     for one in later:
         combined = compose(combined, one)

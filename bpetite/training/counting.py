@@ -13,7 +13,7 @@ from .. import patterns
 from ..engine._special import Specials
 from ..engine._threads import in_order, thread_count
 from ..patterns import Pattern
-from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps.normalizers import normalizer
 from ._text_counter import TextCounter, batches
 from .counts import PretokenCounts
@@ -200,7 +200,7 @@ def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, cou
         for piece in preparation.pieces(_decoded(text)):
             parts = iter([piece if preparation.normalize is None else preparation.normalize(piece)])
             for stage in preparation.pretokenizer.stages:
-                parts = chain.from_iterable(map(partial(split_one, stage), parts))
+                parts = chain.from_iterable(map(partial(preparation.pretokenizer.split_at, stage), parts))
             while block := [part.encode("utf-8") for part in islice(parts, PIECES)]:
                 counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
     return size
