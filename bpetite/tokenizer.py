@@ -51,6 +51,8 @@ class Tokenizer(Surface):
             no pre-tokenization. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
+        unicode: The version of Unicode that assigns code points, such as "16.0", so that ids never change with that of
+            ``regex``; None for the latter. See docs/unicode.md.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
 
     Raises:
@@ -75,10 +77,10 @@ class Tokenizer(Surface):
         pattern: SplitPattern = patterns.GPT2,
         normalization: Normalization = None,
         errors: ErrorHandler = "strict",
+        unicode: str | None = None,
     ) -> None:
-        self._set(
-            Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
-        )
+        self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization,
+                              errors=errors, unicode=unicode))  # fmt: skip
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._set_up(vocab, cache_bytes, *parts_of(vocab))
@@ -125,6 +127,7 @@ class Tokenizer(Surface):
         min_frequency: int = 1,
         tie_break: Literal["ids", "bytes"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
+        unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
         initial: Tokenizer | None = None,
         num_threads: int | None = None,
@@ -143,6 +146,7 @@ class Tokenizer(Surface):
                 lexicographically greatest (left bytes, right bytes).
             normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
                 ``initial``, else None.
+            unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
             max_token_bytes: Learn no token longer than this many bytes.
             initial: Keep this tokenizer's merges and learn further ones after them.
             num_threads: Threads that count; all cores when None. The result never depends on it.
@@ -163,7 +167,7 @@ class Tokenizer(Surface):
 
         kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, kept)
+                                  normalization, max_token_bytes, kept, unicode)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -178,6 +182,7 @@ class Tokenizer(Surface):
         min_frequency: int = 1,
         tie_break: Literal["ids", "bytes"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
+        unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
         initial: Tokenizer | None = None,
         progress: Callable[..., None] | None = None,
@@ -187,8 +192,8 @@ class Tokenizer(Surface):
 
         Args:
             counts: pre-token (UTF-8 bytes) -> how often it occurs.
-            vocab_size: As for :meth:`train`, and so are the options. When ``pattern`` and ``normalization`` are not
-                given, they are those that the counts were made with, which others must not contradict.
+            vocab_size: As for :meth:`train`, and so are the options. When ``pattern``, ``normalization`` or ``unicode``
+                is not given, it is the one that the counts were made with, which others must not contradict.
 
         Raises:
             ValueError: A negative count, ``vocab_size`` below 256, an option that contradicts the counts or
@@ -203,7 +208,7 @@ class Tokenizer(Surface):
 
         kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, kept)
+                                  normalization, max_token_bytes, kept, unicode)
         return cls.from_vocab(train_from_counts(counts, options, progress=progress))
 
     @classmethod
@@ -226,17 +231,17 @@ class Tokenizer(Surface):
         pattern: SplitPattern = BY_NAME,
         special_tokens: SpecialTokens = None,
         name: str | None = None,
+        unicode: str | None = None,
     ) -> Tokenizer:
         """A ``.tiktoken`` file (base64 token and rank a line) or a ``tiktoken.Encoding``, with the ranks rule.
 
         Args:
             path_or_encoding: The file, or the encoding.
             pattern: The split pattern, which a file does not hold. When not given, that of the published encoding
-                which ``name`` or the file's name names: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
-                o200k_base, o200k_harmony.
-            special_tokens: The special tokens, which a file does not hold; those of the encoding when neither they
-                nor a pattern are given.
+                which ``name`` or the file's name names, such as cl100k_base.
+            special_tokens: Those too; when neither they nor a pattern are given, those of the encoding.
             name: The encoding that a file is of, where its own name does not say.
+            unicode: As for :class:`Tokenizer`; tiktoken 0.14 itself has "16.0".
 
         Raises:
             FormatError: The file is damaged; the message names file and line. No pattern is given and the name is of
@@ -245,13 +250,12 @@ class Tokenizer(Surface):
         """
         from .formats import tiktoken
 
-        return cls.from_vocab(
-            tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
-        )
+        return cls.from_vocab(tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens,
+                                                   name=name, unicode=unicode))  # fmt: skip
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
-        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids.
+        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids for what both Unicodes have.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
@@ -267,8 +271,7 @@ class Tokenizer(Surface):
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
-        """A tokenizer by name: a local directory or file, one that ships with the package, or one of the Hugging Face
-        Hub, which is asked only when the name is neither.
+        """A tokenizer by name: a local directory or file, one that ships with the package, or one of the Hub.
 
         Args:
             name_or_directory: "bpetite-32k", "./my-model", "openai-community/gpt2".
@@ -429,11 +432,7 @@ class Tokenizer(Surface):
         return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
     def encode_to_arrow(
-        self,
-        texts: Iterable[Text],
-        *,
-        large: bool = False,
-        **options: Unpack[BatchOptions],
+        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
     ) -> pyarrow.ListArray | pyarrow.LargeListArray:
         """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
 

@@ -105,7 +105,7 @@ def module(assigned: dict[str, set[int]]) -> str:
         for start, stop in ranges(points - known):
             numbers += [f"{start - end:x}", f"{stop - start:x}"]
             end = stop
-        lines = textwrap.wrap(" ".join(numbers), 110)
+        lines = textwrap.wrap(" ".join(numbers), 109)
         parts.append(f'    "{version}": (\n')
         parts += [f'        "{line} "\n' for line in lines[:-1]]
         parts.append(f'        "{lines[-1]}"\n    ),\n')

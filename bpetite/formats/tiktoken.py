@@ -31,6 +31,7 @@ def load(
     pattern: SplitPattern = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary in a file.
 
@@ -39,13 +40,16 @@ def load(
         pattern: The split pattern; by default that of the encoding.
         special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
         name: The name of a published encoding; by default the file's name without ``.tiktoken``.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`; a file does not name the one it was made with.
 
     Raises:
         FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
             has the name.
         OSError: The file cannot be read.
     """
-    return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
+    return from_bytes(
+        read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name, unicode=unicode
+    )
 
 
 def from_object(
@@ -54,23 +58,31 @@ def from_object(
     pattern: SplitPattern = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
     if isinstance(source, str | os.PathLike):
-        return load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+        return load(source, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode)
     if not hasattr(source, "_mergeable_ranks"):
         raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
-    return from_encoding(source, pattern=pattern, special_tokens=special_tokens)
+    return from_encoding(source, pattern=pattern, special_tokens=special_tokens, unicode=unicode)
 
 
 @without_collector()
-def from_encoding(encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: SpecialTokens = None) -> Vocab:
+def from_encoding(
+    encoding: Any,
+    *,
+    pattern: SplitPattern = BY_NAME,
+    special_tokens: SpecialTokens = None,
+    unicode: str | None = None,
+) -> Vocab:
     """The vocabulary of a ``tiktoken.Encoding``.
 
     Args:
         encoding: The encoding.
         pattern: Replaces its own.
         special_tokens: Replace its own.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
 
     Raises:
         FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
@@ -80,7 +92,7 @@ def from_encoding(encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tok
     if special_tokens is None:
         special_tokens = encoding._special_tokens
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
-    return _vocab(tokens, f"encoding {encoding.name!r}", pattern, special_tokens)
+    return _vocab(tokens, f"encoding {encoding.name!r}", pattern, special_tokens, unicode)
 
 
 def recognizes(data: bytes) -> bool:
@@ -97,6 +109,7 @@ def from_bytes(
     pattern: SplitPattern = BY_NAME,
     special_tokens: SpecialTokens = None,
     encoding: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """As :func:`load`, from the file's bytes."""
     if encoding is not None and encoding not in PUBLISHED:
@@ -115,13 +128,15 @@ def from_bytes(
             f"{name}: the last line does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
-    return _vocab(parse(data, name), name, pattern, special_tokens)
+    return _vocab(parse(data, name), name, pattern, special_tokens, unicode)
 
 
-def _vocab(tokens: dict[int, bytes], name: str, pattern: SplitPattern, special_tokens: SpecialTokens) -> Vocab:
+def _vocab(
+    tokens: dict[int, bytes], name: str, pattern: SplitPattern, special_tokens: SpecialTokens, unicode: str | None
+) -> Vocab:
     with errors_named(name):
         specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
-        return Vocab(tokens, None, specials, pattern=pattern)
+        return Vocab(tokens, None, specials, pattern=pattern, unicode=unicode)
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:
@@ -177,7 +192,8 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind, without its special tokens, which the format does not hold.
+    """The file of a vocabulary of the ranks kind, without its special tokens, its split pattern and its version of
+    Unicode, which the format does not hold: whoever reads the file has to give them.
 
     Raises:
         FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`) or a normalization,

@@ -11,15 +11,13 @@ it does not assign is a member of what its stand-in is a member of (`unicode_ver
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import islice, takewhile
 
 import regex
 
 from .regex_parser import CharSet, Item
-from .unicode_version import stand_ins
 
 __all__ = ["Groups"]
 
@@ -90,15 +88,17 @@ def ranges_in(source: str, unicode: str | None) -> Ranges:
     ranges = ranges_of(source)
     if unicode is None:
         return ranges
-    table = stand_ins(unicode, (source,))
+    from .unicode_version import stand_ins  # not at the top: few tokenizers name a version
+
+    table = stand_ins(unicode, source)
     found: list[tuple[int, int]] = []
-    stops = [stop for _, stop in ranges]
+    starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
     for start, stop, stand_in in zip(table.starts, [*table.starts[1:], LIMIT], table.stand_ins):
-        inside: Iterable[tuple[int, int]] = [(start, stop)]
+        inside: Iterable[tuple[int, int]]
         if stand_in is None:
-            inside = takewhile(lambda one: one[0] < stop, islice(ranges, bisect_right(stops, start), None))
-        elif not regex.match(source, chr(stand_in)):
-            continue
+            inside = ranges[bisect_right(stops, start) : bisect_left(starts, stop)]
+        else:
+            inside = [(start, stop)] if regex.match(source, chr(stand_in)) else []
         for first, end in inside:
             first, end = max(first, start), min(end, stop)
             if found and found[-1][1] == first:

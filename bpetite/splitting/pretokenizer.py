@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
@@ -11,14 +11,12 @@ from ..patterns import Pattern, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
-    import regex
-
     from .scanner_tables import ScannerTables
-    from .unicode_version import StandIns
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
 ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none"]
+Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
 
 
 class Pretokenizer:
@@ -42,16 +40,16 @@ class Pretokenizer:
         self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
-        self.stages: tuple[regex.Pattern[str], ...] = ()
-        self.stand_ins: StandIns | None = None  # what the stages see of a text
+        self.stages: tuple[Stage, ...] = ()
         if scanner_kind == "regex":
             import regex  # these two here, because a scanner does not need them
 
-            from .unicode_version import stand_ins
+            from .unicode_version import matches, stand_ins
 
-            self.stages = tuple(map(regex.compile, as_tuple(pattern)))
+            self.stages = tuple(partial(matches, regex.compile(stage), unicode) for stage in as_tuple(pattern))
             if unicode is not None:
-                self.stand_ins = stand_ins(unicode, as_tuple(pattern))
+                for stage in as_tuple(pattern):
+                    stand_ins(unicode, stage)  # raises for a pattern that has none
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -79,27 +77,28 @@ class Pretokenizer:
         if self.scanner is None:
             pieces = [text] if text else []
             for stage in self.stages:
-                pieces = [part for piece in pieces for part in self.split_at(stage, piece)]
+                pieces = [part for piece in pieces for part in split_one(stage, piece)]
             return pieces
         ends = self.scanner.ends(data)
         if len(data) == len(text):
             return [text[start:end] for start, end in zip([0, *ends], ends)]
         return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends)]
 
-    def split_at(self, stage: regex.Pattern[str], text: str) -> Iterator[str]:
-        """The matches of one of the stages and the text between them."""
-        at = 0
-        for match in stage.finditer(text if self.stand_ins is None else text.translate(self.stand_ins)):
-            if match.start() > at:
-                yield text[at : match.start()]
-            if match.end() > match.start():
-                yield text[match.start() : match.end()]
-            at = match.end()
-        if at < len(text):
-            yield text[at:]
-
     def __repr__(self) -> str:
         return f"<Pretokenizer {self.scanner_kind} {self.pattern!r}>"
+
+
+def split_one(stage: Stage, text: str) -> Iterator[str]:
+    """The matches of one regular expression and the text between them."""
+    at = 0
+    for start, end in stage(text):
+        if start > at:
+            yield text[at:start]
+        if end > start:
+            yield text[start:end]
+        at = end
+    if at < len(text):
+        yield text[at:]
 
 
 #: Stages that need no check: they are regular expressions.

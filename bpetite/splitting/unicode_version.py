@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 import regex
 
 from .unicode_ages import ASSIGNED
 
-__all__ = ["StandIns", "check_unicode", "unassigned", "unicode_version"]
+__all__ = ["StandIns", "check_unicode", "matches", "stand_ins", "unassigned", "unicode_version"]
 
 STAND_IN = 0xD0000
 LIMIT = 0x110000
@@ -75,23 +75,23 @@ def unassigned(version: str) -> tuple[tuple[int, int], ...]:
 
 
 class StandIns(dict[int, int]):
-    """What patterns see of each code point if a version of Unicode is named: a table for `str.translate`.
+    """What a pattern sees of each code point if a version of Unicode is named: a table for `str.translate`.
 
     Every code point that the version does not assign has a stand-in that no version assigns, on the same side of every
-    character and range that the patterns write out. The table fills as code points are asked for.
+    character and range that the pattern writes out. The table fills as code points are asked for.
 
     Raises:
-        ValueError: There is no such stand-in, as for a range that holds code points of both kinds and ends before the
-            empty planes; or the patterns compare parts of the text with each other.
+        ValueError: There is no such stand-in, because the pattern writes out what newer versions assign; or the pattern
+            compares parts of the text with each other.
 
-    >>> "a\\u0378".translate(StandIns("16.0", (r"\\\\w",)))
+    >>> "a\\u0378".translate(StandIns("16.0", r"\\\\w"))
     'a\\U000d0000'
     """
 
     KEPT = 1 << 16
 
-    def __init__(self, version: str, patterns: Sequence[str]) -> None:
-        written = [pair for pattern in patterns for pair in written_out(pattern, version)]
+    def __init__(self, version: str, pattern: str) -> None:
+        written = written_out(pattern, version)
         edges = sorted({edge for first, last in written for edge in (first, last + 1)})
         found: dict[tuple[bool, ...], int] = {}
         for start, stop in (*EMPTY_PLANES, *unassigned(list(ASSIGNED)[-1])):
@@ -105,9 +105,8 @@ class StandIns(dict[int, int]):
                 stand_in = found.get(_sides(at, written))
                 if stand_in is None:
                     raise ValueError(
-                        f"unicode={version!r}: the split pattern writes out U+{at:04X}, which Unicode {version} does "
-                        "not assign, in a place where it cannot be told from the characters that newer versions add; "
-                        "name a newer version, or None"
+                        f"unicode={version!r}: the pattern {pattern!r} writes out U+{at:04X}, alone or in a range, "
+                        "which that version does not assign and a newer one does; name a newer version, or None"
                     )
                 self.starts.append(at)
                 self.stand_ins.append(stand_in)
@@ -132,9 +131,15 @@ def _sides(point: int, written: list[tuple[int, int]]) -> tuple[bool, ...]:
 
 
 @lru_cache(maxsize=64)
-def stand_ins(version: str, patterns: tuple[str, ...]) -> StandIns:
-    """The table of a version and some patterns, made once."""
-    return StandIns(version, patterns)
+def stand_ins(version: str, pattern: str) -> StandIns:
+    """The table of a version and a pattern, made once."""
+    return StandIns(version, pattern)
+
+
+def matches(pattern: regex.Pattern[str], unicode: str | None, text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of the matches of a regular expression that has the classes of a version of Unicode."""
+    seen = text if unicode is None or text.isascii() else text.translate(stand_ins(unicode, pattern.pattern))
+    return (match.span() for match in pattern.finditer(seen))
 
 
 def written_out(pattern: str, version: str) -> list[tuple[int, int]]:
@@ -142,15 +147,15 @@ def written_out(pattern: str, version: str) -> list[tuple[int, int]]:
     whatever looks like one, as in `\\w-é`, does no harm."""
     if found := _NEEDS_EQUAL.search(pattern):
         raise ValueError(
-            f"unicode={version!r}: {found.group()!r} at offset {found.start()} of the split pattern {pattern!r} is not "
-            "supported where a version is named and the pattern is not compiled"
+            f"unicode={version!r}: {found.group()!r} at offset {found.start()} of the pattern {pattern!r} is not "
+            "supported where a version is named"
         )
     points = [_point(match.group()) for match in _CHARACTER.finditer(pattern)]
     pairs = {(point, point) for point in points if point >= 0x80}
     pairs |= {
         (first, last)
         for first, between, last in zip(points, points[1:], points[2:])
-        if between == ord("-") and 0x80 <= last and first <= last
+        if between == ord("-") and last >= 0x80 and first <= last
     }
     return sorted(pairs)
 

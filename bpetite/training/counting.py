@@ -13,7 +13,7 @@ from .. import patterns
 from ..engine._special import Specials
 from ..engine._threads import in_order, thread_count
 from ..patterns import Pattern
-from ..splitting.pretokenizer import Pretokenizer, pretokenizer
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ..steps.normalizers import normalizer
 from ._text_counter import TextCounter, batches
 from .counts import PretokenCounts
@@ -39,6 +39,7 @@ def count_pretokens(
     pattern: Pattern = patterns.GPT2,
     special_tokens: Sequence[str] = (),
     normalization: str | None = None,
+    unicode: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> PretokenCounts:
@@ -52,6 +53,7 @@ def count_pretokens(
         pattern: The split pattern. What `regex` itself has to split runs on one thread.
         special_tokens: Literals that cut the text and are not counted.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
         num_threads: Threads to count on; None for one a processor.
         progress: Called as ``progress("count", done, total)`` now and then, see :data:`Progress`.
 
@@ -64,14 +66,18 @@ def count_pretokens(
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
     literals = distinct_literals(special_tokens)
-    check_normalization(normalization)
+    check_normalization(normalization, unicode)
     threads = thread_count(num_threads)
     if isinstance(texts, (str, bytes)):
         texts = [texts]
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    preparation = _Preparation(pretokenizer(pattern), Specials(dict.fromkeys(literals, 0)), normalizer(normalization))
+    preparation = _Preparation(
+        pretokenizer(pattern, unicode=unicode),
+        Specials(dict.fromkeys(literals, 0)),
+        normalizer(normalization, unicode),
+    )
     counters = preparation.counters(threads)
     documents = _Documents(texts)
     done = 0
@@ -82,7 +88,7 @@ def count_pretokens(
     table = counters[0].table
     for counter in counters[1:]:
         table.update(counter.table)
-    made_with = {"pattern": pattern, "normalization": normalization, "special_tokens": literals}
+    made_with = {"pattern": pattern, "normalization": normalization, "special_tokens": literals, "unicode": unicode}
     return PretokenCounts.from_table(table, made_with, documents.read)
 
 
@@ -200,7 +206,7 @@ def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, cou
         for piece in preparation.pieces(_decoded(text)):
             parts = iter([piece if preparation.normalize is None else preparation.normalize(piece)])
             for stage in preparation.pretokenizer.stages:
-                parts = chain.from_iterable(map(partial(preparation.pretokenizer.split_at, stage), parts))
+                parts = chain.from_iterable(map(partial(split_one, stage), parts))
             while block := [part.encode("utf-8") for part in islice(parts, PIECES)]:
                 counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
     return size
