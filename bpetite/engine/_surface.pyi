@@ -58,6 +58,10 @@ class Surface:
     def normalization(self) -> Normalization:
         """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
     @property
+    def unicode(self) -> str | None:
+        """The version of Unicode, such as "16.0", that says what letters, digits and spaces are; None for the version
+        of ``regex`` and, in normalization, of Python."""
+    @property
     def template(self) -> Template | None:
         """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
     @property

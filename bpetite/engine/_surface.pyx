@@ -80,6 +80,12 @@ cdef class Surface:
         return self._vocab.normalization
 
     @property
+    def unicode(self):
+        """The version of Unicode, such as "16.0", that says what letters, digits and spaces are; None for the version
+        of ``regex`` and, in normalization, of Python."""
+        return self._vocab.unicode
+
+    @property
     def template(self):
         """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
         return self._vocab.template

@@ -25,6 +25,7 @@ from typing import Literal
 
 from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
+from ..steps.normalizers import normalize
 from ._special import Specials, choose
 from ._surface import Surface
 
@@ -87,7 +88,7 @@ class Stream:
         self.specials: OpenSpecials = OpenSpecials(special_tokens)
         self.refused: Refusal | None = Refusal(refused) if refused else None
         form = tokenizer.normalization
-        self.normalized: Normalized | None = Normalized(form) if isinstance(form, str) else None
+        self.normalized: Normalized | None = Normalized(form, tokenizer.unicode) if isinstance(form, str) else None
         self.text: Scan | Whole | None = None  # the text since the last special token
 
     def feed(self, chunk: str | bytes) -> list[int]:
@@ -243,8 +244,9 @@ class Refusal:
 class Normalized:
     """Text to normalized text; keeps back what a later character may combine with."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, unicode: str | None) -> None:
         self.form = form
+        self.unicode = unicode
         self.open: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> bytes:
@@ -260,7 +262,7 @@ class Normalized:
             text, at = "", 0
         closed = "".join(self.open) + text[:at]
         self.open = [text[at:]] if at < len(text) else []
-        return unicodedata.normalize(self.form, closed).encode("utf-8")  # type: ignore[arg-type]
+        return normalize(self.form, closed, self.unicode).encode("utf-8")
 
 
 @lru_cache(maxsize=4096)

@@ -142,6 +142,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
         ("normalization", vocab.normalization, None),
         ("ignore_merges", vocab.ignore_merges, False),
         ("errors", vocab.errors, "strict"),
+        ("unicode", vocab.unicode, None),
     ):
         if found != held:
             raise FormatError(f"vocab.json and merges.txt cannot hold {what} {found!r}, only {held!r}")

@@ -271,6 +271,11 @@ def dump(vocab: Vocab) -> bytes:
         "byte_fallback": False,
         "ignore_merges": vocab.ignore_merges,
     }
+    if vocab.unicode is not None:
+        raise FormatError(
+            f"tokenizer.json cannot hold unicode={vocab.unicode!r}: what reads the file has a version of its own "
+            "(dataclasses.replace(vocab, unicode=None) makes a vocabulary without it)"
+        )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
     content = {

@@ -22,6 +22,7 @@ from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
 from ..patterns import Pattern
+from ..splitting.unicode_version import check_unicode
 from ._count_table import CountTable
 
 __all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
@@ -37,8 +38,8 @@ class PretokenCounts(Mapping[bytes, int]):
 
     Args:
         counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
-        pattern, normalization, special_tokens: How the text was split. Counts that differ here do not add up, and
-            training refuses a pattern or a normalization that contradicts them.
+        pattern, normalization, special_tokens, unicode: How the text was split. Counts that differ here do not add up,
+            and training refuses a pattern, a normalization or a version of Unicode that contradicts them.
         documents: How many texts were counted.
 
     Raises:
@@ -51,7 +52,7 @@ class PretokenCounts(Mapping[bytes, int]):
     {b' the': 3, b'cat': 2}
     """
 
-    __slots__ = ("_table", "_totals", "documents", "normalization", "pattern", "special_tokens")
+    __slots__ = ("_table", "_totals", "documents", "normalization", "pattern", "special_tokens", "unicode")
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class PretokenCounts(Mapping[bytes, int]):
         normalization: str | None = None,
         special_tokens: Sequence[str] = (),
         documents: int = 0,
+        unicode: str | None = None,
     ) -> None:
         self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
@@ -68,6 +70,7 @@ class PretokenCounts(Mapping[bytes, int]):
         self.normalization: str | None = normalization
         self.special_tokens: tuple[str, ...] = tuple(special_tokens)
         self.documents: int = documents
+        self.unicode: str | None = unicode
         for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
             self._table.add(*check_count(pretoken, count))
 
@@ -155,11 +158,12 @@ class PretokenCounts(Mapping[bytes, int]):
             return cls.from_table(table, reader.settings, reader.documents)
 
     def _settings(self) -> dict[str, Any]:
-        return {
+        settings = {
             "pattern": self.pattern,
             "normalization": self.normalization,
             "special_tokens": list(self.special_tokens),
         }
+        return settings if self.unicode is None else settings | {"unicode": self.unicode}
 
     def _sums(self) -> tuple[int, int, int]:
         if self._totals is None:
@@ -240,6 +244,9 @@ class CountReader:
             pattern = settings["pattern"]
             settings["pattern"] = tuple(pattern) if isinstance(pattern, list) else pattern
             known = {name: settings[name] for name in ("pattern", "normalization", "special_tokens")}
+            if "unicode" in settings:
+                check_unicode(settings["unicode"])
+                known["unicode"] = settings["unicode"]
         except (ValueError, KeyError, TypeError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
         self._checksum = zlib.crc32(line, zlib.crc32(magic))
@@ -299,8 +306,9 @@ def _write(
 
 
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:
-    for setting in one:
-        if one[setting] != other[setting]:
+    for setting in {**one, **other}:
+        if one.get(setting) != other.get(setting):
             raise ValueError(
-                f"{one_name} and {other_name} do not add up: {setting} is {one[setting]!r} and {other[setting]!r}"
+                f"{one_name} and {other_name} do not add up: {setting} is {one.get(setting)!r} and "
+                f"{other.get(setting)!r}"
             )

@@ -50,6 +50,7 @@ class Settings(TypedDict, total=False):
     token_flags: dict[str, tuple[str, ...]]
     template: Template | None
     kept: dict[str, Any]
+    unicode: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,13 +74,17 @@ class Vocab:
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
         name: The name of the published encoding that it is, for people; no part of the content, and not saved.
+        unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
+            it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
+            them. None for the version that ``regex`` and Python have. See docs/unicode.md.
         table: The TokenTable of ``tokens``, where a loader has made one already. It is ignored if ``tokens`` has grown
             since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an
-            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes;
-            the message names the value.
+            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes,
+            a version of Unicode that is unknown or newer than that of ``regex`` (with a normalization, of Python); the
+            message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
@@ -96,6 +101,7 @@ class Vocab:
     token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    unicode: str | None = None
     name: str | None = field(default=None, compare=False)
     table: InitVar[TokenTable | None] = None
 
@@ -107,14 +113,18 @@ class Vocab:
         if self.merges is not None and not self._has_merge_table(self.merges):
             _check_merges(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
-        if not patterns.is_known(self.pattern):
+        if self.unicode is not None:
+            from ..splitting.unicode_version import check_unicode
+
+            check_unicode(self.unicode)
+        if self.unicode is not None or not patterns.is_known(self.pattern):
             from ..steps import splits
 
-            splits.check(self.pattern)
+            splits.check(self.pattern, self.unicode)
         if self.normalization is not None:
             from ..steps import normalizers
 
-            normalizers.check(self.normalization)
+            normalizers.check(self.normalization, self.unicode)
         _check_settings(self.ignore_merges, self.errors)
         _check_flags(self.token_flags, self.special_tokens)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
@@ -261,6 +271,7 @@ class Vocab:
             "token_flags": self.token_flags,
             "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
+            "unicode": self.unicode,
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")

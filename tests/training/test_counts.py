@@ -303,6 +303,30 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
     assert path.read_bytes() == first
 
 
+def test_counts_are_of_a_version_of_unicode(tmp_path):
+    """U+1C89 is a letter from 16.0 on."""
+    text = "ab\u1c89c"
+    for pattern in (patterns.GPT2, r"(?<!\d)\p{L}+"):
+        assert dict(count_pretokens(text, pattern=pattern, unicode="16.0")) == {text.encode(): 1}
+        old = count_pretokens(text, pattern=pattern, unicode="15.1")
+        assert dict(old) == {b"ab": 1, "\u1c89".encode(): 1, b"c": 1}
+        old.save(tmp_path / "old", overwrite=True)
+        assert PretokenCounts.load(tmp_path / "old").unicode == "15.1"
+        with pytest.raises(ValueError, match=r"do not add up: unicode is '15.1' and None"):
+            old + count_pretokens(text, pattern=pattern)
+        with pytest.raises(ValueError, match=r"do not add up: unicode is None and '15.1'"):
+            count_pretokens(text, pattern=pattern) + old
+        assert dict(old + old)[b"c"] == 2
+    count_pretokens(text).save(tmp_path / "none")
+    assert b"unicode" not in (tmp_path / "none").read_bytes()
+    assert PretokenCounts.load(tmp_path / "none").unicode is None
+    (tmp_path / "bad").write_bytes((tmp_path / "old").read_bytes().replace(b'"15.1"', b'"99.0"'))
+    with pytest.raises(FormatError, match=r"bad: line 2 .*unicode='99.0' is not a version"):
+        PretokenCounts.load(tmp_path / "bad")
+    with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
+        count_pretokens(text, unicode="99.0")
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=3), st.integers(1, 1000)), min_size=1, max_size=5))
 def test_merging_files(tmp_path_factory, mappings):

@@ -388,6 +388,20 @@ def test_settings_of_the_counts_hold_unless_others_are_given():
         train_from_counts(count_pretokens("ab"), 300, normalization="NFD")
 
 
+def test_a_version_of_unicode_holds_as_the_other_settings_do():
+    counts = count_pretokens("ab ab", unicode="13.0")
+    learned = train_from_counts(counts, 257)
+    assert learned.unicode == "13.0"
+    assert train("ab ab", 257, unicode="13.0") == learned != train("ab ab", 257)
+    assert train("ab ab", 258, initial=learned).unicode == "13.0"
+    with pytest.raises(ValueError, match=r"unicode='12.1' contradicts these counts, made with unicode='13.0'"):
+        train_from_counts(counts, 257, unicode="12.1")
+    with pytest.raises(ValueError, match=r"unicode=None contradicts initial, trained with unicode='13.0'"):
+        train("ab", 258, initial=learned, unicode=None)
+    with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
+        train("ab", 258, unicode="99.0")
+
+
 def test_settings_of_initial_hold_unless_others_are_given():
     initial = train("ab ab", 257, pattern=WORDS, normalization="NFC")
     grown = train("ab ab", 258, initial=initial)
