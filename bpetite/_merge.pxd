@@ -58,7 +58,8 @@ cdef class MergeTable:
     cdef uint64_t* filter                  # Bloom filter: a bit for each pair, at its hash
     cdef uint64_t filter_mask
     cdef token_t* joined                   # rank -> id of the token that a pair of this rank becomes
-    cdef uint64_t mask
+    cdef uint64_t mask                     # entries - 1
+    cdef int shift                         # a pair belongs into entry hash >> shift
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
 

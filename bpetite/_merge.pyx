@@ -29,7 +29,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from .headers.bytes cimport bp_mix
+from .headers.hashing cimport bp_mix, bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
 from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
 from .headers.memory cimport bp_grow
@@ -39,6 +39,7 @@ from array import array as new_array
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
+cdef bp_secret secret = draw_secret()
 
 
 cdef bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil:
@@ -131,8 +132,10 @@ cdef class MergeTable:
         cdef uint64_t capacity = 16, i
         if self.entries != NULL:
             raise TypeError("a merge table is filled once")
+        self.shift = 60
         while capacity < 2 * <uint64_t> pairs:
             capacity *= 2
+            self.shift -= 1
         self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
         self.joined = <token_t*> malloc((ranks + 1) * sizeof(token_t))
         self.low_pairs = <uint32_t*> malloc(LOW_IDS * LOW_IDS * sizeof(uint32_t))
@@ -150,16 +153,15 @@ cdef class MergeTable:
 
     cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil:
         cdef uint64_t pair = <uint64_t> left << 32 | right
-        cdef uint64_t at = bp_mix(pair) >> 24
+        cdef uint64_t hash = bp_mix(&secret, pair), at = hash >> self.shift
         self.joined[rank] = joined
-        while self.entries[at & self.mask].rank != NO_MERGE:
-            if self.entries[at & self.mask].pair == pair:
+        while self.entries[at].rank != NO_MERGE:
+            if self.entries[at].pair == pair:
                 return False
-            at += 1
-        self.entries[at & self.mask].pair = pair
-        self.entries[at & self.mask].rank = rank
-        at = bp_mix(pair) & self.filter_mask
-        self.filter[at >> 6] |= <uint64_t> 1 << (at & 63)
+            at = (at + 1) & self.mask
+        self.entries[at].pair = pair
+        self.entries[at].rank = rank
+        self.filter[(hash & self.filter_mask) >> 6] |= <uint64_t> 1 << (hash & 63)
         if left < LOW_IDS and right < LOW_IDS:
             self.low_pairs[left * LOW_IDS + right] = rank
         self.size += 1
@@ -171,15 +173,15 @@ cdef class MergeTable:
         cdef merge_entry* entry
         if left < LOW_IDS and right < LOW_IDS:
             return self.low_pairs[left * LOW_IDS + right]
-        at = bp_mix(pair)
+        at = bp_mix(&secret, pair)
         if not self.filter[(at & self.filter_mask) >> 6] >> (at & 63) & 1:
             return NO_MERGE
-        at >>= 24
+        at >>= self.shift
         while True:
-            entry = self.entries + (at & self.mask)
+            entry = self.entries + at
             if entry.pair == pair or entry.rank == NO_MERGE:
                 return entry.rank
-            at += 1
+            at = (at + 1) & self.mask
 
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i

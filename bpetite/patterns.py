@@ -3,6 +3,9 @@ r"""Split patterns in use, by name, each with the source that publishes it.
 A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
 one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
 
+What a pattern means is what `regex` does with it. A pattern that compiles is cut by a scanner, with the same
+pre-tokens; any other is left to `regex` itself, some twenty times slower: `Tokenizer.scanner` says "regex".
+
 Where a model was published with two forms of one pattern, or with a form that is written differently but cuts alike,
 both are here: files carry the text of a pattern, and are easier to compare when it is the published text.
 """
@@ -144,6 +147,11 @@ def is_plain(pattern: object) -> TypeGuard[Pattern]:
     """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
     that do more."""
     return all(isinstance(step, str) for step in as_tuple(pattern))
+
+
+def is_known(pattern: object) -> bool:
+    """Whether each step is one of a named pattern."""
+    return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
 #: Other names of the same patterns, folded: of encodings and of models.

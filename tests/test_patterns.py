@@ -9,8 +9,9 @@ from hypothesis import given
 from splits import texts
 
 from bpetite import PretokenCounts, Tokenizer, count_pretokens, patterns, pretokenize
-from bpetite.splitting.pretokenizer import KNOWN, pretokenizer
-from bpetite.splitting.scanner_tables import check
+from bpetite.patterns import STAGES
+from bpetite.splitting.compile_regex import compile_regex
+from bpetite.splitting.pretokenizer import pretokenizer
 
 
 def test_tiktokens_patterns_are_tiktokens() -> None:
@@ -44,8 +45,8 @@ def test_where_the_forms_of_cl100ks_pattern_differ() -> None:
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
         assert pretokenizer(pattern).scanner_kind == "vector"
-    for stage in KNOWN:
-        check(stage)
+    for stage in STAGES:
+        compile_regex(stage)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
+from ..headers.hashing cimport bp_secret
 from ..headers.types cimport token_t
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
@@ -19,7 +20,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     ctypedef struct bp_keys:
         uint64_t bytes[1][2]       # declared short: the header has its size
 
-    bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
+    bint bp_cache_init(bp_cache* cache, size_t bytes, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept

@@ -16,6 +16,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
+from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..splitting._scan cimport scan_cursor
@@ -27,6 +28,9 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
+
+
+cdef bp_secret secret = draw_secret()
 
 
 cdef class Core:
@@ -75,7 +79,7 @@ cdef class Worker:
 
     def __cinit__(self, Core core not None, size_t cache_bytes):
         self.core = core
-        if not bp_cache_init(&self.cache, cache_bytes):
+        if not bp_cache_init(&self.cache, cache_bytes, &secret):
             raise MemoryError()
 
     def __dealloc__(self):

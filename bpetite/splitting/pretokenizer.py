@@ -90,15 +90,11 @@ def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
         yield text[at:]
 
 
-#: Stages that need no check: they are regular expressions.
-KNOWN = patterns.STAGES
-
-
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
     `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to it. By default
-    the fastest is taken.
+    the fastest is taken. ValueError, with the position, if it is not a regular expression.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -115,11 +111,12 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none")
-    from .scanner_tables import NoTransducer, UnsupportedPattern, check  # here: they import `regex`, slowly
+    from .compile_regex import compile_regex  # here: they import `regex`, slowly
+    from .scanner_tables import NoTransducer, UnsupportedPattern
 
     for stage in stages:
-        if stage not in KNOWN:
-            check(stage)
+        if stage not in patterns.STAGES:
+            compile_regex(stage)
     if scanner_kind == "regex":
         return Pretokenizer(pattern, "regex", reason="asked for")
     try:

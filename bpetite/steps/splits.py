@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import regex
-
 from ..patterns import PatternLike, as_tuple
+from ..splitting.compile_regex import compile_regex
 from . import sequences
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
@@ -75,16 +74,11 @@ def check(pattern: Any) -> None:
             if isinstance(step, Split) and step.behavior == "removed":
                 raise ValueError(f"{step!r} after Printable() could drop a part of a character")
     for step in found:
-        if isinstance(step, Split):
-            compiled(step.pattern)
+        if isinstance(step, str | Split):
+            compiled(step if isinstance(step, str) else step.pattern)
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> regex.Pattern[str]:
-    try:
-        return regex.compile(pattern)
-    except regex.error as bad:
-        raise ValueError(f"split pattern {pattern!r}: {bad}") from None
+compiled = lru_cache(maxsize=256)(compile_regex)
 
 
 class Fragment(NamedTuple):

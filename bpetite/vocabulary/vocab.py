@@ -107,7 +107,7 @@ class Vocab:
         if self.merges is not None and not self._has_merge_table(self.merges):
             _check_merges(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
-        if not patterns.is_plain(self.pattern):
+        if not patterns.is_known(self.pattern):
             from ..steps import splits
 
             splits.check(self.pattern)

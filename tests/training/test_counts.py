@@ -1,5 +1,8 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import unicodedata
@@ -185,6 +188,25 @@ def test_every_valid_character_passes():
     data = text.encode()
     assert count_pretokens(data, pattern=None, num_threads=1)[data] == 1
     assert count_pretokens(text, pattern=None, num_threads=1)[data] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no getrusage")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs memory of its own")
+@pytest.mark.parametrize("last", ["x", "é", "λ"])
+def test_one_long_pre_token_is_held_about_twice(last):
+    """Once by the table, and once as UTF-8 where the text is not that already; 2 of 16 MB is what else is needed."""
+    script = (
+        "import resource\n"
+        "from bpetite.training.counting import count_pretokens\n"
+        f"text = 'word' * (1 << 22) + {last!r}\n"
+        "count_pretokens(text[:1000])\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "assert count_pretokens(text).total == 1\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < 3 << 24
 
 
 def test_texts_are_read_as_they_are_needed():
