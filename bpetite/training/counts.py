@@ -21,7 +21,7 @@ from typing import IO, Any
 from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
-from ..patterns import Pattern
+from ..patterns import Pattern, PatternLike
 from ..splitting.unicode_version import check_unicode
 from ._count_table import CountTable
 
@@ -58,7 +58,7 @@ class PretokenCounts(Mapping[bytes, int]):
         self,
         counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),
         *,
-        pattern: Pattern = patterns.GPT2,
+        pattern: PatternLike = patterns.GPT2,
         normalization: str | None = None,
         special_tokens: Sequence[str] = (),
         documents: int = 0,
@@ -66,7 +66,7 @@ class PretokenCounts(Mapping[bytes, int]):
     ) -> None:
         self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
-        self.pattern: Pattern = pattern
+        self.pattern: Pattern = patterns.resolve(pattern)
         self.normalization: str | None = normalization
         self.special_tokens: tuple[str, ...] = tuple(special_tokens)
         self.documents: int = documents
