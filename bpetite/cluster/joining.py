@@ -101,7 +101,7 @@ def join(
     shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
     run_all(executor, _make_shard, shared, left, on_result=finish)
     for shard in shards:
-        _lock_of(whole.names, shard).unlink(missing_ok=True)
+        Journal.discard(_lock_of(whole.names, shard))
     for path in whole.names.temporary():  # of a worker that did the job of another once more
         path.unlink(missing_ok=True)
     return list_files(
