@@ -70,7 +70,7 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    if rules.together and len(blocks) == 1 and blocks[0].form == "text" and blocks[0].damage is None:
+    if rules.together and len(blocks) == 1 and _goes_together(blocks[0], rules):
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
@@ -103,6 +103,14 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+    )
+
+
+def _goes_together(block: Block, rules: EncodingRules) -> bool:
+    """Whether a block is text without anything that needs a look at each document."""
+    data = block.data
+    return block.form == "text" and block.damage is None and not (data.dropped or data.long) and (
+        0 < len(data) <= rules.reading.max_document
     )
 
 

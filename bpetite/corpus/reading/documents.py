@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,6 +38,7 @@ def read_documents(
     Raises:
         RecordError: A record has a problem, and the policy is "fail".
     """
+    reading = replace(reading, stop=on_error == "fail")
     collector = _Collector()
     codec = Codec(collector.encode, collector.encode, lambda _: b"", 1, None, None, "", "")
     rules = EncodingRules(reading, on_error, "none", "uint32")

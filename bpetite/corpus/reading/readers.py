@@ -9,6 +9,7 @@ A block has the position where reading goes on after it, which a journal records
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
 import zlib
@@ -21,10 +22,13 @@ from .cutting import Damage, segments
 from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream
 
-__all__ = ["BLOCK", "Block", "Position", "Reading", "read_blocks", "require"]
+__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "read_blocks", "require"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
+
+#: Bytes of a document, unless told otherwise.
+MAX_DOCUMENT = 1 << 30
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -81,12 +85,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read: the separator of text, the keys of text and id in records, the size of blocks."""
+    """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
+    document, and whether to stop at one that is longer."""
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
     id_key: str | None = None
     block: int = BLOCK
+    max_document: int = MAX_DOCUMENT
+    stop: bool = False
 
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
@@ -141,13 +148,24 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _skip_mark(stream)
             crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
         newlines = position.newlines
-        for data, damage in segments(stream, separator, reading.block, limit):
+        reached = (newlines, crc)  # at `start`
+
+        def take(part: bytes | memoryview) -> None:
+            nonlocal crc, newlines
+            crc, newlines = zlib.crc32(part, crc), newlines + bytes(part).count(b"\n")
+
+        for data, damage in segments(
+            stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop,
+            on_drop=take if piece.path == STDIN else None,
+        ):
             line = None
             if piece.path == STDIN:
-                joined = data.join()
-                crc, line = zlib.crc32(joined, crc), newlines + 1
-                newlines += joined.count(b"\n")
-            end = Position(position.piece, start + len(data), newlines, crc)
+                line = reached[0] + 1
+                for part in data.parts():
+                    take(part)
+            if len(data):
+                reached = (newlines, crc)
+            end = Position(position.piece, start + len(data), *reached)
             if damage is not None:
                 end = Position(position.piece + 1)  # else a resumed run would meet, and count, the damage again
             yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
@@ -188,18 +206,19 @@ def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
 def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     if position.offset:
         return
-    parts: list[bytes] = []
+    joined = io.BytesIO()
     damage = None
     with open_stream(piece) as stream:
         start = _skip_mark(stream)
         try:
-            while chunk := stream.read(reading.block):
-                parts.append(chunk)
+            # of a file that is too long, the first block behind the limit shows it
+            while joined.tell() <= reading.max_document and (chunk := stream.read(reading.block)):
+                joined.write(chunk)
         except DamagedError as error:
             damage = Damage("damaged-file", str(error))
         end = Position(position.piece + 1)
         lines = 1 if piece.path == STDIN else None
-        yield Block("whole", b"".join(parts), position.piece, start, end, stream.raw_offset, lines, damage=damage)
+        yield Block("whole", joined.getvalue(), position.piece, start, end, stream.raw_offset, lines, damage=damage)
 
 
 # JSON: an array of records, one record, or records one after another
@@ -223,7 +242,7 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
             end = Position(position.piece, count)
             return Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines)
 
-        for value, line, length in _values(stream, reading.block):
+        for value, line, length in _values(stream, reading.block, reading.max_document):
             if count >= position.offset:
                 values.append(value)
                 lines.append(line)
@@ -247,12 +266,14 @@ def _holds_lines(piece: Piece, size: int) -> bool:
             return False
 
 
-def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
+def _values(stream: Stream, size: int, most: int) -> Iterator[tuple[object, int, int]]:
     """(value or Damage, its line, its length) of each record, with no more than one record and one chunk in memory.
 
     An incomplete record is parsed again only when the text in memory has doubled, so a long one costs no more than
     twice its length. After a malformed record, reading goes on at the next line.
     """
+    # where a record that is not kept ends is not known, so nothing behind it can be read
+    too_long = Damage("too-long", f"more than {most} characters; the file is not read any further")
     decoder = json.JSONDecoder()
     text, at, line, want = "", 0, 1, size
     ended, array, damage = False, False, None
@@ -303,6 +324,9 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
                 raise json.JSONDecodeError("a number may go on", "", end)
         except (ValueError, RecursionError) as wrong:
             if not ended and _may_go_on(wrong, len(text)):
+                if len(text) - at > most:
+                    yield too_long, line, 0
+                    return
                 want = 2 * max(size, len(text) - at)
                 fill()
                 continue
@@ -310,6 +334,9 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
                 break
             value = Damage("malformed-json", str(wrong))
             end = text.find("\n", at) + 1 or len(text)
+        if end - at > most:
+            yield too_long, line, 0
+            return
         want = size
         here, length = line, end - at
         move(end)

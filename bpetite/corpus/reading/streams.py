@@ -27,8 +27,8 @@ COMPRESSED_READ = 1 << 18
 EXPANDED = 1 << 20
 
 #: The output of Zstandard's decompressor cannot be limited; it gets at most this many bytes, and fewer of data that
-#: expands a lot.
-MOST_FED = 1 << 15
+#: expands a lot. Four bytes can expand to 128 KB, so no input makes it give more than 128 MB at once.
+MOST_FED = 1 << 12
 
 
 class DamagedError(ValueError):
