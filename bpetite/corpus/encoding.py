@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, Ids, Offsets, join_rows
+from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
 from .reading.records import Documents, Problem, documents_of
 
@@ -74,7 +75,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
-    parsed = [documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
+    parsed = [_parsed(block, rules) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
@@ -104,6 +105,15 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         problems=problems,
         final_separator=separators[-1] if separators else None,
     )
+
+
+def _parsed(block: Block, rules: EncodingRules) -> Documents:
+    """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
+    long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
+    documents = documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins or long)
+    if long:
+        block.data = None
+    return documents
 
 
 def _goes_together(block: Block, rules: EncodingRules) -> bool:
@@ -207,6 +217,8 @@ def _line_at(block: Block, data: bytes, offset: int) -> int | None:
 def _line_start(block: Block, wanted: int) -> tuple[int, int | None]:
     """Offset and, if it cannot be counted later, line of record number `wanted` among JSON lines."""
     offset = block.start
+    if block.data is None:  # one long line
+        return offset, block.lines
     for line_number, line in enumerate(block.data.split(b"\n")):
         if line and not line.isspace():
             if wanted == 0:

@@ -138,7 +138,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 @pytest.mark.parametrize("name", ["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"])
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    # 600 MB in less than a megabyte, with an address space of 200 MB
+    # 600 MB in less than a megabyte, with an address space of 200 MB more
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),

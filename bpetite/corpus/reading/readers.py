@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import MissingExtraError
-from .cutting import Damage, segments
+from .cutting import LONG, Damage, segments
 from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream
 
@@ -396,7 +396,9 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
                 row += rows
                 continue
             at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
-            for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
+            last = row + rows
+            batches = file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
+            for batch in batches:
                 skip = max(0, position.offset - row)
                 row += len(batch)
                 if skip >= len(batch):
@@ -406,8 +408,14 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
                 ids = _dig(batch, id_path, pa).to_pylist() if id_path else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
-                yield Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
+                block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
                 raw = done
+                del batch, texts  # only the block holds them from now on
+                if row == last and block.size >= LONG:
+                    next(batches, None)  # has the reader free its pages, which can be twice as large as the rows
+                    pa.default_memory_pool().release_unused()
+                yield block
+                del block
 
 
 def _column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cutting import Damage, Segment
+from .cutting import LONG, Damage, Segment
+from .long_lines import parse_long_line
 from .readers import Block, Reading
 
 _fast_loads: Callable[[bytes], Any]
@@ -175,8 +176,12 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
         try:
             if len(line) > most:
                 raise ValueError
-            record = _fast_loads(line)
-            append(get(record).encode())
+            if len(line) >= LONG:
+                record, text = _long_line(line, get, get_id)
+                append(text)
+            else:
+                record = _fast_loads(line)
+                append(get(record).encode())
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             if not line or line.isspace():
                 continue
@@ -201,6 +206,16 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             out.records += 1
         if origins is not None:
             origins.append((_id_of(record, get_id), out.records - 1))
+
+
+def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], Any]) -> tuple[Any, bytes]:
+    """(record, its text) of a line that the fast parser would need a lot of memory for."""
+    record, strings = parse_long_line(line, _fast_loads)
+    text = strings.get(get(record))
+    if text is None or _id_of(record, get_id) in strings:
+        record = _fast_loads(line)
+        text = get(record).encode()
+    return record, text
 
 
 def _first_offset(out: Documents, what: str) -> int | None:

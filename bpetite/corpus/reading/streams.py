@@ -50,7 +50,7 @@ class Stream:
         self._feed = COMPRESSED_READ if self._bounded else 1 << 10
         self._own = piece.path != STDIN
         self._file: BinaryIO = open(piece.path, "rb", buffering=0) if self._own else sys.stdin.buffer  # noqa: SIM115
-        self._held: list[bytes] = []
+        self._held: list[bytes | memoryview] = []
         self._held_size = 0
         self._input = b""
         self._decompress: Any = None
@@ -86,11 +86,13 @@ class Stream:
                 self._held.append(more)
                 self._held_size += len(more)
         data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-        data, rest = (data, b"") if len(data) <= size else (data[:size], data[size:])
-        self._held = [rest] if rest else []
-        self._held_size = len(rest)
+        self._held = []
+        self._held_size = max(0, len(data) - size)
+        if self._held_size:  # not copied again at each read: there may be a lot of it
+            view = memoryview(data)
+            data, self._held = view[:size], [view[size:]]
         self.offset += len(data)
-        return data
+        return data if isinstance(data, bytes) else bytes(data)
 
     def unread(self, data: bytes) -> None:
         """Put back the bytes that were read last."""
