@@ -33,7 +33,7 @@ def restored(value: Any, strings: dict[str, bytes]) -> Any:
 @settings(max_examples=400)
 @given(
     st.one_of(
-        st.dictionaries(TEXT, st.one_of(TEXT, st.lists(TEXT), st.none(), st.floats(allow_nan=False, allow_infinity=False))).map(json.dumps),
+        st.dictionaries(TEXT, st.one_of(TEXT, st.lists(TEXT), st.none(), st.floats(-9, 9))).map(json.dumps),
         st.dictionaries(TEXT, TEXT).map(lambda value: json.dumps(value, ensure_ascii=False)),
         st.lists(ESCAPED).map(lambda parts: "[" + ", ".join(parts) + "]"),
     ),
@@ -56,7 +56,7 @@ def test_what_is_no_json_is_refused(data: bytes, window: int) -> None:
         try:
             expected = orjson.loads(line)
         except ValueError:
-            with pytest.raises(ValueError, match="."):
+            with pytest.raises(ValueError, match=" "):
                 parse_long_line(line, orjson.loads)
         else:
             assert restored(*parse_long_line(line, orjson.loads)) == expected

@@ -51,6 +51,11 @@ def rank(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(count, value)) and value[0] < value[1]
 
 
+def pair(value: object) -> bool:
+    """[CRC-32, number of bytes]."""
+    return isinstance(value, list) and len(value) == 2 and all(map(count, value))
+
+
 def described(value: object) -> bool:
     """An input, as `Piece.describe` has it."""
     return isinstance(value, list) and len(value) == 7 and isinstance(value[0], str)
@@ -116,7 +121,7 @@ TASK_RECORD: dict[str, Any] = {
 
 CLUSTER_HEADER: dict[str, Any] = {"run": str, "tasks": count, "joined": bool}
 
-CLUSTER_SHARD: dict[str, Any] = {"split": str, "index": count, "shard": _SHARD}
+CLUSTER_SHARD: dict[str, Any] = {"split": str, "index": count, "shard": _SHARD, "read": [pair]}
 
 
 def check_shape(value: object, shape: Any, path: Path, at: str = "") -> None:
