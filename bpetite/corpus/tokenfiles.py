@@ -277,11 +277,12 @@ class _Dolma(TokenFile):
             raise FormatError(f"{self.table}: {number} documents end at token {last}, not {self.tokens}")
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        last = 0
         rows = self._rows()
-        while ends := [row[0] for row in islice(rows, LENGTHS)]:
-            yield np.diff(np.array([last, *ends], np.int64))
-            last = ends[-1]
+        last = np.zeros(1, np.int64)
+        while len(found := np.fromiter((row[0] for row in islice(rows, LENGTHS)), np.int64)):
+            ends = np.concatenate([last, found])
+            yield ends[1:] - ends[:-1]
+            last = ends[-1:]
 
     def _meta(self) -> Iterator[tuple[str | None, str, int]]:
         return (row[1:] for row in self._rows())

@@ -171,6 +171,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
             raw = stream.raw_offset
             start += len(data)
+        stream.check_unchanged()
 
 
 def _skip_mark(stream: Stream) -> int:
@@ -216,6 +217,7 @@ def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block
                 joined.write(chunk)
         except DamagedError as error:
             damage = Damage("damaged-file", str(error))
+        stream.check_unchanged()
         end = Position(position.piece + 1)
         lines = 1 if piece.path == STDIN else None
         yield Block("whole", joined.getvalue(), position.piece, start, end, stream.raw_offset, lines, damage=damage)
@@ -253,6 +255,7 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
                 raw, size, values, lines = stream.raw_offset, 0, [], []
         if values:
             yield block()
+        stream.check_unchanged()
 
 
 def _holds_lines(piece: Piece, size: int) -> bool:
@@ -367,18 +370,24 @@ def _whole_characters(data: bytes) -> int:
 
 
 def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    if piece.compression or piece.path == STDIN:
+        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
+    with open_stream(piece) as stream:
+        yield from _row_groups(piece, position, reading)
+        stream.check_unchanged()
+
+
+def _row_groups(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     import pyarrow as pa
     import pyarrow.compute
     import pyarrow.parquet as pq
 
-    if piece.compression or piece.path == STDIN:
-        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
-    with open_stream(piece):
-        pass  # checks that the file is still the same
     try:
         file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False)
-    except pa.ArrowInvalid as wrong:
-        raise ValueError(f"{piece.path}: not a Parquet file: {wrong}") from None
+    except (pa.ArrowException, OSError) as wrong:
+        if isinstance(wrong, OSError) and wrong.errno is not None:
+            raise
+        raise ValueError(f"{piece.path}: not a Parquet file: {' '.join(str(wrong).split())}") from None
     with file:
         schema = file.schema_arrow
         text_path = _column(schema, reading.text_key, pa)
@@ -398,7 +407,19 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
             at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
             last = row + rows
             batches = file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
-            for batch in batches:
+            while True:
+                try:
+                    batch = next(batches, None)
+                except (pa.ArrowException, OSError) as wrong:
+                    if isinstance(wrong, OSError) and wrong.errno is not None:
+                        raise
+                    damage = Damage("damaged-file", f"row group {group}: {' '.join(str(wrong).split())}")
+                    end, nothing = Position(position.piece, last), pa.array([], pa.binary())
+                    yield Block("rows", nothing, position.piece, row, end, damage=damage)
+                    row = last  # other row groups can be read
+                    break
+                if batch is None:
+                    break
                 skip = max(0, position.offset - row)
                 row += len(batch)
                 if skip >= len(batch):

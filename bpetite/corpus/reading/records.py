@@ -123,7 +123,7 @@ def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     out.records = len(texts)
     if len(block.data):
         out.final_separator = terminated
-    kept = range(len(texts))
+    kept: Sequence[int] = range(len(texts))
     if len(block.data) > reading.max_document and max(map(len, texts), default=0) > reading.max_document:
         kept, texts = _short_enough(block, reading, policy, out, texts)
     out.texts = texts
@@ -186,7 +186,8 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             if not line or line.isspace():
                 continue
             out.records += 1
-            text, record, problem = b"", None, _too_long(reading)
+            problem: tuple[str, str] | None = _too_long(reading)
+            text, record = b"", None
             if len(line) <= most:
                 text, record, problem = _slow_line(line, get, reading.text_key)
             if problem is not None:
