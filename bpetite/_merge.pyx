@@ -19,7 +19,7 @@ above the ranks at which the two are gone; no such pair, no join across the cut 
 is merged again, longer. Its length grows by factors that grow themselves, so the worst text costs twice what one heap
 over all of it does: n log n. Where a cut is most likely to hold is seen by merging a few tokens around it.
 
-Measured with GPT-2's merges on 16 MB of random letters: 0.08 us a byte, with one heap over all of them 0.43.
+Random letters with GPT-2's merges take 0.08 us a byte that way, 16 MB of them with one heap over all 0.43.
 
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
@@ -44,6 +44,7 @@ from .headers.heap cimport bp_push, bp_sift_down
 from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
 from .headers.memory cimport bp_grow
 from .headers.types cimport token_t
+from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 from array import array as new_array
 
@@ -63,13 +64,6 @@ cdef void space_free(merge_space* space) noexcept nogil:
     free(space.sections[0].copy)
     free(space.sections[1].copy)
     memset(space, 0, sizeof(merge_space))
-
-
-cdef inline void edge_put(merge_edge* edge, token_t token_id, uint32_t since) noexcept nogil:
-    if edge.count < EDGE_TOKENS:
-        edge.ids[edge.count] = token_id
-        edge.since[edge.count] = since
-    edge.count += edge.count <= EDGE_TOKENS
 
 
 @cython.final
@@ -121,18 +115,21 @@ cdef class MergeTable:
         array('I', [256, 257])
         """
         cdef merge_space space
+        cdef bp_watch watch
         cdef Py_ssize_t n = ids.shape[0]
         cdef array merged
         if section < 1:
             raise ValueError(f"section must be at least 1, not {section}")
         memset(&space, 0, sizeof(merge_space))
+        bp_watch_begin(&watch, NULL)
         try:
             with nogil:
                 if not space_reserve(&space, n):
                     n = -1
                 elif n:
                     memcpy(space.ids, &ids[0], n * sizeof(token_t))
-                    n = self.merge(&space, n, section)
+                    n = self.merge(&space, n, &watch, section)
+            bp_watch_check(&watch)
             if n < 0:
                 raise MemoryError("no memory for merging")
             merged = clone(new_array("I"), n, False)
@@ -196,11 +193,12 @@ cdef class MergeTable:
                 return entry.rank
             at += 1
 
-    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, Py_ssize_t section=SECTION) noexcept nogil:
+    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch,
+                          Py_ssize_t section=SECTION) noexcept nogil:
         if self.size == 0 or n < 2:
             return n
         if n > SCAN_LIMIT:
-            return self._merge_by_sections(space, n, section)
+            return self._merge_by_sections(space, n, section, watch)
         if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
             return -1
         self._rank(space.ids, space.ranks, n)
@@ -215,16 +213,17 @@ cdef class MergeTable:
             else:                                  # inside a run of one token
                 ranks[i] = ranks[i - 1]
 
-    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
+                                       bp_watch* watch) noexcept nogil:
         # Invariant: what is left of space.ids[0:start] is in space.ids[0:kept], where start is that of the first
         # section; space.ids[start:n] is as it was given.
         cdef merge_section* section = &space.sections[0]
         cdef merge_section* following = &space.sections[1]
         cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH
-        if not self._merge_section(space, section, 0, size, n, True):
+        if not self._merge_section(space, section, 0, size, n, True, watch):
             return -1
         while section.stop < n:
-            if not self._merge_section(space, following, section.stop, section.stop + size, n, False):
+            if not self._merge_section(space, following, section.stop, section.stop + size, n, False, watch):
                 return -1
             if self._apart(&section.last, &following.first):
                 memcpy(space.ids + kept, section.ids, section.size * sizeof(token_t))
@@ -233,31 +232,34 @@ cdef class MergeTable:
                 growth = SECTION_GROWTH
                 continue
             if not self._merge_section(space, section, section.start,
-                                       section.start + growth * (section.stop - section.start), n, True):
+                                       section.start + growth * (section.stop - section.start), n, True, watch):
                 return -1
             growth *= growth
         memmove(space.ids + kept, section.ids, section.size * sizeof(token_t))
         return kept + section.size
 
     cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                             Py_ssize_t n, bint certain) noexcept nogil:
+                             Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil:
         """Merge ids from start, where a token starts if `certain`, up to about stop, n at most.
 
-        Returns False where there is no memory.
+        Returns False where there is no memory, or the watch has been interrupted.
         """
-        cdef uint32_t level = 0
+        cdef uint32_t level = 0, at = 0
         if stop < n:
             # Merging a few ids from there on shows where the tokens of the whole text are most likely to end.
-            if not (self._load(space, section, stop, min(stop + CUT, n), False)
-                    and self._merge_by_heap(space, section, 0)):
+            if not (self._load(space, section, stop, min(stop + CUT, n), False) and
+                    self._merge_by_heap(space, section, 0, watch)):
                 return False
-            stop += self._middle(space.nodes, section.stop - stop)
-        if not self._load(space, section, start, min(stop, n), certain and stop >= n):
+            while at != NOWHERE and at <= CUT // 2:
+                at = space.nodes[at].next
+            stop = stop + at if at != NOWHERE else section.stop
+        if bp_work(watch, stop - start) or not self._load(space, section, start, min(stop, n), certain and stop >= n):
             return False
         section.first.count = section.last.count = 0
         edge_put(&section.first, section.ids[0], 0)
         edge_put(&section.last, section.ids[section.size - 1], 0)
-        return self._merge_by_heap(space, section, self._merge_by_passes(section, space.ranks))
+        return (self._merge_by_passes(section, space.ranks, &level, watch)
+                and self._merge_by_heap(space, section, level, watch))
 
     cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
                     bint in_place) noexcept nogil:
@@ -274,13 +276,6 @@ cdef class MergeTable:
             memcpy(section.ids, space.ids + start, n * sizeof(token_t))
         self._rank(section.ids, space.ranks, n)
         return True
-
-    cdef Py_ssize_t _middle(self, const merge_node* nodes, Py_ssize_t n) noexcept nogil:
-        """The first place in the second half of n merged ids where a token starts; n where there is none."""
-        cdef uint32_t at = 0
-        while at != NOWHERE and at <= n // 2:
-            at = nodes[at].next
-        return at if at != NOWHERE else n
 
     cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil:
         """Whether no token at the end of one section is ever joined with one at the start of the next."""
@@ -299,12 +294,12 @@ cdef class MergeTable:
                         return False
         return True
 
-    cdef uint32_t _merge_by_passes(self, merge_section* section, uint32_t* ranks) noexcept nogil:
-        """Join by passes while they are worth it; returns the highest rank joined, 0 where there was none."""
+    cdef bint _merge_by_passes(self, merge_section* section, uint32_t* ranks, uint32_t* level,
+                               bp_watch* watch) noexcept nogil:
+        """Join by passes while they are worth it. OUT: the highest rank joined, unchanged where there was none."""
         cdef merge_pass step = merge_pass(NO_MERGE, 0, True)
         cdef token_t* ids = section.ids
         cdef Py_ssize_t n = section.size, i
-        cdef uint32_t level = 0
         cdef token_t first, last
         for i in range(n - 1):
             step.rank = min(step.rank, ranks[i])
@@ -312,15 +307,17 @@ cdef class MergeTable:
             step.pairs += ranks[i] == step.rank
         # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
         while step.ordered and step.rank != NO_MERGE and step.pairs * PASS_SHARE >= n:
-            level = step.rank
+            if bp_work(watch, n):
+                return False
+            level[0] = step.rank
             first, last = ids[0], ids[n - 1]
             n = self._join_pass(ids, ranks, n, &step)
             if ids[0] != first:
-                edge_put(&section.first, ids[0], level)
+                edge_put(&section.first, ids[0], level[0])
             if ids[n - 1] != last:
-                edge_put(&section.last, ids[n - 1], level)
+                edge_put(&section.last, ids[n - 1], level[0])
         section.size = n
-        return level
+        return True
 
     cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil:
         """Join all pairs of one rank from left to right, in place.
@@ -388,14 +385,15 @@ cdef class MergeTable:
                 ranks[best - 1] = self.find(ids[best - 1], ids[best])
         return n
 
-    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level) noexcept nogil:
+    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
+                             bp_watch* watch) noexcept nogil:
         # IN: level, the highest rank that has been joined in the section.
         cdef merge_node* nodes
         cdef merge_node* node
         cdef merge_node* other
         cdef uint64_t* heap
         cdef token_t* ids = section.ids
-        cdef Py_ssize_t n = section.size, size = 0, i, kept = 0
+        cdef Py_ssize_t n = section.size, size = 0, i, kept = 0, steps = 0
         cdef uint64_t top
         cdef uint32_t at, rank
         if (n >= <Py_ssize_t> NOWHERE
@@ -413,6 +411,9 @@ cdef class MergeTable:
         for i in range(size // 2 - 1, -1, -1):
             bp_sift_down(heap, size, i)
         while size:
+            steps += 1
+            if steps & (HEAP_STEPS - 1) == 0 and bp_work(watch, 8 * HEAP_STEPS):
+                return False
             top = heap[0]
             size -= 1
             if size:
