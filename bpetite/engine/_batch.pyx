@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_stop, bp_watch_begin
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, Share
 from ._ids cimport IdLists, own_ids
@@ -45,6 +46,7 @@ cdef class _Batch:
     cdef Specials specials
     cdef Py_ssize_t failed         # the first text with an error, or n
     cdef object error
+    cdef int stop                  # not 0 when the threads are to end
 
     def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused):
         cdef Py_ssize_t i = 0
@@ -81,6 +83,7 @@ cdef class _Batch:
         """Let the threads end: one of them has met an error."""
         if self.error is None:
             self.error = error
+        bp_stop(&self.stop)
 
     cdef int encode(self, Py_ssize_t threads) except -1:
         if self.total < ALONE_BYTES or not self.encoder.compiled:
@@ -89,8 +92,8 @@ cdef class _Batch:
         self.made = [None] * self.run_count
         if self.lists is None and self.run_count:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
-        work = partial(_encode_runs, self)
-        together(work, work, min(threads, self.run_count) - 1, self.fail)
+        together(partial(_encode_runs, self, True), partial(_encode_runs, self, False),
+                 min(threads, self.run_count) - 1, self.fail)
         if self.error is not None:
             raise self.error
         return 0
@@ -154,13 +157,15 @@ cdef class _Batch:
         return 0
 
 
-def _encode_runs(_Batch batch):
-    """Encode runs of texts until none is left: what one thread does."""
+def _encode_runs(_Batch batch, bint called):
+    """Encode runs of texts until none is left: what one thread does, the one that called or another."""
     cdef Worker worker = None
     cdef Py_ssize_t run, i = 0
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
         worker = batch.encoder.take()
+        if not called:
+            bp_watch_begin(&worker.watch, &batch.stop)
         while batch.next_run < batch.run_count and batch.error is None:
             run = batch.next_run
             batch.next_run += 1
@@ -169,7 +174,10 @@ def _encode_runs(_Batch batch):
                 batch.join(worker, run, share)
             else:
                 batch.list_run(worker, run)
-    except BaseException as error:                 # raised by the thread that called
+    except BaseException as error:
+        # A signal ends the call at once; an error in a text is raised when no text before it can have one.
+        if called and (worker is None or worker.watch.interrupted or not isinstance(error, Exception)):
+            raise
         if batch.error is None or i < batch.failed:
             batch.error = _of_text(error, i, batch.n)
             batch.failed = i

@@ -8,9 +8,11 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
+from ..headers.watch cimport bp_watch_begin
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
-    DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
+    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop,
+    window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker
 
@@ -81,6 +83,8 @@ cdef int _encode_units(Worker worker, Specials specials, const text_view* view, 
 
 
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
+    if status == INTERRUPTED:
+        return -1                              # the exception is set
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
@@ -128,6 +132,7 @@ cdef class Encoder:
         else:
             worker = Worker(self.core, self._cache_bytes)
         worker.used = 0
+        bp_watch_begin(&worker.watch, NULL)
         return worker
 
     cdef void give(self, Worker worker):

@@ -25,6 +25,7 @@ cdef enum encode_status:
     NO_MEMORY = -1
     NO_TOKEN = -2          # a byte of the text has no token
     NO_UTF8 = -3           # a lone surrogate in a str
+    INTERRUPTED = -4       # by a signal or another thread; an exception is set
 
 
 cdef struct text_view:

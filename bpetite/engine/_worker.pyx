@@ -19,9 +19,10 @@ from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_work
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
-from ._text cimport DONE, NO_MEMORY, NO_TOKEN
+from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef enum:
     LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
@@ -156,6 +157,8 @@ cdef class Worker:
         cdef Py_ssize_t i = 0
         cdef int status
         cdef bint starved, moved = False
+        if bp_work(&self.watch, ends[n - 1] - start):
+            return INTERRUPTED
         bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
@@ -190,9 +193,9 @@ cdef class Worker:
                     done[0] = start + i
                     return NO_TOKEN
                 ids[i] = self.core.byte_ids[text[start + i]]
-            n = self.core.merges.merge(&self.space, n)
+            n = self.core.merges.merge(&self.space, n, &self.watch)
         if n < 0 or not self.reserve(n):
-            return NO_MEMORY
+            return INTERRUPTED if self.watch.interrupted else NO_MEMORY
         memcpy(self.out + self.used, ids, n * sizeof(token_t))
         self.used += n
         moved[0] = bp_remember(&self.cache, key, text + start, end - start, ids, n)

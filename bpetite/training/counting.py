@@ -332,4 +332,8 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]
         finally:
             free.put(counter)
 
-    yield from in_order(run, jobs, len(counters))
+    def stop() -> None:
+        for counter in counters:
+            counter.stop()
+
+    yield from in_order(run, jobs, len(counters), stop=stop)
