@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 
-__all__ = ["FormatError", "MissingExtraError", "file_exists"]
+__all__ = ["FormatError", "MissingExtraError", "UnknownTokenError", "file_exists"]
 
 
 class FormatError(ValueError):
@@ -28,6 +28,26 @@ class MissingExtraError(ImportError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         return type(self), (self.feature, self.package, self.extra)
+
+
+class UnknownTokenError(KeyError):
+    """A vocabulary does not have a token.
+
+    Args:
+        token: The id, or the bytes or text, that it does not have; the first of ``args``.
+        message: What to tell people.
+
+    >>> error = UnknownTokenError(7, "no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1")
+    >>> error.args, str(error)
+    ((7,), 'no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1')
+    """
+
+    def __init__(self, token: int | bytes | str, message: str = "") -> None:
+        super().__init__(token)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message or super().__str__()
 
 
 def file_exists(
