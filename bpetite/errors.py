@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 
-__all__ = ["FormatError", "MissingExtraError", "UnknownTokenError", "file_exists"]
+__all__ = ["FormatError", "MissingExtraError", "UnknownTokenError", "file_exists", "not_a_text", "show"]
 
 
 class FormatError(ValueError):
@@ -48,6 +48,36 @@ class UnknownTokenError(KeyError):
 
     def __str__(self) -> str:
         return self.message or super().__str__()
+
+
+def show(value: object) -> str:
+    """A repr short enough for an error message.
+
+    >>> show([1, 2]), show([0] * 100), show("a" * 100)[-6:]
+    ('[1, 2]', 'a list of 100 items', 'aaa...')
+    """
+    if isinstance(value, dict | list | tuple | set | frozenset) and len(value) > 8:
+        return f"a {type(value).__name__} of {len(value)} items"
+    text = repr(value[:80] if isinstance(value, str | bytes | bytearray) else value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def not_a_text(given: object) -> TypeError:
+    """The error to raise for what is neither str nor bytes.
+
+    >>> str(not_a_text(["a", "b"]))
+    "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch takes several texts"
+    """
+    hint = ""
+    if isinstance(given, bytearray | memoryview):
+        hint = "; bytes(text) makes bytes of it"
+    elif isinstance(given, list | tuple):
+        hint = "; encode_batch takes several texts"
+    elif hasattr(given, "read_text"):
+        hint = "; text.read_text() is what is in the file"
+    elif hasattr(given, "read"):
+        hint = "; encode_iterable takes an open file"
+    return TypeError(f"text is str or UTF-8 bytes, not {show(given)}{hint}")
 
 
 def file_exists(

@@ -19,6 +19,7 @@ from ._worker cimport Worker
 
 from functools import partial
 
+from ..errors import UnknownTokenError
 from ._threads import together
 
 cdef enum:
@@ -69,7 +70,7 @@ cdef class _Batch:
                 self.total += self.views[i].length
                 self.guess += guess_ids(self.views + i)
         except (TypeError, ValueError) as error:
-            raise _of_text(error, i, self.n) from None
+            raise of_text(error, i, self.n) from None
 
     def __dealloc__(self):
         free(self.views)
@@ -171,14 +172,14 @@ def _encode_runs(_Batch batch):
                 batch.list_run(worker, run)
     except BaseException as error:                 # raised by the thread that called
         if batch.error is None or i < batch.failed:
-            batch.error = _of_text(error, i, batch.n)
+            batch.error = of_text(error, i, batch.n)
             batch.failed = i
     finally:
         if worker is not None:
             batch.encoder.give(worker)
 
 
-cdef object _of_text(object error, Py_ssize_t i, Py_ssize_t n):
+cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     """What is wrong with a text, saying which of several it is."""
     if n == 1:
         return error
@@ -186,6 +187,8 @@ cdef object _of_text(object error, Py_ssize_t i, Py_ssize_t n):
         return type(error)(*error.args[:4], f"{error.reason} (text {i} of the batch)")
     if type(error) is TypeError or type(error) is ValueError:
         return type(error)(f"text {i} of the batch: {error}")
+    if isinstance(error, UnknownTokenError):
+        return UnknownTokenError(error.args[0], f"text {i} of the batch: {error}")
     return error
 
 

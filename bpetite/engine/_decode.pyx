@@ -27,7 +27,7 @@ from ..vocabulary._tokens cimport TokenTable
 import codecs
 from collections.abc import Mapping
 
-from ..errors import UnknownTokenError
+from ..errors import UnknownTokenError, show
 
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
@@ -98,9 +98,10 @@ cdef class Decoder:
         cdef int64_t total
         cdef str text
         cdef uint8_t* out = NULL
-        cdef bytes handler = self.handler(errors)
+        cdef bytes handler
         self.read_ids(ids, &view, &buffer)
         try:
+            handler = self.handler(errors)
             while True:
                 total = self.size(&view, &not_ascii)
                 if total == 0:
@@ -123,14 +124,14 @@ cdef class Decoder:
             _release(&view, &buffer)
 
     cdef bytes handler(self, object errors):
-        if errors is None:
+        if errors is None and self.errors is not None:
             return self.errors.encode()
         if not isinstance(errors, str):
-            raise TypeError(f"errors is the name of a codec error handler, not {errors!r:.60}")
+            raise TypeError(f"errors is the name of a codec error handler, not {show(errors)}")
         try:
             codecs.lookup_error(errors)
         except LookupError:
-            raise LookupError(f"errors {errors!r:.60} is no codec error handler (strict, replace, ignore, ...)") from None
+            raise LookupError(f"errors {show(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
         return (<str?> errors).encode()
 
     cdef list char_spans(self, object ids, bytes text):
@@ -294,7 +295,7 @@ cdef object _index(object value, Py_ssize_t i):
     if hasattr(type(value), "__index__"):
         return PyNumber_Index(value)               # raises where that gives no int
     several = "; decode_batch takes several sequences" if isinstance(value, (list, tuple)) else ""
-    raise TypeError(f"token ids are ints, and ids[{i}] is {_shown(value)}{several}")
+    raise TypeError(f"token ids are ints, and ids[{i}] is {show(value)}{several}")
 
 
 cdef list _listed(object ids):
@@ -315,7 +316,7 @@ cdef list _listed(object ids):
             pass
         else:
             return list(iterator)
-    raise TypeError(f"ids is a sequence of ints or an integer array, not {_shown(ids)}{hint}")
+    raise TypeError(f"ids is a sequence of ints or an integer array, not {show(ids)}{hint}")
 
 
 cdef object _in_order(object ids):
@@ -332,10 +333,6 @@ cdef object _no_ids(object ids, int ndim):
     hint = "; decode_batch takes several rows" if ndim == 2 else "; astype makes an array of another type" if ndim == 1 else ""
     return TypeError(f"ids is a one-dimensional array of integers in native byte order, not one of {ndim} dimensions "
                      f"and type {kind!s:.60}{hint}")
-
-
-cdef str _shown(object value):
-    return "None" if value is None else f"{type(value).__name__} {value!r:.60}"
 
 
 cdef char _format(Py_buffer* buffer) noexcept:

@@ -72,7 +72,8 @@ def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTok
     try:
         literals = [literal.encode() for literal in special_tokens]
         known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
-        return Vocab(tokens, merges, place_specials(special_tokens, tokens, known), table=table)
+        specials, flags = place_specials(special_tokens, tokens, known)
+        return Vocab(tokens, merges, specials, token_flags=flags, table=table)
     except ValueError:
         return None
 
@@ -111,8 +112,9 @@ def from_json(
         tokens[ids[spelled]] = decode_or_utf8(spelled)
     merges = _read_merges(merges_filepath, ids)
     with errors_named(f"{name} with {merges_filepath}"):
-        specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})
-        return Vocab(tokens, merges, specials)
+        known = {token: token_id for token_id, token in tokens.items()}
+        specials, flags = place_specials(special_tokens, tokens, known)
+        return Vocab(tokens, merges, specials, token_flags=flags)
 
 
 def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:

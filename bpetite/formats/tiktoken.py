@@ -120,8 +120,8 @@ def from_bytes(
 
 def _vocab(tokens: dict[int, bytes], name: str, pattern: SplitPattern, special_tokens: SpecialTokens) -> Vocab:
     with errors_named(name):
-        specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
-        return Vocab(tokens, None, specials, pattern=pattern)
+        specials, flags = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
+        return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags)
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:
@@ -190,11 +190,10 @@ def dump(vocab: Vocab) -> bytes:
         )
     if vocab.normalization is not None:
         raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
-    special = set(vocab.special_tokens.values())
     return b"".join(
         [
             b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
             for token_id, token in sorted(vocab.tokens.items())
-            if token_id not in special
+            if token_id not in vocab.special_only
         ]
     )

@@ -16,7 +16,7 @@ from ._tokens cimport TokenTable
 cdef uint64_t BASE = 0x9E3779B97F4A7C15u      # of the polynomial
 
 
-def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset()):
     """The merge table of a vocabulary.
 
     Args:
@@ -24,7 +24,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_ids: Ids that take no part in merges of the ranks kind, but for single bytes.
+        special_only: Ids that take no part in merges of the ranks kind.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -38,13 +38,13 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, special_ids)
+        _add_ranks(table, tokens, special_only)
     else:
-        _add_list(table, tokens, merges)
+        _add_list(table, tokens, tuple(merges))
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
     cdef Py_ssize_t rank = 0, left, right, joined = -1
     cdef uint64_t left_length, right_length, capacity = 0
     cdef uint8_t* buffer = NULL
@@ -91,7 +91,7 @@ cdef class _Splits:
     cdef uint64_t* hashes          # slot -> polynomial of the token's bytes
     cdef uint32_t* by_hash         # hash table of slot + 1, 0 for empty
     cdef uint64_t mask             # of by_hash
-    cdef uint8_t* excluded         # slot -> it takes no part, unless it is a single byte
+    cdef uint8_t* excluded         # slot -> it takes no part
     cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
     cdef uint64_t* powers          # BASE ** i
 
@@ -149,7 +149,7 @@ cdef class _Splits:
             if slot < 0:
                 return -1
             if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot if length == 1 or not self.excluded[slot] else -1
+                return slot if not self.excluded[slot] else -1
             at += 1
 
     cdef Py_ssize_t add(self, MergeTable table, Py_ssize_t slot) noexcept nogil:
@@ -177,8 +177,8 @@ cdef class _Splits:
         return found
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_ids) except -1:
-    cdef _Splits splits = _Splits(tokens, special_ids)
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) except -1:
+    cdef _Splits splits = _Splits(tokens, special_only)
     cdef Py_ssize_t slot, pairs = 0
     with nogil:
         for slot in range(tokens.size):
