@@ -193,8 +193,10 @@ def _flags(added: dict[str, dict[str, Any]], ids: dict[str, int], normalizes: bo
     """The flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
-    # without a normalizer, "normalized" only means that these tokens are searched for after the others
-    searched_late = late if normalizes or (early and late and _overlap(early, late)) else set()
+    # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the pieces
+    # that those leave. That matters where they overlap, and to flags that look at the characters beside a token.
+    looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
+    searched_late = late if normalizes or (early and late and (looks or _overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
