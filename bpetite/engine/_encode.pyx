@@ -84,7 +84,7 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
         raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the text in UTF-8, has no "
                          f"token in this vocabulary")
     if status == NO_UTF8:
@@ -152,7 +152,7 @@ cdef class Encoder:
         return check(status, text, offset) if status != DONE else 0
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
-        cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
+        cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
         if self._pipeline is not None:
             for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):

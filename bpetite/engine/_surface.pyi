@@ -206,7 +206,8 @@ class Surface:
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
@@ -237,7 +238,8 @@ class Surface:
         """All token ids in one array, and where each text's begin.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: As for :meth:`encode_batch`.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 

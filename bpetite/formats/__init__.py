@@ -116,7 +116,10 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
             vocab = _module("tiktoken").from_bytes(data, name)
             return vocab
         found = f"a file that starts with {data[:24]!r}"
-    raise FormatError(f"{name}: {found} is no tokenizer in {'any known format' if format is None else format} form")
+        elif isinstance(content, list):
+            found = f"a JSON array of {len(content)} items"
+    known_as = format or "any known format (native, huggingface's tokenizer.json, gpt2's vocab.json, tekken, tiktoken)"
+    raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:
