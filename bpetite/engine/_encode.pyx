@@ -102,8 +102,6 @@ cdef class Encoder:
                     Py_ssize_t cache_bytes) except -1:
         if self.core is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
-        if cache_bytes < 0:
-            raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
         self.specials = specials
         self.compiled = core.scanner is not None and normalize is None and pipeline is None
         self._pretokenizer = pretokenizer

@@ -42,7 +42,7 @@ cdef class Surface:
         self._encoder = Encoder()
         self._decoder = Decoder()
 
-    def _set_up(self, vocab, Py_ssize_t cache_bytes, pretokenizer, normalize=None, pipeline=None):
+    def _set_up(self, vocab, cache_bytes, pretokenizer, normalize=None, pipeline=None):
         """Set a new instance up, once.
 
         Args:
@@ -54,6 +54,11 @@ cdef class Surface:
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
                 cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
+        if not PyLong_CheckExact(cache_bytes):
+            raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
+        if cache_bytes >> 62:
+            raise ValueError(f"cache_bytes must {'not be negative' if cache_bytes < 0 else 'be below 2**62'}: "
+                             f"{show(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
@@ -501,8 +506,13 @@ cdef class Surface:
 
 def _texts(Decoder decoder not None, ids, incremental):
     """The texts of ids, whole characters, as soon as they are complete."""
-    for token_id in ids:
-        text = incremental.decode(decoder.decode_bytes((token_id,)))
+    for i, token_id in enumerate(ids):
+        try:
+            text = incremental.decode(decoder.decode_bytes((token_id,)))
+        except UnknownTokenError as error:
+            raise decoder.unknown(error.args[0], i) from None
+        except TypeError:
+            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
         if text:
             yield text
     text = incremental.decode(b"", True)

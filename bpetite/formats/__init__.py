@@ -14,7 +14,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ..errors import FormatError
+from ..errors import FormatError, show
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
 
@@ -91,6 +91,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         ValueError: No format has this name.
     """
     _check_format(format)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"load takes the path of a file or a folder, or a name, not {show(path)}")
     name = os.fspath(path)
     if not os.path.exists(name) and (shipped := packaged(name)) is not None:
         name, format = shipped, "native"
@@ -110,15 +112,15 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
                 return vocab
         found = "JSON"
         if isinstance(content, dict):
-            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}"
+            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
+        elif isinstance(content, list):
+            found = f"a JSON array of {len(content)} items"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             vocab = _module("tiktoken").from_bytes(data, name)
             return vocab
         found = f"a file that starts with {data[:24]!r}"
-        elif isinstance(content, list):
-            found = f"a JSON array of {len(content)} items"
-    known_as = format or "any known format (native, huggingface's tokenizer.json, gpt2's vocab.json, tekken, tiktoken)"
+    known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
 
 

@@ -97,6 +97,11 @@ def from_json(
     """As :func:`load`, from a parsed vocab.json; without a path, merges.txt is read from the same directory."""
     if merges_filepath is None:
         merges_filepath = os.path.join(os.path.dirname(name), MERGES)
+        if not os.path.exists(merges_filepath):
+            raise FormatError(
+                f"{name}: a JSON object of integers is the vocab.json of a tokenizer only with its {MERGES}, and "
+                f"{merges_filepath} does not exist"
+            )
     ids = check_ids(content, name, "the file")
     if not ids:
         raise FormatError(f"{name}: no tokens")

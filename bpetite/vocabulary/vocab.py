@@ -104,6 +104,8 @@ class Vocab:
 
     def __post_init__(self, table: TokenTable | None) -> None:
         if self.merges is not None and type(self.merges) is not tuple:
+            if not isinstance(self.merges, Iterable):
+                raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {show(self.merges)}")
             object.__setattr__(self, "merges", tuple(self.merges))
         if table is not None and len(table) == len(self.tokens):
             object.__setattr__(self, "token_table", table)
@@ -221,6 +223,8 @@ class Vocab:
             if pad_token not in self.tokens:
                 raise ValueError(f"pad_token: no token has the id {pad_token}")
             return pad_token
+        if not isinstance(pad_token, str):
+            raise TypeError(f"pad_token is a special token or an id, not {show(pad_token)}")
         try:
             return self.special_tokens[pad_token]
         except KeyError:
