@@ -1,9 +1,11 @@
 """Many texts at once: lists, one flat array with offsets, over several threads.
 
 The texts are inspected first with the interpreter lock held (where their characters are, how many), then encoded
-without it. Those of an Arrow array are read where they are; no Python object is made of them. Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with
-one, so an uneven batch is shared evenly; the ids of runs are joined meanwhile (_gather.pyx). Errors are raised after
-all threads have ended: that of the first text that has one, whatever the number of threads.
+without it. Those of an Arrow array are read where they are; no Python object is made of them.
+
+Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with one, so an
+uneven batch is shared evenly; the ids of runs are joined meanwhile (_gather.pyx). Errors are raised after all threads
+have ended: that of the first text that has one, whatever the number of threads.
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t

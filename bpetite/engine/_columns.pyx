@@ -1,7 +1,7 @@
 """Arrow arrays of text as offsets and bytes, so that no Python object is made for a text.
 
-Anything with Arrow's PyCapsule interface is one: arrays of pyarrow, series of polars and pandas. pyarrow reads it; where
-that is not installed, the items are read as Python objects, as those of any iterable are.
+Anything with Arrow's PyCapsule interface is one: arrays of pyarrow, series of polars and pandas. pyarrow reads it;
+where that is not installed, the items are read as Python objects, as those of any iterable are.
 
 Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 This is Python code; it is compiled because compiled modules import it.
@@ -15,8 +15,8 @@ def chunks_of(texts):
         texts: str, bytes, or a dictionary, view or fixed-size form of them; no null among them.
 
     Returns:
-        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are int64[n + 1],
-        ascending, within the data, and nobody else's.
+        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are
+        int64[n + 1], ascending, within the data, and nobody else's.
 
     Raises:
         TypeError: An Arrow table, an array of something else than text, or a null; with its index.
@@ -30,8 +30,8 @@ def chunks_of(texts):
     except ImportError:
         return None
     if isinstance(texts, (pa.Table, pa.RecordBatch)):
-        raise TypeError(f"texts is a {kind.__name__} with the columns {', '.join(texts.schema.names)}: give one of them, "
-                        f"texts.column(name)")
+        raise TypeError(f"texts is a {kind.__name__} with the columns {', '.join(texts.schema.names)}: give one of "
+                        f"them, texts.column(name)")
     if isinstance(texts, pa.ChunkedArray):
         parts = texts.chunks
     elif isinstance(texts, pa.Array):
@@ -57,7 +57,8 @@ def _chunk(part, first):
 
     if part.null_count:
         at = first + int(part.is_null().to_numpy(zero_copy_only=False).argmax())
-        raise TypeError(f"text {at} of the batch: text is str or UTF-8 bytes, not null; texts.drop_null() is without them")
+        raise TypeError(f"text {at} of the batch: text is str or UTF-8 bytes, not null; texts.drop_null() is without "
+                        f"them")
     if types.is_dictionary(part.type):
         part = part.dictionary_decode()
     if types.is_string_view(part.type) or types.is_binary_view(part.type) or types.is_fixed_size_binary(part.type):

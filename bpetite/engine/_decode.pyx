@@ -43,7 +43,7 @@ ctypedef fused integer:
 
 
 cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions, uint64_t* wrong) noexcept nogil:
-    """Copy to uint32; returns the index of the first value outside 0..2^32-1, n where there is none. OUT: that value."""
+    """Copy to uint32; returns the index of the first value outside 0..2^32-1 (OUT: *wrong), n where there is none."""
     cdef Py_ssize_t i
     cdef integer value
     for i in range(n):
@@ -131,7 +131,8 @@ cdef class Decoder:
         try:
             codecs.lookup_error(errors)
         except LookupError:
-            raise LookupError(f"errors {show(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
+            raise LookupError(
+                f"errors {show(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
         return (<str?> errors).encode()
 
     cdef list char_spans(self, object ids, bytes text):
@@ -330,7 +331,9 @@ cdef object _in_order(object ids):
 
 cdef object _no_ids(object ids, int ndim):
     kind = getattr(ids, "dtype", getattr(ids, "format", getattr(ids, "typecode", "?")))
-    hint = "; decode_batch takes several rows" if ndim == 2 else "; astype makes an array of another type" if ndim == 1 else ""
+    hint = ""
+    if ndim:
+        hint = "; astype makes an array of another type" if ndim == 1 else "; decode_batch takes several rows"
     return TypeError(f"ids is a one-dimensional array of integers in native byte order, not one of {ndim} dimensions "
                      f"and type {kind!s:.60}{hint}")
 

@@ -241,6 +241,6 @@ cdef object _names(object names, object every, str keyword):
     unknown = chosen - every
     if unknown:
         known = ", ".join([f"{name!r:.40}" for name in sorted(every)[:8]]) + (", ..." if len(every) > 8 else "")
-        raise ValueError(f"{keyword}: {min(map(repr, unknown)):.60} is not a special token of this tokenizer, which has "
-                         f"{known or 'none'}")
+        raise ValueError(f"{keyword}: {min(map(repr, unknown)):.60} is not a special token of this tokenizer, "
+                         f"which has {known or 'none'}")
     return chosen

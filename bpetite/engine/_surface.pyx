@@ -163,8 +163,8 @@ cdef class Surface:
         try:
             return self._vocab.id_of[str.encode(token, "utf-8") if isinstance(token, str) else token]
         except KeyError:
-            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {show(token)}; encode gives the "
-                                    f"ids of any text") from None
+            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {show(token)}; encode gives "
+                                    f"the ids of any text") from None
 
     def fingerprint(self):
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""

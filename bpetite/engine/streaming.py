@@ -51,8 +51,9 @@ def encode_iterable(
         UnicodeError: A lone surrogate in a str, bytes that are not UTF-8.
         TypeError: A chunk that is neither str nor bytes.
     """
-    if isinstance(chunks, bytes) or not isinstance(chunks, Iterable):
-        hint = "; [chunks] is one of them" if isinstance(chunks, bytes) else ""
+    given: object = chunks
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
         raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)

@@ -163,7 +163,8 @@ class Vocab:
         id_of = {token: token_id for token_id, token in tokens.items()}
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
-            if isinstance(merges, str | bytes) or not isinstance(merges, Iterable):
+            given: object = merges
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
                 raise TypeError(f"merges is an iterable of pairs of bytes, or None for ranks, not {show(merges)}")
             pairs = []
             for rank, merge in enumerate(merges):

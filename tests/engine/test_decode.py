@@ -98,9 +98,10 @@ def test_unknown_ids(tok: Tokenizer, unknown: int) -> None:
 
 def test_an_unknown_id_is_named_with_its_place_and_what_there_is(tok: Tokenizer) -> None:
     highest = tok.vocab_size - 1
-    for ids in ([97, 299, 98], np.array([97, 299, 98]), np.array([97, 299], np.uint32), iter([97, 299]), deque([97, 299])):
+    ids = [97, 299, 98]
+    for form in (ids, np.array(ids), np.array(ids, np.uint32), iter(ids), deque(ids)):
         with pytest.raises(UnknownTokenError) as caught:
-            tok.decode(ids)
+            tok.decode(form)
         assert caught.value.args == (299,)
         assert str(caught.value) == (
             f"no token has the id 299 (ids[1]): the vocabulary has {len(tok)} tokens, with ids from 0 to {highest}"
@@ -236,8 +237,7 @@ def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
             for decode in (tok.decode, lambda ids: tok.decode_bytes(ids).decode()):
                 try:
                     rest = decode(ids)
-                except KeyError as error:
-                    assert error.args == (299,)
+                except UnknownTokenError:
                     continue
                 assert rest.isprintable()  # as a str that holds what its kind says does
                 decoded += 1

@@ -224,8 +224,9 @@ def test_added_tokens_are_found_as_by_tokenizers(step: str, found: dict[str, tup
     for text in data.draw(st.lists(st.lists(st.sampled_from([*letters, *found]), max_size=9).map("".join), max_size=6)):
         try:
             expected = theirs.encode(text).ids
-        except BaseException as panic:  # where a stripped token ends before it begins
-            assert "bad split" in str(panic)
+        except BaseException as panic:  # a stripped token that ends before it begins
+            if type(panic).__name__ != "PanicException":
+                raise
             continue
         assert ours.encode(text) == expected, text
         assert ours.count(text) == len(expected)

@@ -3,6 +3,7 @@ import json
 import resource
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,8 @@ def test_some_other_json(content: Any, message: str, tmp_path: Path) -> None:
 
 
 def test_long_values_are_cut() -> None:
-    for call in (lambda: TOK.decode("x" * 10**6), lambda: TOK.encode(["x" * 100] * 10**5), lambda: TOK.decode([[1] * 10**5])):
+    long = ["x" * 100] * 10**5
+    for call in (lambda: TOK.decode("x" * 10**6), lambda: TOK.encode(long), lambda: TOK.decode([long])):
         with pytest.raises(TypeError) as caught:
             call()
         assert len(str(caught.value)) < 250
@@ -219,8 +221,9 @@ class Bytes(bytes):
 
 
 @pytest.mark.parametrize("pattern", [r"\w|\s", r"(?<=a)b|\w"])
-@pytest.mark.parametrize("text", [Text("aé<s>"), Bytes("aé<s>".encode()), np.str_("aé<s>"), np.bytes_("aé<s>".encode())])
-def test_subclasses_of_str_and_bytes_are_what_they_hold(pattern: str, text: Any) -> None:
+@pytest.mark.parametrize("kind", [Text, np.str_, lambda s: Bytes(s.encode()), lambda s: np.bytes_(s.encode())])
+def test_subclasses_of_str_and_bytes_are_what_they_hold(pattern: str, kind: Any) -> None:
+    text = kind("aé<s>")
     tok = Tokenizer(BYTES, [], ["<s>"], pattern=pattern)
     expected = tok.encode("aé<s>")
     assert tok.encode(text) == tok.encode_batch([text])[0] == tok.encode_to_numpy(text).tolist() == expected
@@ -248,10 +251,8 @@ def test_ends_that_change_after_they_were_checked() -> None:
     writer.start()
     try:
         for _ in range(100):
-            try:
+            with suppress(ValueError):  # the ends do not ascend
                 assert TOK.encode_pretokens(data, ends) == expected
-            except ValueError as error:
-                assert "ends must ascend" in str(error)
     finally:
         done.set()
         writer.join()
