@@ -94,5 +94,11 @@ def test_without_pyarrow_the_items_are_read(monkeypatch: pytest.MonkeyPatch) -> 
         def __iter__(self) -> Any:
             return iter(["ab", "é"])
 
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    class Missing:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "pyarrow":
+                raise ImportError(name)
+
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     assert TOK.encode_batch(Iterable()) == TOK.encode_batch(["ab", "é"])
