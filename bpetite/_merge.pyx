@@ -34,14 +34,13 @@ The module knows ids and bytes, not vocabularies: bpetite.vocabulary fills the m
 """
 cimport cython
 from cpython.array cimport array, clone
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset
 
 from .headers.hashing cimport bp_mix, bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
-from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
+from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head
 from .headers.memory cimport bp_grow
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
@@ -499,23 +498,3 @@ cdef class ByteTable:
                     break
             self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
         return 0
-
-    def join(self, const uint32_t[::1] positions not None):
-        """The bytes of tokens, joined.
-
-        Args:
-            positions: uint32[n], of tokens in the table.
-
-        Raises:
-            KeyError: No token has such a position.
-        """
-        cdef Py_ssize_t n = positions.shape[0]
-        cdef const uint32_t* first = &positions[0] if n else NULL
-        cdef unsigned not_ascii = 0
-        cdef int64_t total = bp_join_size(&self.joiner, first, n, &not_ascii)
-        cdef bytes joined
-        if total < 0:
-            raise KeyError(positions[-1 - total])
-        joined = PyBytes_FromStringAndSize(NULL, total)
-        bp_join(&self.joiner, first, n, <uint8_t*> PyBytes_AS_STRING(joined), total)
-        return joined

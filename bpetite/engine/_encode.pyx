@@ -88,7 +88,7 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
         raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the text in UTF-8, has no "
                          f"token in this vocabulary")
     if status == NO_UTF8:
@@ -106,8 +106,6 @@ cdef class Encoder:
                     Py_ssize_t cache_bytes) except -1:
         if self.core is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
-        if cache_bytes < 0:
-            raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
         self.specials = specials
         self.compiled = core.scanner is not None and normalize is None and pipeline is None
         self._pretokenizer = pretokenizer
@@ -157,7 +155,7 @@ cdef class Encoder:
         return check(status, text, offset) if status != DONE else 0
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
-        cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
+        cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
         if self._pipeline is not None:
             for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):

@@ -40,12 +40,12 @@ cdef class Core:
     Args:
         tokens: All tokens, special ones included.
         merges: The merge table.
-        special_ids: Ids that ordinary text never gives by looking up bytes; one-byte tokens are exempt.
+        special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
     """
 
-    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_ids, scanner, bint whole):
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -56,14 +56,14 @@ cdef class Core:
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
-        for token_id in special_ids:
+        for token_id in special_only:
             slot = tokens.slot(token_id)
             if slot >= 0:
-                self.excluded[slot] = tokens.starts[slot + 1] - tokens.starts[slot] > 1
+                self.excluded[slot] = 1
         for value in range(256):
             byte = <uint8_t> value
             slot = tokens.find(&byte, 1)
-            self.byte_known[value] = slot >= 0
+            self.byte_known[value] = slot >= 0 and not self.excluded[slot]
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
 
     def __dealloc__(self):

@@ -251,7 +251,8 @@ class _Finder:
                 end = found.end() if found else end
             if done < start:
                 yield done, start, None
-            yield start, end, self._tokens[number]
+            if start < end:  # the token before may have taken all white space that it is
+                yield start, end, self._tokens[number]
             done = end
         if done < len(text):
             yield done, len(text), None

@@ -23,6 +23,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal
 
+from ..errors import show
 from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
 from ..steps.normalizers import normalize
@@ -51,6 +52,10 @@ def encode_iterable(
         UnicodeError: A lone surrogate in a str, bytes that are not UTF-8.
         TypeError: A chunk that is neither str nor bytes.
     """
+    given: object = chunks
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
+        raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
     if tokenizer._pipeline is not None:
@@ -139,7 +144,7 @@ class Characters:
             self.offset += len(data)
             return data
         if not isinstance(chunk, bytes):
-            raise TypeError(f"a chunk of text is str or bytes, not {type(chunk).__name__}")
+            raise TypeError(f"a chunk of text is str or bytes, not {show(chunk)}")
         data = self.open + chunk
         whole = len(data) - _incomplete(data)
         self.check(data[:whole])

@@ -153,8 +153,8 @@ def vocab_of_tokens(
 ) -> Vocab:
     """The vocabulary of ranks; ``name`` is that of the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
-        specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
-        return Vocab(tokens, None, specials, pattern=pattern, name=name, unicode=unicode)
+        specials, flags = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
+        return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:
@@ -224,11 +224,10 @@ def dump(vocab: Vocab) -> bytes:
         )
     if vocab.normalization is not None:
         raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
-    special = set(vocab.special_tokens.values())
     return b"".join(
         [
             b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
             for token_id, token in sorted(vocab.tokens.items())
-            if token_id not in special
+            if token_id not in vocab.special_only
         ]
     )
