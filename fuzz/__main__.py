@@ -22,6 +22,8 @@ def main() -> int:
     parser.add_argument("--no-limit", action="store_true", help="do not bound memory; for sanitizers")
     parser.add_argument("--atheris", action="store_true", help="follow coverage, with atheris")
     parser.add_argument("--corpus", type=Path, help="with --atheris: the folder that the corpus grows in")
+    parser.add_argument("--write-corpus", type=Path, metavar="FOLDER", help="write the inputs to start from, and stop")
+    parser.add_argument("--write-words", type=Path, metavar="FILE", help="write libFuzzer's dictionary, and stop")
     parser.add_argument("--option", action="append", default=[], help="with --atheris: an option of libFuzzer")
     options = parser.parse_args()
     if options.atheris:
@@ -41,6 +43,9 @@ def main() -> int:
     if options.files:
         for path in options.files:
             target.one(path.read_bytes())
+        return 0
+    if options.write_corpus or options.write_words:
+        write_start(options.target, options.write_corpus, options.write_words)
         return 0
     if options.atheris:
         follow_coverage(options)
@@ -62,28 +67,36 @@ def main() -> int:
     return failed
 
 
+def write_start(name: str, corpus: Path | None, words: Path | None) -> None:
+    """What a fuzzer starts from: a file for each input, and a dictionary."""
+    from .driver import inputs_of
+    from .targets import TARGETS
+
+    if corpus is not None:
+        corpus.mkdir(parents=True, exist_ok=True)
+        for number, data in enumerate(inputs_of(name, TARGETS[name])):
+            (corpus / f"seed-{number}").write_bytes(data)
+    if words is not None:
+        listed = ("".join(f"\\x{byte:02x}" for byte in word) for word in TARGETS[name].words)
+        words.write_text("".join(f'"{word}"\n' for word in listed))
+
+
 def follow_coverage(options: argparse.Namespace) -> None:
     """Hand the target to atheris, with a corpus that starts with the seeds; ends the process."""
     import atheris
 
-    from .driver import inputs_of
     from .targets import TARGETS
 
-    target = TARGETS[options.target]
-    options.artifacts.mkdir(parents=True, exist_ok=True)
-    corpus = options.corpus or Path(tempfile.mkdtemp(prefix=f"fuzz-{options.target}-corpus-"))
-    corpus.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate(inputs_of(options.target, target)):
-        (corpus / f"seed-{number}").write_bytes(data)
-    arguments = [f"-artifact_prefix={options.artifacts}/{options.target}-", *options.option]
-    if target.words:
-        words = options.artifacts / f"{options.target}.dict"
-        words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in target.words))
-        arguments.append(f"-dict={words}")
+    name, artifacts = options.target, options.artifacts
+    artifacts.mkdir(parents=True, exist_ok=True)
+    corpus = options.corpus or Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-corpus-"))
+    words = artifacts / f"{name}.dict"
+    write_start(name, corpus, words)
+    arguments = [f"-artifact_prefix={artifacts}/{name}-", f"-dict={words}", *options.option]
     for option, value in (("-max_total_time", options.seconds), ("-runs", options.runs), ("-seed", options.seed)):
         if value is not None:
             arguments.append(f"{option}={int(value)}")
-    atheris.Setup([sys.argv[0], *arguments, str(corpus)], target.one)
+    atheris.Setup([sys.argv[0], *arguments, str(corpus)], TARGETS[name].one)
     atheris.Fuzz()
 
 

@@ -47,7 +47,14 @@ def inputs_of(name: str, target: Target) -> list[bytes]:
 
 
 def run(
-    name: str, target: Target, *, seconds: float | None, runs: int | None, seed: int, artifacts: Path, limit: bool = True
+    name: str,
+    target: Target,
+    *,
+    seconds: float | None,
+    runs: int | None,
+    seed: int,
+    artifacts: Path,
+    limit: bool = True,
 ) -> Iterator[Failure | int]:
     """Run a target until the time or the number of runs is over.
 

@@ -14,8 +14,8 @@ __all__ = ["mutate"]
 
 NUMBERS = (0, 1, 2, 127, 128, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2**32, 10**400, 0.5, float("inf"), "", "a", "\ud800", "\0", "Ġ", "\U0001f600", "x" * 3000,
-    [], {}, [[]], {"a": {}}, "Sequence", "ByteLevel", "Split", "NFC",
+    None, True, False, 0, 1, -1, 2**32, 10**400, 0.5, float("inf"), "", "a", "\ud800", "\0", "Ġ", "\U0001f600",
+    "x" * 3000, [], {}, [[]], {"a": {}}, "Sequence", "ByteLevel", "Split", "NFC",
 )  # fmt: skip
 
 

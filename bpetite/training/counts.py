@@ -242,6 +242,7 @@ class CountReader:
             known = {name: settings[name] for name in ("pattern", "normalization", "special_tokens")}
         except (ValueError, KeyError, TypeError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
+        _check_settings(known, self.path)
         self._checksum = zlib.crc32(line, zlib.crc32(magic))
         self._at = len(magic) + len(line)
         return known
@@ -296,6 +297,19 @@ def _write(
             different += 1
         end = TRAILER.pack(0, different, documents(), 0)[:-4]
         file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+
+
+def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
+    """Raise FormatError unless the settings of a file are of the types that they are written with."""
+    pattern, normalization, specials = (settings[name] for name in ("pattern", "normalization", "special_tokens"))
+    stages = pattern if isinstance(pattern, tuple) else () if pattern is None else (pattern,)
+    for name, good in (
+        ("pattern", all(isinstance(stage, str) for stage in stages)),
+        ("normalization", normalization is None or isinstance(normalization, str)),
+        ("special_tokens", isinstance(specials, list) and all(isinstance(literal, str) for literal in specials)),
+    ):
+        if not good:
+            raise FormatError(f"{path}: line 2 should hold the settings: {name} is {settings[name]!r}")
 
 
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:

@@ -12,8 +12,8 @@ from .scratch import fresh, scratch
 __all__ = ["WORDS", "one", "seeds"]
 
 WORDS = (
-    b'"name"', b'"../keep"', b'"/keep"', b'"out.npy"', b'"finished"', b'"writers"', b'"sizes"', b'"position"', b'"tally"',
-    b"null", b"[]", b"{}", b"-1", b"1e300", b'"outputs"', b'"partial"', b"\n", b'"out.npy.partial"',
+    b'"name"', b'"../keep"', b'"/keep"', b'"out.npy"', b'"finished"', b'"writers"', b'"sizes"', b'"position"',
+    b'"tally"', b"null", b"[]", b"{}", b"-1", b"1e300", b'"outputs"', b'"partial"', b"\n", b'"out.npy.partial"',
 )  # fmt: skip
 
 TOK = Tokenizer.train("ab ab ab", 258)

@@ -136,7 +136,7 @@ def huggingface_seeds() -> list[bytes]:
             {"id": 260, "content": "<s>", "special": True}]),
         _tokenizer_json(normalizer={"type": "Sequence", "normalizers": [
             {"type": "Prepend", "prepend": "x"}, {"type": "Replace", "pattern": {"String": " "}, "content": "_"}]}),
-        *[formats.huggingface.dump(vocab) for vocab in _vocabs() 
+        *[formats.huggingface.dump(vocab) for vocab in _vocabs()
           if vocab.merges is not None and len(vocab.tokens) > 9 and vocab.errors == "strict"],
     ]  # fmt: skip
 

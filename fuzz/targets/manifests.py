@@ -1,5 +1,7 @@
-"""Manifests: what `inspect`, `decode` and `merge` make of one that is damaged or forged. They refuse it with FormatError
-or OSError, and touch nothing but their output."""
+"""Manifests: what `inspect`, `decode` and `merge` make of one that is damaged or forged.
+
+They refuse it with FormatError or OSError, and touch nothing but their output.
+"""
 from __future__ import annotations
 
 from bpetite import FormatError, Tokenizer

@@ -49,7 +49,7 @@ def seeds() -> list[bytes]:
     text = "I'll go  \n\t to 12345 HelloWORLD's [a-b]: {x} \\p{L} été e\u0301 的的 \u017f😀\r\n\r\n  "
     listed = [
         *(pattern for pattern in patterns.NAMED.values() if isinstance(pattern, str)),
-        r"[^\r\n\p{L}\p{N}]?\p{Lu}*\p{Ll}+|\p{N}{1,3}|\s+(?!\S)|\s+", r"\w+(?:'\w+)?|[^\w\s]", r"[A-Z]?[a-z]+|\d{2,4}|.",
+        r"[^\r\n\p{L}\p{N}]?\p{Lu}*\p{Ll}+|\p{N}{1,3}|\s+(?!\S)|\s+", r"\w+(?:'\w+)?|[^\w\s]", r"[A-Z]?[a-z]+|\d{2}|.",
         r"(?i:s|k)|[^bc]+", r"[ -\[]+|[[:alpha:]]+", r"ab(?:cd)?|x\d{2}|\s", "a{2,}+b?|.", r".{1,3}\n?\d|.|\n",
     ]  # fmt: skip
     return [f"{pattern}\0{text}".encode() for pattern in listed]

@@ -25,7 +25,7 @@ LAYOUTS = {
 
 WORDS = (
     b"\x93NUMPY\x01\x00", b"'descr': '<u4'", b"'fortran_order': False", b"'shape': (4,)", b"'|V1'", b"MMIDIDX\0\0",
-    struct.pack("<Q", 2**63), struct.pack("<Q", 2**64 - 1), struct.pack("<I", 2**31), b"PAR1", bytes(8), b"\x1f\x8b\x08",
+    struct.pack("<Q", 2**63), struct.pack("<Q", 2**64 - 1), struct.pack("<I", 2**31), b"PAR1", bytes(8), b"\x1f\x8b",
 )  # fmt: skip
 
 

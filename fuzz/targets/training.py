@@ -35,7 +35,7 @@ def one(data: bytes) -> None:
 
 
 def seeds() -> list[bytes]:
-    texts = ("ab ab ab abab<s>ab", "aaaaaaaaaaaaaaaabaaa", "the cat sat on the mat; don't 2024 的的的 é", "abcabcab" * 20)
+    texts = ("ab ab ab abab<s>ab", "aaaaaaaaaaaaaaaabaaa", "the cat sat on the mat; don't 20 的的的 é", "abcabcab" * 20)
     return [
         bytes([pattern, special, order, size]) + text.encode()
         for pattern in range(4)

@@ -1,4 +1,5 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
+import json
 import pickle
 import threading
 import time
@@ -307,6 +308,19 @@ def test_merging_what_does_not_fit(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     with pytest.raises(FileExistsError):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pattern", 7), ("pattern", ["a", 7]), ("normalization", []), ("special_tokens", None), ("special_tokens", [1])],
+)
+def test_settings_of_the_wrong_type(tmp_path, name, value):
+    path = tmp_path / "counts"
+    PretokenCounts({b"one": 1}).save(path)
+    magic, line, records = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join([magic, json.dumps(json.loads(line) | {name: value}).encode(), records]))
+    with pytest.raises(FormatError, match=f"counts: line 2 should hold the settings: {name} is"):
+        PretokenCounts.load(path)
 
 
 def test_damaged_files(tmp_path):
