@@ -7,10 +7,11 @@
 """
 from typing import TYPE_CHECKING
 
-from .errors import FormatError, MissingExtraError
+from .errors import FormatError, MissingExtraError, TrainingWarning
 
 if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
@@ -21,6 +22,8 @@ __all__ = [
     # the tokenizer
     "Tokenizer",
     "Vocab",
+    "encoding_for_model",
+    "get_encoding",
     # its parts
     "PretokenCounts",
     "count_pretokens",
@@ -39,6 +42,7 @@ __all__ = [
     # what can go wrong
     "FormatError",
     "MissingExtraError",
+    "TrainingWarning",
 ]
 
 __version__ = "0.1.0"
@@ -56,8 +60,10 @@ if not TYPE_CHECKING:
         "cluster": None,
         "corpus": None,
         "count_pretokens": "training.counting",
+        "encoding_for_model": "published",
         "formats": None,
         "gage": None,
+        "get_encoding": "published",
         "patterns": None,
         "pretokenize": "splitting.pretokenizer",
         "reference": None,

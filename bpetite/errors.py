@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+import warnings
 
-__all__ = ["FormatError", "MissingExtraError", "file_exists"]
+__all__ = ["FormatError", "MissingExtraError", "TrainingWarning", "file_exists", "warn_caller"]
 
 
 class FormatError(ValueError):
@@ -33,6 +35,10 @@ class MissingExtraError(ImportError):
         return type(self), (self.feature, self.package, self.extra)
 
 
+class TrainingWarning(UserWarning):
+    """Training went otherwise than asked: it ended before ``vocab_size``, since no pair was left to learn."""
+
+
 def file_exists(
     path: str | os.PathLike[str], message: str = "the file exists; overwrite=True replaces it"
 ) -> FileExistsError:
@@ -42,3 +48,11 @@ def file_exists(
     "[Errno 17] exists already; --overwrite replaces it: 'out.bin'"
     """
     return FileExistsError(errno.EEXIST, message, os.fspath(path))
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into this package, however deep the call goes."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bpetite":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -6,7 +6,7 @@ the room that its import names, imported where it is used: loading a tokenizer w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +14,7 @@ from . import patterns
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
-from .patterns import BY_NAME, Pattern
+from .patterns import BY_NAME, PatternLike
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
+    from .corpus.api import SourcesLike
+    from .corpus.training import FileTrainOptions
     from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
-    from .steps.splits import SplitPattern
+    from .steps.splits import SplitPatternLike
+    from .training.options import Specials, TrainOptions
     from .vocabulary.special_literals import SpecialTokens
-    from .vocabulary.vocab import ErrorHandler
+    from .vocabulary.vocab import ErrorHandler, Settings
 
 __all__ = ["Tokenizer"]
 
@@ -47,8 +50,8 @@ class Tokenizer(Surface):
             pre-token that is a token is taken whole, and the rank of a pair is the id of the two joined.
         special_tokens: Literals, or literal -> id. A literal that is in ``vocab`` keeps its id; others get the ids
             after the highest one, in the order given.
-        pattern: The split pattern, a tuple of them (each applied inside the pieces of the one before), or None for
-            no pre-tokenization. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
+        pattern: The split pattern: a name ("cl100k"), a regular expression, a compiled one, a tuple of them or None,
+            see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
@@ -72,13 +75,12 @@ class Tokenizer(Surface):
         merges: Iterable[tuple[bytes, bytes]] | None,
         special_tokens: SpecialTokens = None,
         *,
-        pattern: SplitPattern = patterns.GPT2,
+        pattern: SplitPatternLike = patterns.GPT2,
         normalization: Normalization = None,
         errors: ErrorHandler = "strict",
     ) -> None:
-        self._set(
-            Vocab.build(vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors)
-        )
+        settings: Settings = {"normalization": normalization, "errors": errors}
+        self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, **settings))
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._set_up(vocab, cache_bytes, *parts_of(vocab))
@@ -119,9 +121,9 @@ class Tokenizer(Surface):
         corpus: str | Iterable[str | bytes],
         vocab_size: int,
         *,
-        special_tokens: Sequence[str] = ("<|endoftext|>",),
+        special_tokens: Specials = ("<|endoftext|>",),
         special_ids: Literal["after", "before"] = "after",
-        pattern: Pattern | NotGiven = NOT_GIVEN,
+        pattern: PatternLike | NotGiven = NOT_GIVEN,
         min_frequency: int = 1,
         tie_break: Literal["ids", "bytes"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
@@ -133,9 +135,11 @@ class Tokenizer(Surface):
         """Learn a tokenizer from text.
 
         Args:
-            corpus: One text, or documents (``str`` or UTF-8 ``bytes``); it is read once and never held whole.
+            corpus: One text, or documents (``str`` or UTF-8 ``bytes``); it is read once and never held whole. Files
+                are for :meth:`train_from_files`.
             vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
-            special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own.
+            special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own; or
+                literal -> id, none of them that of a byte or a learned token.
             special_ids: "after" the learned tokens, or "before" the bytes.
             pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
             min_frequency: Pairs that occur less often are not learned.
@@ -149,8 +153,10 @@ class Tokenizer(Surface):
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
         Raises:
-            ValueError: ``vocab_size`` below 256, an option out of range, or one that contradicts ``initial``.
+            ValueError: ``vocab_size`` below 256, an option out of range, one that contradicts ``initial``, paths in
+                place of texts, a ``pattern`` that leaves the documents whole.
             UnicodeError: Text with a lone surrogate, bytes that are not UTF-8; with the offset.
+            TrainingWarning: Only a warning: too few pairs for ``vocab_size``; the tokenizer is smaller.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.merges
@@ -167,52 +173,60 @@ class Tokenizer(Surface):
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
+    def train_from_files(cls, paths: SourcesLike, vocab_size: int, **options: Unpack[FileTrainOptions]) -> Tokenizer:
+        """Learn a tokenizer from files. Every option is checked before a byte is read.
+
+        Args:
+            paths: Files (text, JSON lines, JSON, Parquet; also .gz and .zst), folders, glob patterns; or one of them.
+            vocab_size: As for :meth:`train`.
+            options: Those of :meth:`train`, and those of reading: ``separator`` of the documents in text files
+                ("<|endoftext|>"), ``text_key`` of records ("text"), ``whole_files``, ``input_kind``, ``on_error``,
+                see :class:`bpetite.corpus.Options`; ``log`` is called with messages about what is passed over.
+
+        Raises:
+            ValueError: As for :meth:`train`; a file that no reader knows, a record with a problem.
+            OSError, MissingExtraError: A file cannot be read; Parquet and .zst need the extra ``corpus``.
+
+        >>> with open("corpus.jsonl", "w") as file:
+        ...     _ = file.write('{"text": "ab ab"}\\n{"text": "ab"}')
+        >>> Tokenizer.train_from_files("corpus.jsonl", 258).merges
+        [(b'a', b'b'), (b' ', b'ab')]
+        """
+        from .corpus.training import train_from_files
+
+        return cls.from_vocab(train_from_files(paths, vocab_size, options))
+
+    @classmethod
     def train_from_counts(
-        cls,
-        counts: Mapping[bytes, int],
-        vocab_size: int,
-        *,
-        special_tokens: Sequence[str] = ("<|endoftext|>",),
-        special_ids: Literal["after", "before"] = "after",
-        pattern: Pattern | NotGiven = NOT_GIVEN,
-        min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes"] = "ids",
-        normalization: str | NotGiven | None = NOT_GIVEN,
-        max_token_bytes: int | None = None,
-        initial: Tokenizer | None = None,
-        progress: Callable[..., None] | None = None,
+        cls, counts: Mapping[bytes, int], vocab_size: int, **options: Unpack[TrainOptions]
     ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
         machines add up, and the merges are those of training on all the text at once.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> how often it occurs.
-            vocab_size: As for :meth:`train`, and so are the options. When ``pattern`` and ``normalization`` are not
-                given, they are those that the counts were made with, which others must not contradict.
+            vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern`` and
+                ``normalization`` that are not given are those that the counts were made with.
 
         Raises:
-            ValueError: A negative count, ``vocab_size`` below 256, an option that contradicts the counts or
-                ``initial``.
+            ValueError: A negative count; an option out of range, or one that contradicts the counts or ``initial``.
             OverflowError: A pair occurs 2^63 times or more.
 
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
-        from .training.options import TrainingOptions
+        from .training.options import chosen_options
         from .training.train import train_from_counts
 
-        kept = None if initial is None else initial.to_vocab()
-        options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, kept)
-        return cls.from_vocab(train_from_counts(counts, options, progress=progress))
+        chosen = chosen_options(vocab_size, options)
+        return cls.from_vocab(train_from_counts(counts, chosen, progress=options.get("progress")))
 
     @classmethod
     def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
         """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
 
         Raises:
-            FormatError: A file is damaged; the message names file and offset.
-            OSError: A file cannot be read.
+            FormatError, OSError: A file is damaged or cannot be read; the message names file and offset.
         """
         from .formats import gpt2
 
@@ -223,7 +237,7 @@ class Tokenizer(Surface):
         cls,
         path_or_encoding: Path | Any,
         *,
-        pattern: SplitPattern = BY_NAME,
+        pattern: SplitPatternLike = BY_NAME,
         special_tokens: SpecialTokens = None,
         name: str | None = None,
     ) -> Tokenizer:
@@ -231,23 +245,19 @@ class Tokenizer(Surface):
 
         Args:
             path_or_encoding: The file, or the encoding.
-            pattern: The split pattern, which a file does not hold. When not given, that of the published encoding
-                which ``name`` or the file's name names: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
-                o200k_base, o200k_harmony.
-            special_tokens: The special tokens, which a file does not hold; those of the encoding when neither they
-                nor a pattern are given.
+            pattern: The split pattern, which a file does not hold; when not given, that of the published encoding
+                which ``name`` or the file's name names, see :func:`bpetite.get_encoding`.
+            special_tokens: Neither does a file hold these; those of the encoding when no pattern is given either.
             name: The encoding that a file is of, where its own name does not say.
 
         Raises:
-            FormatError: The file is damaged; the message names file and line. No pattern is given and the name is of
-                no published encoding.
-            OSError: The file cannot be read.
+            FormatError, OSError: The file is damaged or cannot be read; the message names file and line. No pattern
+                is given and the name is of no published encoding.
         """
         from .formats import tiktoken
 
-        return cls.from_vocab(
-            tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
-        )
+        vocab = tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
+        return cls.from_vocab(vocab)
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
@@ -267,17 +277,16 @@ class Tokenizer(Surface):
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
-        """A tokenizer by name: a local directory or file, one that ships with the package, or one of the Hugging Face
-        Hub, which is asked only when the name is neither.
+        """A tokenizer by name: what :meth:`load` takes, else one of the Hugging Face Hub.
 
         Args:
-            name_or_directory: "bpetite-32k", "./my-model", "openai-community/gpt2".
+            name_or_directory: "bpetite-32k", "gpt-4o", "./my-model", "openai-community/gpt2".
             revision: A branch, tag or commit of the Hub's repository.
 
         Raises:
             MissingExtraError: The Hub is needed, and ``huggingface_hub`` is not installed (extra ``hub``).
-            OSError: The Hub does not have it or cannot be reached; in offline mode (``HF_HUB_OFFLINE=1``), it is not
-                in the cache.
+            OSError: The Hub does not have it; or it does not answer within 10 seconds (``HF_HUB_OFFLINE=1``: is not
+                asked), and its cache does not have it. Nothing is tried twice.
             FormatError: As for :meth:`load`.
         """
         from .formats import hub
@@ -286,15 +295,16 @@ class Tokenizer(Surface):
 
     @classmethod
     def load(cls, path: Path, *, format: Format | None = None) -> Tokenizer:
-        """A tokenizer from a file in any format that bpetite knows, or by the name of one that ships with it.
+        """A tokenizer from a file in any format that bpetite knows, or by name.
 
         Args:
-            path: A file or directory, or "bpetite-32k".
+            path: A file or directory; if there is none, the name of the packaged tokenizer ("bpetite-32k"), of an
+                encoding or a model ("o200k_base", "gpt-4o"), in any spelling; see :func:`bpetite.get_encoding`.
             format: "native", "huggingface", "gpt2", "tiktoken", "tekken"; found from the content when None.
 
         Raises:
             FormatError: The file is damaged or of no known format.
-            OSError: The file cannot be read.
+            OSError: The file cannot be read; there is none, and no tokenizer has the name.
         """
         from . import formats
 
@@ -320,46 +330,35 @@ class Tokenizer(Surface):
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
     def to_ranks(self) -> Tokenizer:
-        """The tokenizer of the ranks kind that gives the same ids for every text.
-
-        Raises:
-            ValueError: There is none; the message names the reason.
-        """
+        """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
         from .formats import ranks
 
         return self.from_vocab(ranks.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
-        """The tokenizer with a merge list that gives the same ids for every text.
-
-        Raises:
-            ValueError: There is none; the message names the reason.
-        """
+        """The tokenizer with a merge list that gives the same ids for every text; ValueError if there is none."""
         from .formats import ranks
 
         return self.from_vocab(ranks.to_merges(self._vocab))
 
-    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
-        """This tokenizer in the shape of ``tiktoken.Encoding``, for code that is written against that: its methods,
-        its defaults (special tokens in a text raise unless allowed), its errors. See docs/tiktoken.md.
+    def as_tiktoken(self, name: str | None = None) -> Encoding:
+        """This tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults (special tokens in a text
+        raise unless allowed), its errors, see docs/tiktoken.md; its name, where it is a published encoding.
 
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
         """
         from .adapters.tiktoken import Encoding
 
-        return Encoding(self, name)
+        return Encoding(self, name or self._vocab.name or "bpetite")
 
     def as_transformers(self, **options: Any) -> Any:
-        """This tokenizer in the shape of a fast tokenizer of ``transformers``: call it, pad, truncate, decode, hand it
-        to collators and ``datasets.map``.
+        """This tokenizer as a ``transformers.PreTrainedTokenizerBase``: call it, pad, truncate, decode, hand it to
+        collators and ``datasets.map``.
 
         Args:
-            options: Those of ``transformers.PreTrainedTokenizerBase``, such as ``pad_token="<|pad|>"``,
-                ``model_max_length=1024``, ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
-
-        Returns:
-            A ``transformers.PreTrainedTokenizerBase``.
+            options: Those of that class, such as ``pad_token="<|pad|>"``, ``model_max_length=1024``,
+                ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
 
         Raises:
             MissingExtraError: ``transformers`` is not installed.
@@ -367,8 +366,6 @@ class Tokenizer(Surface):
         from .adapters import transformers_tokenizer
 
         return transformers_tokenizer(self, options)
-
-    # Encoding into other forms than lists and arrays of ids
 
     def encode_with_offsets(
         self,
@@ -378,9 +375,7 @@ class Tokenizer(Surface):
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids, and which characters of the text each token covers.
-
-        There is no ``add_special_tokens``: a token that is added covers no character.
+        """Token ids, and which characters of the text each token covers; so no token can be added.
 
         Args:
             text: As for :meth:`encode`, and so are the other arguments.
@@ -410,10 +405,8 @@ class Tokenizer(Surface):
         add_special_tokens: bool = False,
     ) -> Iterator[int]:
         """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
-        wherever they are cut, each as soon as it is certain. Only the open pre-token is held, see
+        wherever they are cut, each as soon as it is certain, on this thread. Only the open pre-token is held, see
         :mod:`bpetite.engine.streaming`.
-
-        There is no ``num_threads``: a chunk is encoded when it arrives.
 
         Args:
             chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.

@@ -22,6 +22,7 @@ ROWS = [
     ["corpus"],
     ["analysis"],
     ["bpetite"],
+    ["published"],
     ["adapters"],
     ["tokenizer"],
     ["training"],
@@ -33,15 +34,17 @@ ROWS = [
     ["splitting"],
     ["_merge"],
     ["charlevel", "gage", "reference", "patterns"],
-    ["errors", "not_given"],
+    ["errors", "naming", "not_given"],
     ["headers"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 
-#: What stands above the module that imports it, and may: a method of the tokenizer that gives a view of itself, and the
-#: types of its arguments.
+#: What stands above the module that imports it, and may: methods of the tokenizer that give a view of itself or that
+#: learn from files, and the types of arguments.
 UPWARDS = {
     ("tokenizer.py", "adapters"),
+    ("tokenizer.py", "corpus"),
+    ("training/options.py", "tokenizer"),
 }
 
 
@@ -131,9 +134,9 @@ NOT_AT_THE_START = {
     "numpy", "click", "tqdm", "huggingface_hub", "pyarrow", "transformers", "hashlib", "pathlib", "concurrent.futures",
     *(f"bpetite.{name}" for name in (
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
-        "engine.pipeline", "engine.streaming", "formats.dialects", "formats.hub", "formats.huggingface",
-        "formats.ranks", "formats.tekken", "formats.tiktoken", "gage", "reference",
-        "splitting.unicode_version", "training",
+        "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
+        "formats.huggingface", "formats.rank_files", "formats.ranks", "formats.tekken", "formats.tiktoken", "gage",
+        "published", "reference", "splitting.unicode_version", "training",
     )),
 }  # fmt: skip
 

@@ -1,12 +1,17 @@
 """The named patterns: what they are, and that the forms of one pattern cut alike."""
+import re
+from typing import Any
+
 import pytest
+import regex
 import tiktoken_ext.openai_public as openai_public
 from hypothesis import given
 from splits import texts
 
-from bpetite import patterns
-from bpetite.splitting.pretokenizer import KNOWN, pretokenizer
-from bpetite.splitting.scanner_tables import check
+from bpetite import Tokenizer, count_pretokens, patterns, pretokenize
+from bpetite.patterns import STAGES
+from bpetite.splitting.compile_regex import compile_regex
+from bpetite.splitting.pretokenizer import pretokenizer
 
 
 def test_tiktokens_patterns_are_tiktokens() -> None:
@@ -40,8 +45,84 @@ def test_where_the_forms_of_cl100ks_pattern_differ() -> None:
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
         assert pretokenizer(pattern).scanner_kind == "vector"
-    for stage in KNOWN:
-        check(stage)
+    for stage in STAGES:
+        compile_regex(stage)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("cl100k", patterns.CL100K), ("cl100k_base", patterns.CL100K), ("CL100K-base", patterns.CL100K),
+        ("gpt-2", patterns.GPT2), ("GPT2", patterns.GPT2), ("r50k_base", patterns.GPT2), ("o200k", patterns.O200K),
+        ("o200k_harmony", patterns.O200K), ("llama3", patterns.LLAMA3), ("Llama-3.1", patterns.LLAMA3),
+        ("qwen2", patterns.QWEN2), ("Qwen2.5", patterns.QWEN2), ("DeepSeek V3", patterns.DEEPSEEK_V3), ("none", None),
+    ],
+)  # fmt: skip
+def test_names_in_any_spelling_wherever_a_pattern_is_taken(name: str, pattern: patterns.Pattern) -> None:
+    assert patterns.resolve(name) == patterns.by_name(name) == pattern
+    tok = Tokenizer.train("ab ab", 256, pattern=name)
+    assert tok.pattern == Tokenizer(tok.vocab, tok.merges, pattern=name).pattern == pattern
+    assert count_pretokens(["a b"], pattern=name).pattern == pattern
+    assert list(pretokenize("it's 12 ", name)) == list(pretokenize("it's 12 ", pattern))
+
+
+def test_every_name_has_every_spelling() -> None:
+    for name, pattern in patterns.NAMED.items():
+        for spelling in (name.upper(), name.replace("-", "_"), name.replace("-", " ")):
+            assert patterns.resolve(spelling) == pattern
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("cl100k_bse", "cl100k"), ("cl10k", "cl100k"), ("gpt", "gpt2"), ("llama", "llama3"), ("o200k_bas", "o200k")],
+)
+def test_a_word_that_is_nearly_a_name_is_refused(word: str, near: str) -> None:
+    for call in (
+        lambda: patterns.resolve(word),
+        lambda: Tokenizer.train("ab ab", 256, pattern=word),
+        lambda: Tokenizer({0: b"a"}, [], pattern=word),
+        lambda: count_pretokens(["a"], pattern=word),
+        lambda: patterns.resolve((word, "x")),
+    ):
+        with pytest.raises(ValueError, match=rf"pattern '{word}': did you mean '{near}'.*\(\?:{word}\)"):
+            call()
+    assert list(pretokenize(f"a{word}b", f"(?:{word})")) == ["a", word, "b"]
+
+
+@pytest.mark.parametrize("expression", ["a", "ab", "word", r"\w+", "x.y", " ?x", "", "a b"])
+def test_other_expressions_stay_as_they_are(expression: str) -> None:
+    assert patterns.resolve(expression) == expression
+
+
+def test_tuples_of_names_and_expressions() -> None:
+    assert patterns.resolve(["starcoder", re.compile("x")]) == (*patterns.STARCODER, "(?:x)")
+    assert patterns.resolve(()) == ()
+
+
+@pytest.mark.parametrize("module", [re, regex])
+@pytest.mark.parametrize("flags", ["", "I", "IS", "M", "X", "IMSX"])
+def test_compiled_patterns_cut_as_they_match(module: Any, flags: str) -> None:
+    expression = r"a.b | ^c  # comment" if "X" in flags else r"a.b|^c"
+    compiled = module.compile(expression, sum(getattr(module, flag) for flag in flags))
+    text = "xA\nbA-b\nCc\nc a-b"
+    found = [match.group() for match in compiled.finditer(text)]
+    assert [piece for piece in pretokenize(text, compiled) if compiled.fullmatch(piece)] == found
+    assert found
+
+
+def test_a_compiled_named_pattern_is_that_pattern() -> None:
+    assert patterns.resolve(regex.compile(patterns.GPT2)) == patterns.GPT2
+    assert patterns.resolve(regex.compile("gpt2")) == "(?:gpt2)"
+
+
+@pytest.mark.parametrize(
+    "compiled", [re.compile("a", re.ASCII), regex.compile("a", regex.V1), regex.compile("a", regex.B)]
+)
+def test_flags_that_no_group_has_are_refused(compiled: Any) -> None:
+    with pytest.raises(ValueError, match="only IGNORECASE, MULTILINE, DOTALL, VERBOSE can be kept"):
+        patterns.resolve(compiled)
+    with pytest.raises(TypeError, match="not from bytes"):
+        patterns.resolve(re.compile(b"a"))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """``bpetite convert``: a tokenizer in another file format, with the same ids."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ..formats import FORMATS, WRITABLE_FORMATS, Format, WritableFormat, format_by_name
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
+from .saving import save, special_tokens
 
 __all__ = ["command"]
 
@@ -21,7 +24,7 @@ __all__ = ["command"]
     help="Format of TARGET  [default: by its name: tokenizer.json, *.tiktoken, else native]",
 )
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
-@click.option("--pattern", help="The split pattern of a .tiktoken SOURCE.")
+@click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
 @click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
 def command(
@@ -36,14 +39,14 @@ def command(
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
 
-    SOURCE is a file, a directory, or the name of a packaged tokenizer. A merge list becomes ranks, or ranks a merge
-    list, only if the ids stay the same for every text; otherwise nothing is written.
+    SOURCE is a file, a directory, or a name: bpetite-32k, o200k_base, gpt-4o. A merge list becomes ranks, or ranks a
+    merge list, only if the ids stay the same for every text; otherwise nothing is written.
     """
     if name is not None or pattern is not None or specials:
         tokenizer = Tokenizer.from_tiktoken(
             source,
             pattern=BY_NAME if pattern is None else pattern,
-            special_tokens=dict(map(_special, specials)) or None,  # type: ignore[arg-type]
+            special_tokens=special_tokens(specials) or None,
             name=name,
         )
     else:
@@ -51,25 +54,8 @@ def command(
 
     if target_format is None:
         target_format = format_by_name(target)
-    if target_format == "tiktoken" and tokenizer.kind == "merges":
-        tokenizer = tokenizer.to_ranks()
-        click.echo("the merge list became ranks; the ids stay the same for every text", err=True)
-    elif target_format in ("huggingface", "gpt2") and tokenizer.kind == "ranks":
-        tokenizer = tokenizer.to_merges()
-        click.echo("the ranks became a merge list; the ids stay the same for every text", err=True)
     try:
-        tokenizer.save(target, format=target_format, overwrite=overwrite)
+        tokenizer = save(tokenizer, Path(target), target_format, overwrite)
     except FileExistsError as there:
         raise click.ClickException(f"{there.filename}: the file exists; --overwrite replaces it") from None
     click.echo(f"{target}: {len(tokenizer)} tokens, {target_format}", err=True)
-    if target_format == "tiktoken":
-        click.echo(
-            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
-            f"{tokenizer.special_tokens!r}: give both when it is read",
-            err=True,
-        )
-
-
-def _special(value: str) -> tuple[str, int | None]:
-    literal, equals, token_id = value.rpartition("=")
-    return (literal, int(token_id)) if equals and token_id.isdigit() else (value, None)

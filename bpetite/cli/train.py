@@ -2,16 +2,21 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .. import patterns
+from .. import formats
 from ..corpus import Sources, read_documents
 from ..corpus.reading.readers import Reading
-from ..formats import WritableFormat
+from ..corpus.training import SEPARATOR
+from ..errors import TrainingWarning
+from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
+from ..training.options import chosen_options
+from ..training.train import rehearse
 from .options import (
     TASK_BYTES,
     corpus_options,
@@ -19,27 +24,28 @@ from .options import (
     find_inputs,
     load_tokenizer,
     only_with_engine,
-    refuse_existing,
     unescape,
 )
 from .reports import bytes_bar, progress_bar, say
+from .saving import check_target, save_trained, special_tokens
 
 __all__ = ["command"]
-
-
-def pattern_of(value: str) -> patterns.Pattern:
-    """A pattern by its name, or the regular expression itself."""
-    return None if value == "none" else patterns.NAMED.get(value, value)
 
 
 @click.command()
 @corpus_options
 @click.option("-n", "--vocab-size", type=int, required=True, help="256 bytes plus learned tokens; specials on top.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the tokenizer goes.")
-@click.option("--format", "file_format", help="native (default), huggingface, tiktoken or gpt2.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(WRITABLE_FORMATS),
+    help="Format of the output  [default: by its name: tokenizer.json, *.tiktoken, else native]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
 @click.option(
-    "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, help="A special token."
+    "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, metavar="LITERAL[=ID]",
+    help="A special token.",
 )
 @click.option("--special-ids", type=click.Choice(["after", "before"]), default="after", show_default=True)
 @click.option(
@@ -79,28 +85,42 @@ def command(
     Special tokens in the text separate it and are in no merge. With --engine ray, tasks count into files in a folder
     beside the output, --threads each (1 by default); learning runs here.
     """
-    refuse_existing(output, overwrite)
-    between = "<|endoftext|>" if separator is None else unescape(separator)
+    target_format = formats.format_by_name(output) if file_format is None else file_format
+    check_target(output, target_format, overwrite)
+    between = SEPARATOR if separator is None else unescape(separator)
     if not between:
         raise click.UsageError("--separator must not be empty")
-    options["special_tokens"] = specials
+    options["special_tokens"] = special_tokens(specials)
     if pattern is not None:
-        options["pattern"] = pattern_of(pattern)
+        options["pattern"] = pattern
     if normalization is not None:
         options["normalization"] = normalization
-    sources = find_inputs(files, input_kind, whole_files)
     if initial is not None:
         options["initial"] = load_tokenizer(initial)
-    if engine == "ray":
-        tokenizer = _train_on_ray(
-            sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
-            threads=threads or 1, **options,
-        )
-    else:
-        only_with_engine(address=address, task_bytes=task_bytes)
-        tokenizer = _train_here(sources, Reading(between.encode(), text_key), on_error, num_threads=threads, **options)
-    tokenizer.save(output, format=file_format, overwrite=overwrite)
+    _rehearse(target_format, **options)
+    sources = find_inputs(files, input_kind, whole_files)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TrainingWarning)
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
+        if engine == "ray":
+            tokenizer = _train_on_ray(
+                sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
+                threads=threads or 1, **options,
+            )
+        else:
+            only_with_engine(address=address, task_bytes=task_bytes)
+            reading = Reading(between.encode(), text_key)
+            tokenizer = _train_here(sources, reading, on_error, num_threads=threads, **options)
+    tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")
+
+
+def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:
+    """Raise what is wrong with the options, or cannot be written in the format, before the corpus is read."""
+    start = Tokenizer.from_vocab(rehearse(chosen_options(vocab_size, options)))
+    if format == "tiktoken":
+        start = start.to_ranks()
+    formats.dump(start.to_vocab(), format)
 
 
 class _Lines(logging.Handler):

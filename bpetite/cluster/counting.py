@@ -25,7 +25,7 @@ from ..tokenizer import Tokenizer
 from ..training.counting import count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
 from ..training.options import TrainingOptions
-from ..training.train import train_from_counts
+from ..training.train import rehearse, train_from_counts
 from .executor import Executor, Report, check_positive, run_all
 from .options import ClusterTrainOptions
 from .parcel import Parcel
@@ -162,7 +162,7 @@ def train(
     learning: dict[str, Any] = {name: value for name, value in options.items() if name in known}
     reading: dict[str, Any] = {name: value for name, value in options.items() if name not in known}
     chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **learning)
-    train_from_counts({}, chosen)  # finds a mistake before hours of counting
+    rehearse(chosen)
     counts = count_corpus(executor, sources, work=work, **chosen.counting(), **reading)
     return Tokenizer.from_vocab(train_from_counts(counts, chosen))
 

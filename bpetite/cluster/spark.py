@@ -18,7 +18,7 @@ from ..tokenizer import Tokenizer
 from ..training.counting import Progress, count_pretokens
 from ..training.counts import PretokenCounts
 from ..training.options import TrainingOptions
-from ..training.train import train_from_counts
+from ..training.train import rehearse, train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .executor import Call, Outcome, Work
@@ -173,7 +173,7 @@ def train_column(
         vocab_size, initial, progress, options: As for `bpetite.Tokenizer.train_from_counts`.
     """
     chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **options)
-    train_from_counts({}, chosen)  # finds a mistake before hours of counting
+    rehearse(chosen)
     settings = chosen.counting()
     counts = to_counts(count_column(frame, column=column, **settings), **settings)
     return Tokenizer.from_vocab(train_from_counts(counts, chosen, progress=progress))

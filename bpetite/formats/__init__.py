@@ -10,11 +10,13 @@ tekken      Mistral's tekken.json, read only                ranks kind
 """
 from __future__ import annotations
 
+import errno
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..errors import FormatError
+from ..naming import folded, nearest
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
 
@@ -27,11 +29,14 @@ __all__ = [
     "WRITABLE_FORMATS",
     "Format",
     "WritableFormat",
+    "dump",
     "format_by_name",
     "gpt2",
     "huggingface",
     "load",
+    "named",
     "native",
+    "unknown_name",
     "packaged",
     "ranks",
     "save",
@@ -71,29 +76,60 @@ def _module(format: str) -> Any:
     return import_module(f".{format}", __name__)
 
 
+def _packaged_names() -> list[str]:
+    return sorted(file.removesuffix(".json") for file in os.listdir(_PACKAGED) if file.endswith(".json"))
+
+
 def packaged(name: str) -> str | None:
-    """The file of the tokenizer of this name that ships with the package; None if there is none."""
-    path = os.path.join(_PACKAGED, f"{name}.json")
-    return path if os.path.basename(name) == name and os.path.isfile(path) else None
+    """The file of the tokenizer of this name, in any spelling, that ships with the package; None if there is none."""
+    for known in _packaged_names():
+        if folded(known) == folded(name):
+            return os.path.join(_PACKAGED, f"{known}.json")
+    return None
+
+
+def named(name: str) -> Vocab | None:
+    """The vocabulary of this name: one that ships with the package, or that of a published encoding or model, see
+    :func:`bpetite.formats.rank_files.load`; None for any other name."""
+    shipped = packaged(name)
+    if shipped is not None:
+        return load(shipped, format="native")
+    encoding = _module("encodings").find_name(name)
+    if encoding is None:
+        return None
+    vocab: Vocab = _module("rank_files").load(encoding)
+    return vocab
+
+
+def unknown_name(name: str) -> FileNotFoundError:
+    """The error for what is neither a file nor a name; it says which name is near."""
+    if _module("encodings").looks_like_path(name):
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    near = nearest(name, [*_module("encodings").known_names(), *_packaged_names()])
+    hint = "" if near is None else f"; did you mean {near!r}?"
+    return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
 
 def load(path: Source, *, format: Format | None = None) -> Vocab:
-    """The vocabulary in a file or directory, in any format; which one is found from the content.
+    """The vocabulary in a file or directory, in any format, or of a name.
 
     Args:
         path: A file; a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json; or, if neither
-            exists, the name of a tokenizer that ships with the package ("bpetite-32k").
-        format: Read as this format only.
+            exists, a name as :func:`named` takes it: "bpetite-32k", "o200k_base", "gpt-4o".
+        format: Read as this format only; found from the content when None.
 
     Raises:
         FormatError: The file is damaged or in no known format; names the file and what was found.
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, or the ranks of a published encoding cannot be had.
         ValueError: No format has this name.
     """
     _check_format(format)
     name = os.fspath(path)
-    if not os.path.exists(name) and (shipped := packaged(name)) is not None:
-        name, format = shipped, "native"
+    if not os.path.exists(name):
+        by_name = named(name) if isinstance(path, str) else None
+        if by_name is None:
+            raise unknown_name(name)
+        return by_name
     if os.path.isdir(name):
         return _load_directory(name, format)
     data = read_file(name)
@@ -144,6 +180,19 @@ def format_by_name(path: Source) -> WritableFormat:
     return "tiktoken" if name.endswith(".tiktoken") else "native"
 
 
+def dump(vocab: Vocab, format: WritableFormat) -> Any:
+    """The bytes of the file of a vocabulary; for "gpt2", which is a directory, name -> bytes.
+
+    Raises:
+        FormatError: The format cannot hold this vocabulary; the message says what.
+        ValueError: No format has this name.
+    """
+    _check_format(format)
+    if format not in WRITABLE_FORMATS:
+        raise FormatError("tekken.json is read, not written: save as tiktoken or native")
+    return _module(format).dump(vocab)
+
+
 def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, overwrite: bool = False) -> None:
     """Write a vocabulary; afterwards either all of it is there, or nothing has changed.
 
@@ -162,10 +211,7 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
     """
     from .atomic import write_file, write_files  # not at the top: loading does without it
 
-    _check_format(format)
-    if format is not None and format not in WRITABLE_FORMATS:
-        raise FormatError("tekken.json is read, not written: save as tiktoken or native")
-    dumped = _module(format or format_by_name(path)).dump(vocab)
+    dumped = dump(vocab, format or format_by_name(path))
     if format != "gpt2":
         write_file(path, dumped, overwrite=overwrite)
         return

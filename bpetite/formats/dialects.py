@@ -24,6 +24,7 @@ from typing import NoReturn
 import regex
 
 from ..errors import FormatError
+from ..splitting.compile_regex import compile_regex
 from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
@@ -98,9 +99,9 @@ class _Translation:
             self.refuse(")", "closes no group")
         if self.dialect != "regex":
             try:
-                regex.compile(written)
-            except regex.error as bad:
-                raise FormatError(f"split pattern {show(self.pattern)}: {bad}") from None
+                compile_regex(written)
+            except ValueError as bad:
+                raise FormatError(str(bad)) from None
         return written
 
     def refuse(

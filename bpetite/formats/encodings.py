@@ -1,14 +1,22 @@
-"""The encodings that OpenAI publishes as ranks files: their split patterns and special tokens, which the files lack.
+"""The encodings that OpenAI publishes: the split patterns and special tokens that their files of ranks lack, and the
+models that use them.
 
-Source: https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py (release 0.14.0)
+Where tiktoken gives two literals one id, the one that it decodes to is here: in o200k_harmony, 200018 is
+``<|endofprompt|>``, and ``<|reserved_200018|>`` is ordinary text.
+
+Sources: https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py and
+https://github.com/openai/tiktoken/blob/main/tiktoken/model.py (release 0.14.0)
 """
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from ..naming import folded, nearest, suggestion
 from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
 
-__all__ = ["PUBLISHED", "Published"]
+__all__ = ["PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name", "known_names",
+           "looks_like_path"]
 
 _END_OF_TEXT = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
@@ -57,3 +65,106 @@ PUBLISHED = {
     "o200k_base": Published(O200K, {_END_OF_TEXT: 199999, _END_OF_PROMPT: 200018}),
     "o200k_harmony": Published(O200K, _harmony()),
 }
+
+#: Other names of encodings, folded.
+_SHORT = {"r50k": "r50k_base", "p50k": "p50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base"}
+_FOLDED = {folded(name): name for name in PUBLISHED} | _SHORT
+
+#: Models -> their encoding, and prefixes of names of models -> their encoding; of several prefixes the first decides.
+_MODELS = {
+    "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
+    "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
+    "text-embedding-3-small text-embedding-3-large",
+    "p50k_base": "text-davinci-003 text-davinci-002 code-davinci-002 code-davinci-001 code-cushman-002 "
+    "code-cushman-001 davinci-codex cushman-codex",
+    "p50k_edit": "text-davinci-edit-001 code-davinci-edit-001",
+    "r50k_base": "text-davinci-001 text-curie-001 text-babbage-001 text-ada-001 davinci curie babbage ada "
+    "text-similarity-davinci-001 text-similarity-curie-001 text-similarity-babbage-001 text-similarity-ada-001 "
+    "text-search-davinci-doc-001 text-search-curie-doc-001 text-search-babbage-doc-001 text-search-ada-doc-001 "
+    "code-search-babbage-code-001 code-search-ada-code-001",
+    "gpt2": "gpt2 gpt-2",
+}
+MODELS: dict[str, str] = {model: encoding for encoding, models in _MODELS.items() for model in models.split()}
+MODEL_PREFIXES: dict[str, str] = {
+    "o1-": "o200k_base",
+    "o3-": "o200k_base",
+    "o4-mini-": "o200k_base",
+    "gpt-5": "o200k_base",
+    "gpt-4.5-": "o200k_base",
+    "gpt-4.1-": "o200k_base",
+    "chatgpt-4o-": "o200k_base",
+    "gpt-4o-": "o200k_base",
+    "gpt-4-": "cl100k_base",
+    "gpt-3.5-turbo-": "cl100k_base",
+    "gpt-35-turbo-": "cl100k_base",
+    "gpt-oss-": "o200k_harmony",
+    "ft:gpt-4o": "o200k_base",
+    "ft:gpt-4": "cl100k_base",
+    "ft:gpt-3.5-turbo": "cl100k_base",
+    "ft:davinci-002": "cl100k_base",
+    "ft:babbage-002": "cl100k_base",
+}
+
+
+def known_names() -> list[str]:
+    """Encodings and models, for suggestions."""
+    return [*PUBLISHED, *MODELS]
+
+
+def encoding_name(name: str) -> str:
+    """The published name of an encoding, however it is spelled.
+
+    Raises:
+        ValueError: No published encoding has the name.
+
+    >>> encoding_name("cl100k"), encoding_name("CL100K-base"), encoding_name("gpt-2")
+    ('cl100k_base', 'cl100k_base', 'gpt2')
+    """
+    try:
+        return _FOLDED[folded(name)]
+    except KeyError:
+        model = f"; {name!r} is a model: encoding_for_model({name!r})" if _of_model(name) else ""
+        hint = model or "; " + suggestion(name, PUBLISHED)
+        raise ValueError(f"no published encoding is called {name!r}{hint}") from None
+
+
+def encoding_name_for_model(model: str) -> str:
+    """The encoding that a model of OpenAI uses: by its name, else by the start of its name, as "gpt-4o-2024-08-06".
+
+    Raises:
+        KeyError: No known model has the name.
+
+    >>> encoding_name_for_model("gpt-4o"), encoding_name_for_model("GPT4-turbo")
+    ('o200k_base', 'cl100k_base')
+    """
+    found = _of_model(model)
+    if found is None:
+        near = nearest(model, known_names())
+        hint = "name its encoding: get_encoding" if near is None else f"did you mean {near!r}?"
+        raise KeyError(f"the encoding of a model {model!r} is not known; {hint}")
+    return found
+
+
+def _of_model(model: str) -> str | None:
+    # "GPT4o" and "gpt_4o" are "gpt-4o"
+    spelled = re.sub(r"^(ft:)?gpt(?=\d)", r"\1gpt-", re.sub(r"[\s_]", "-", model.casefold()))
+    if spelled in MODELS:
+        return MODELS[spelled]
+    return next((encoding for prefix, encoding in MODEL_PREFIXES.items() if spelled.startswith(prefix)), None)
+
+
+def looks_like_path(name: str) -> bool:
+    """Whether a name holds a separator of folders, or ends in a dot and a letter, as ``x.json``."""
+    return re.search(r"[/\\]|\.[A-Za-z]\w*$", name) is not None
+
+
+def find_name(name: str) -> str | None:
+    """The encoding that a name of an encoding or of a model stands for; None for another name and for what looks
+    like a path.
+
+    >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine.json")
+    ('o200k_base', 'o200k_base', None)
+    """
+    if looks_like_path(name):
+        return None
+    return _FOLDED.get(folded(name)) or _of_model(name)

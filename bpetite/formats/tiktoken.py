@@ -14,21 +14,21 @@ from itertools import repeat
 from typing import Any
 
 from ..errors import FormatError
-from ..patterns import BY_NAME
-from ..steps.splits import SplitPattern
+from ..patterns import BY_NAME, resolve
+from ..steps.splits import SplitPattern, SplitPatternLike
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .encodings import PUBLISHED
+from .encodings import PUBLISHED, encoding_name
 from .files import Source, errors_named, read_file, without_collector
 
-__all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes"]
+__all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes", "vocab_of_tokens"]
 
 
 def load(
     path: Source,
     *,
-    pattern: SplitPattern = BY_NAME,
+    pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
 ) -> Vocab:
@@ -36,9 +36,9 @@ def load(
 
     Args:
         path: The file.
-        pattern: The split pattern; by default that of the encoding.
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default that of the encoding.
         special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
-        name: The name of a published encoding; by default the file's name without ``.tiktoken``.
+        name: The name of a published encoding, in any spelling; by default the file's name without ``.tiktoken``.
 
     Raises:
         FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
@@ -51,7 +51,7 @@ def load(
 def from_object(
     source: Source | Any,
     *,
-    pattern: SplitPattern = BY_NAME,
+    pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
 ) -> Vocab:
@@ -64,7 +64,9 @@ def from_object(
 
 
 @without_collector()
-def from_encoding(encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tokens: SpecialTokens = None) -> Vocab:
+def from_encoding(
+    encoding: Any, *, pattern: SplitPatternLike = BY_NAME, special_tokens: SpecialTokens = None
+) -> Vocab:
     """The vocabulary of a ``tiktoken.Encoding``.
 
     Args:
@@ -75,12 +77,11 @@ def from_encoding(encoding: Any, *, pattern: SplitPattern = BY_NAME, special_tok
     Raises:
         FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
     """
-    if pattern is BY_NAME:
-        pattern = from_rust(encoding._pat_str)
+    split: SplitPattern = from_rust(encoding._pat_str) if pattern is BY_NAME else resolve(pattern)
     if special_tokens is None:
         special_tokens = encoding._special_tokens
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
-    return _vocab(tokens, f"encoding {encoding.name!r}", pattern, special_tokens)
+    return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name)
 
 
 def recognizes(data: bytes) -> bool:
@@ -94,34 +95,50 @@ def from_bytes(
     data: bytes,
     name: str,
     *,
-    pattern: SplitPattern = BY_NAME,
+    pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     encoding: str | None = None,
 ) -> Vocab:
     """As :func:`load`, from the file's bytes."""
-    if encoding is not None and encoding not in PUBLISHED:
-        raise FormatError(f"{name}: no published encoding is called {encoding!r}; known are {', '.join(PUBLISHED)}")
+    with errors_named(name):
+        encoding = encoding_name(encoding) if encoding is not None else _encoding_of_file(name)
+    split: SplitPattern = resolve(pattern)
     if pattern is BY_NAME:
-        known = PUBLISHED.get(encoding or os.path.basename(name).removesuffix(".tiktoken"))
-        if known is None:
+        if encoding is None:
             raise FormatError(
                 f"{name}: a .tiktoken file does not hold its split pattern: give pattern= (and special_tokens=) to "
                 f"Tokenizer.from_tiktoken, or name= of a published encoding ({', '.join(PUBLISHED)})"
             )
-        pattern = known.pattern
+        known = PUBLISHED[encoding]
+        split = known.pattern
         special_tokens = known.special_tokens if special_tokens is None else special_tokens
     if not data.endswith(b"\n"):
         raise FormatError(
             f"{name}: the last line does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
-    return _vocab(parse(data, name), name, pattern, special_tokens)
+    return vocab_of_tokens(parse(data, name), name, split, special_tokens, encoding)
 
 
-def _vocab(tokens: dict[int, bytes], name: str, pattern: SplitPattern, special_tokens: SpecialTokens) -> Vocab:
-    with errors_named(name):
+def _encoding_of_file(path: str) -> str | None:
+    """The published encoding that a file is named after."""
+    try:
+        return encoding_name(os.path.basename(path).removesuffix(".tiktoken"))
+    except ValueError:
+        return None
+
+
+def vocab_of_tokens(
+    tokens: dict[int, bytes],
+    origin: str,
+    pattern: SplitPattern,
+    special_tokens: SpecialTokens,
+    name: str | None = None,
+) -> Vocab:
+    """The vocabulary of ranks; ``name`` is that of the encoding, ``origin`` is for error messages."""
+    with errors_named(origin):
         specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
-        return Vocab(tokens, None, specials, pattern=pattern)
+        return Vocab(tokens, None, specials, pattern=pattern, name=name)
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:

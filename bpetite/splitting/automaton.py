@@ -32,7 +32,6 @@ from .regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequenc
 __all__ = ["Automaton", "State", "sets_of"]
 
 State = tuple[int, ...]  # positions in the program, the preferred one first
-MAX_PROGRAM = 5000  # instructions
 
 # Instructions: (TAKE, groups, next), (TEST, groups, next), (SPLIT, preferred, other), (JUMP, next), (MATCH,).
 TAKE, TEST, SPLIT, JUMP, MATCH = range(5)
@@ -59,6 +58,7 @@ class Automaton:
 
     def __init__(self, node: Node, groups: Groups) -> None:
         self.groups = groups
+        self.budget = groups.budget
         self.end: int = groups.count
         self.members: dict[CharSet, frozenset[int]] = {}
         self.program: list[tuple[Any, ...]] = []
@@ -71,8 +71,7 @@ class Automaton:
     # From the tree to the program. Each part leaves at the instruction after its last one.
 
     def write(self, node: Node) -> None:
-        if len(self.program) > MAX_PROGRAM:
-            raise OverflowError(f"the pattern is longer than {MAX_PROGRAM} instructions")
+        self.budget.spend(10)
         here = len(self.program)
         if isinstance(node, CharSet):
             self.program.append((TAKE, self.groups_of(node), here + 1))
@@ -92,6 +91,7 @@ class Automaton:
 
     def groups_of(self, chars: CharSet) -> frozenset[int]:
         if chars not in self.members:
+            self.budget.spend(self.end)
             self.members[chars] = self.groups.members(chars)
         return self.members[chars]
 
@@ -138,6 +138,7 @@ class Automaton:
 
     def step(self, state: State, group: int) -> tuple[State, bool]:
         """Read one character: (the threads that live on, whether a match ended before this character)."""
+        self.budget.spend(1 + len(state) // 8)
         found = self.steps.get((state, group))
         if found is None:
             found = self.steps[state, group] = self.walk(state, group)
@@ -145,6 +146,7 @@ class Automaton:
 
     def walk(self, state: State, group: int) -> tuple[State, bool]:
         live: list[int] = []
+        match = False
         seen = set()
         stack = list(reversed(state))
         while stack:
@@ -154,7 +156,7 @@ class Automaton:
             seen.add(position)
             operation, *rest = self.program[position]
             if operation == TAKE:
-                if group in rest[0] and rest[1] not in live:
+                if group in rest[0]:
                     live.append(rest[1])
             elif operation == TEST:
                 if group in rest[0]:
@@ -164,8 +166,10 @@ class Automaton:
             elif operation == JUMP:
                 stack.append(rest[0])
             else:
-                return tuple(live), True
-        return tuple(live), False
+                match = True
+                break
+        self.budget.spend(len(seen))
+        return tuple(live), match
 
     def sure(self, state: State) -> bool:
         """Whether some match is certain, whatever the rest of the text is. Where it will end may still be open."""

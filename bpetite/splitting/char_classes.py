@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import regex
 
+from .budget import Budget, NoTransducer
 from .regex_parser import CharSet, Item
 
 __all__ = ["Groups"]
@@ -23,6 +24,8 @@ __all__ = ["Groups"]
 LIMIT = 0x110000
 PAGE = 64  # code points in a page of the code-point map: what the last byte of a UTF-8 sequence tells apart
 PLANE = 0x10000
+MAX_GROUPS = 254  # more have no codes of one byte
+SEARCH = 10_000  # steps for the code points that one expression matches
 # Planes 4 to 13 hold no characters, 15 and 16 only private use: within each, all code points are alike except the two
 # noncharacters at its end. Testing three of each instead of 65,536 saves most of the time this module takes.
 UNIFORM_PLANES = (*range(4, 14), 15, 16)
@@ -85,14 +88,28 @@ class Groups:
     """The groups of code points that a collection of sets tells apart.
 
     `count` groups are numbered from 0 in the order of their first code points; `members(chars)` gives a set's groups.
+    All work on a pattern after this is counted in `budget` too. Raises `NoTransducer` for too many sets or groups.
     """
 
     def __init__(self, sets: Iterable[CharSet]) -> None:
         self.sets: tuple[CharSet, ...] = tuple(dict.fromkeys(sets))
         self.items: tuple[Item, ...] = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
+        self.numbers: dict[CharSet, int] = {chars: number for number, chars in enumerate(self.sets)}
+        self.budget: Budget = Budget()
+        words = 1 + len(self.items) // 64  # of an int with a bit for each item
+        self.budget.spend(len(self.items) * words)
+        bits = {item: 1 << bit for bit, item in enumerate(self.items)}
+        #: For each set, the items of which any makes a member, and the items of which any lacking makes one.
+        self.masks: list[tuple[int, int]] = []
+        for chars in self.sets:
+            masks = [0, 0]
+            for item, sign in chars.items:
+                masks[not sign] |= bits[item]
+            self.budget.spend(len(chars.items) * words)
+            self.masks.append((masks[0], masks[1]))
         changes: dict[int, int] = {0: 0}  # code point -> the items that begin or end there, one bit each
         for bit, item in enumerate(self.items):
-            for start, stop in ranges_of(item.source) if item.source else ((item.first, item.last + 1),):
+            for start, stop in self.ranges(item.source) if item.source else ((item.first, item.last + 1),):
                 changes[start] = changes.get(start, 0) ^ (1 << bit)
                 changes[stop] = changes.get(stop, 0) ^ (1 << bit)
         changes.pop(LIMIT, None)
@@ -104,22 +121,30 @@ class Groups:
         for start in self.starts:
             items ^= changes[start]
             if items not in known:
+                self.budget.spend(len(self.sets) * words)
                 known[items] = numbers.setdefault(self.sets_with(items), len(numbers))
+                if len(numbers) > MAX_GROUPS:
+                    raise NoTransducer(f"its sets tell more than {MAX_GROUPS} groups of characters apart")
             self.groups.append(known[items])
         self.count: int = len(numbers)
         self.held_by: list[int] = list(numbers)
 
+    def ranges(self, source: str) -> Ranges:
+        """The code points that the one-character regular expression `source` matches."""
+        self.budget.spend(SEARCH)
+        return ranges_of(source)
+
     def sets_with(self, items: int) -> int:
         """The sets that hold a character which these items, and no others, hold."""
         held = 0
-        for number, chars in enumerate(self.sets):
-            inside = any(bool(items >> self.items.index(item) & 1) == sign for item, sign in chars.items)
+        for number, (chars, (having, lacking)) in enumerate(zip(self.sets, self.masks)):
+            inside = bool(items & having or ~items & lacking)
             held |= (inside != chars.negated) << number
         return held
 
     def members(self, chars: CharSet) -> frozenset[int]:
         """The groups of a set, which must be one of those given at the start."""
-        number = self.sets.index(chars)
+        number = self.numbers[chars]
         return frozenset(group for group, held in enumerate(self.held_by) if held >> number & 1)
 
     def group_of(self, code_point: int) -> int:
@@ -127,16 +152,21 @@ class Groups:
 
     def two_stage(self, codes: list[int]) -> tuple[array[int], bytes]:
         """The map from code points to `codes[group]`: (page numbers by code point // 64, pages of 64 codes each)."""
-        flat = bytearray(LIMIT)
-        for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
-            flat[start:stop] = bytes((codes[group],)) * (stop - start)
-        # Some hundred of the 17,408 pages hold a change or begin with one. Between two of them all pages hold one code.
-        mixed = sorted({start // PAGE for start in self.starts})
         numbers: dict[bytes, int] = {}
         stage = array("H")
-        for page, following in zip(mixed, [*mixed[1:], LIMIT // PAGE]):
-            stage.append(numbers.setdefault(bytes(flat[page * PAGE : (page + 1) * PAGE]), len(numbers)))
-            if following > page + 1:
-                number = numbers.setdefault(bytes(flat[(page + 1) * PAGE : (page + 2) * PAGE]), len(numbers))
-                stage.extend(array("H", (number,)) * (following - page - 1))
+        page = b""  # begun, and not yet full
+        for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
+            code = bytes((codes[group],))
+            while start < stop:
+                if page or stop - start < PAGE:
+                    taken = min(PAGE - len(page), stop - start)
+                    page += code * taken
+                    start += taken
+                    if len(page) == PAGE:
+                        stage.append(numbers.setdefault(page, len(numbers)))
+                        page = b""
+                else:  # pages of one code
+                    number = numbers.setdefault(code * PAGE, len(numbers))
+                    stage.extend(array("H", (number,)) * ((stop - start) // PAGE))
+                    start = stop - stop % PAGE
         return stage, b"".join(numbers)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
-from ..patterns import Pattern, as_tuple
+from ..patterns import Pattern, PatternLike, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
@@ -90,15 +90,11 @@ def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
         yield text[at:]
 
 
-#: Stages that need no check: they are regular expressions.
-KNOWN = frozenset(stage for pattern in patterns.NAMED.values() for stage in as_tuple(pattern))
-
-
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
     `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to it. By default
-    the fastest is taken.
+    the fastest is taken. ValueError, with the position, if it is not a regular expression.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -115,11 +111,12 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none")
-    from .scanner_tables import NoTransducer, UnsupportedPattern, check  # here: they import `regex`, slowly
+    from .compile_regex import compile_regex  # here: they import `regex`, slowly
+    from .scanner_tables import NoTransducer, UnsupportedPattern
 
     for stage in stages:
-        if stage not in KNOWN:
-            check(stage)
+        if stage not in patterns.STAGES:
+            compile_regex(stage)
     if scanner_kind == "regex":
         return Pretokenizer(pattern, "regex", reason="asked for")
     try:
@@ -139,10 +136,10 @@ def compiled(stages: tuple[str, ...]) -> ScannerTables:
     return compile_pattern(stages)
 
 
-def pretokenize(text: str, pattern: Pattern = patterns.GPT2) -> Iterator[str]:
-    """Yield the pre-tokens of `text`.
+def pretokenize(text: str, pattern: PatternLike = patterns.GPT2) -> Iterator[str]:
+    """Yield the pre-tokens of `text`. The pattern may be a name or compiled, see :func:`bpetite.patterns.resolve`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(pattern).split(text))
+    return iter(pretokenizer(patterns.resolve(pattern)).split(text))

@@ -4,7 +4,7 @@ A split pattern is written for the `regex` module, and `regex` decides what it m
 language in which one character of look-ahead settles every question, so that a finite automaton can run it:
 
     literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
-    sets                   [^\\s\\p{L}]  \\p{L}  \\P{N}  \\s  \\S  \\d  \\w  .
+    sets                   [^\\s\\p{L}]  \\p{L}  \\P{N}  \\pL  \\s  \\S  \\d  \\w  .
     groups                 (...)  (?:...)  (?i:...)
     alternation            a|b
     repeats                ?  *  +  {m}  {m,}  {m,n}  {,n}     of anything
@@ -13,7 +13,9 @@ language in which one character of look-ahead settles every question, so that a 
     the end of the text    $ after an unbounded repeat that takes newlines,  \\Z
 
 Everything else raises `UnsupportedPattern` with the construct and its offset: lazy repeats, look-behind, `\\b`,
-back-references, flags other than `i`, set operations, and a pattern that can match nothing.
+back-references, flags other than `i`, set operations, braces and brackets that `regex` would take as characters
+because they are no count, property or range, and a pattern that can match nothing. deviations.py adds what `regex`
+matches in another way than it reads.
 
 In `regex`, `$` also matches before a newline that ends the text, which takes two characters of look-ahead. After `\\s+`
 or `\\s++` that second meaning changes nothing, because the repeat takes the newline and then matches at the very end;
@@ -21,9 +23,28 @@ only there is `$` accepted.
 """
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Alternation", "CharSet", "End", "Item", "Look", "Node", "Repeat", "Sequence", "UnsupportedPattern", "parse"]
+__all__ = [
+    "Alternation",
+    "CharSet",
+    "End",
+    "Item",
+    "Look",
+    "Node",
+    "Repeat",
+    "Sequence",
+    "UnsupportedPattern",
+    "matches_empty",
+    "parse",
+    "quoted",
+]
+
+
+def quoted(text: str) -> str:
+    """A pattern, or a part of one, in an error message: its repr, of the first 500 characters."""
+    return repr(text) if len(text) <= 500 else f"{text[:500]!r}... ({len(text):,} characters)"
 
 
 class UnsupportedPattern(ValueError):
@@ -33,7 +54,7 @@ class UnsupportedPattern(ValueError):
     """
 
     def __init__(self, pattern: str, construct: str, offset: int, why: str) -> None:
-        super().__init__(f"{construct!r} at offset {offset} of the split pattern {pattern!r}: {why}")
+        super().__init__(f"{quoted(construct)} at offset {offset} of the split pattern {quoted(pattern)}: {why}")
         self.pattern = pattern
         self.construct = construct
         self.offset = offset
@@ -81,7 +102,9 @@ class Look(NamedTuple):
 
 
 class End(NamedTuple):
-    """Nothing follows."""
+    """Nothing follows. `dollar` if it is written `$`."""
+
+    dollar: bool = False
 
 
 Node: TypeAlias = CharSet | Sequence | Alternation | Repeat | Look | End
@@ -91,6 +114,10 @@ HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 KNOWN_CLASSES = "sSdDwW"
 MAX_COPIES = 64  # of the body of a counted repeat: {m,n} is written out n times
 MAX_DEPTH = 50  # groups inside groups
+#: What follows the backslash of a property. `regex` reads a p that anything else follows as the letter.
+PROPERTY = re.compile(
+    r"[pP](?:[CLMNPSZ]|\{\^?[A-Za-z0-9 &_.-]*(?:[:=] *[A-Za-z0-9&_./-][A-Za-z0-9 &_./-]*)?\})", re.ASCII
+)
 
 
 def parse(pattern: str) -> Node:
@@ -137,10 +164,12 @@ class Parser:
         parts: list[Node] = []
         while self.at < len(self.pattern) and not self.peek("|") and not self.peek(")"):
             start = self.at
+            if parts and has_dollar(parts[-1]):
+                raise self.refuse(start, "nothing may follow $")
             if self.take("$"):
                 if not (parts and takes_newlines_without_bound(parts[-1])):
                     raise self.refuse(start, "supported only after an unbounded repeat of a set that holds newlines")
-                parts.append(End())
+                parts.append(End(dollar=True))
                 continue
             parts.append(self.repeats(self.atom(), start))
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
@@ -157,7 +186,7 @@ class Parser:
         possessive = self.take("+")
         if possessive and not isinstance(part, CharSet):
             raise self.refuse(start, "a possessive repeat is supported for one character or set only")
-        if isinstance(part, (Look, End)) or (most is None and matches_empty(part)):
+        if isinstance(part, (Look, End)) or has_dollar(part) or (most is None and matches_empty(part)):
             raise self.refuse(start, "a repeat of what can be empty is not supported")
         if (least if most is None else most) > MAX_COPIES:
             raise self.refuse(start, f"counts above {MAX_COPIES} are not supported")
@@ -244,13 +273,11 @@ class Parser:
         self.at += 2
         char = self.pattern[start + 1 : start + 2]
         if char in ("p", "P"):
-            if self.take("{"):
-                close = self.pattern.find("}", self.at)
-                self.at = close + 1 if close >= 0 else len(self.pattern)
-            else:
-                self.at += 1
-            name = self.pattern[start + 2 : self.at]
-            return self.as_written("\\p" + name), char == "p"
+            found = PROPERTY.match(self.pattern, start + 1)
+            if not found:
+                raise self.refuse(start, "no property follows; write the letter without the backslash")
+            self.at = found.end()
+            return self.as_written("\\p" + found.group()[1:]), char == "p"
         if char and char in KNOWN_CLASSES:
             return self.as_written("\\" + char.lower()), char.islower()
         code = self.code_point(start, char)
@@ -279,8 +306,8 @@ class Parser:
             first = False
             items.append(self.member(start))
         self.at += 1
-        if self.ignore_case and not all(sign for _, sign in items):
-            raise self.refuse(start, "a negated member of a set under (?i:...) is not supported")
+        if self.ignore_case:
+            return CharSet(((self.as_written(self.pattern[start : self.at]), True),))
         return CharSet(tuple(items), negated)
 
     def member(self, start: int) -> tuple[Item, bool]:
@@ -296,9 +323,9 @@ class Parser:
             return item
         if not self.peek("-") or self.peek("-]"):
             return self.literal(low), True
-        if self.peek("--"):
-            raise self.refuse(start, "'--' inside a set is not supported")
         self.at += 1
+        if self.peek("-") or self.peek("["):
+            raise self.refuse(start, "a range up to - or [ is not supported; write \\- or \\[ for the character")
         high = self.character()
         if high is None or high < low:
             raise self.refuse(start, "a range has characters on both sides, the lower one first")
@@ -329,6 +356,13 @@ def matches_empty(node: Node) -> bool:
     if isinstance(node, Repeat):
         return node.least == 0 or matches_empty(node.part)
     return True
+
+
+def has_dollar(node: Node) -> bool:
+    """Whether the node may end with `$`, which nothing may follow: a newline could, after a match before it."""
+    if isinstance(node, (Sequence, Alternation)):
+        return any(map(has_dollar, node.parts[-1:] if isinstance(node, Sequence) else node.choices))
+    return isinstance(node, End) and node.dollar
 
 
 def takes_newlines_without_bound(node: Node) -> bool:

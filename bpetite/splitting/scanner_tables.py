@@ -4,6 +4,7 @@ The whole way from a pattern to these tables:
 
     regex_parser.py    the pattern's text -> a tree
     char_classes.py    its character sets -> groups of code points
+    deviations.py      leaves patterns to `regex` that it does not match as they read
     automaton.py       tree and groups -> a deterministic automaton that finds one match
     transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
     scanner_tables.py  the transducer -> tables by code and state (this module)
@@ -17,12 +18,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import regex
-
+from ..patterns import STAGES
+from . import deviations
 from .automaton import Automaton, sets_of
+from .budget import Budget, NoTransducer
 from .char_classes import Groups
 from .regex_parser import UnsupportedPattern, parse
-from .transducer import COMMIT, CUTS, MARK, NoTransducer, Transducer, compose, transducer
+from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
 from .vector_tables import VectorTables, vector_tables
 
 __all__ = ["NoTransducer", "ScannerTables", "UnsupportedPattern", "compile_pattern"]
@@ -55,13 +57,16 @@ def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
     """Tables for splits of which each cuts the pieces of the one before.
 
     Raises `UnsupportedPattern` for what the parser does not know and `NoTransducer` where no small transducer cuts as
-    the pattern does.
+    the pattern does, or none is found within the steps of budget.py.
     """
     trees = [parse(pattern) for pattern in patterns]
     groups = Groups(chars for tree in trees for chars in sets_of(tree))
+    for pattern, tree in zip(patterns, trees):
+        if pattern not in STAGES:  # they have no deviations, as their tests say
+            deviations.check(pattern, tree, groups)
     combined, *later = (transducer(Automaton(tree, groups)) for tree in trees)
     for one in later:
-        combined = compose(combined, one)
+        combined = compose(combined, one, groups.budget)
     return lay_out(combined, groups)
 
 
@@ -79,24 +84,23 @@ def lay_out(machine: Transducer, groups: Groups) -> ScannerTables:
 
     column = bytes((*map(groups.group_of, range(ASCII)), *beyond, groups.count, groups.count + 1))
     back = mark_back(machine)
-    following, outputs = bytearray(), bytearray()
-    for group in column[:-2]:
-        following += bytes(row[group] for row in machine.next)
-        outputs += bytes(output_byte(row[group], back) for row in machine.out)
-    following += bytes(range(states)) + bytes(states)
-    outputs += bytes(states) + bytes(output_byte(row[groups.count], back) for row in machine.out)
+    read = column[:-2]
+    moves = {group: bytes(row[group] for row in machine.next) for group in {*read}}
+    cuts = {group: bytes(output_byte(row[group], back) for row in machine.out) for group in {*read, groups.count}}
+    following = b"".join(map(moves.__getitem__, read)) + bytes(range(states)) + bytes(states)
+    outputs = b"".join(map(cuts.__getitem__, read)) + bytes(states) + cuts[groups.count]
     used_bits = 0
     for output in set(outputs):
         used_bits |= output
     stage, pages = groups.two_stage(codes)
     return ScannerTables(
-        bytes(following), bytes(outputs), column, synchronizing_pairs(machine, groups.count), stage.tobytes(), pages,
+        following, outputs, column, synchronizing_pairs(machine, groups.count, groups.budget), stage.tobytes(), pages,
         states, groups.count + 2, used_bits, back, continuation, end,
-        vector_tables(bytes(following), bytes(outputs), states),
+        vector_tables(following, outputs, states),
     )  # fmt: skip
 
 
-def synchronizing_pairs(machine: Transducer, count: int) -> bytes:
+def synchronizing_pairs(machine: Transducer, count: int, budget: Budget) -> bytes:
     """For two groups, 1 + the state after reading both if every state leads there, else 0.
 
     The last two rows and columns, for the continuation bytes and the end of the text, are zeros.
@@ -104,6 +108,7 @@ def synchronizing_pairs(machine: Transducer, count: int) -> bytes:
     table = bytearray((count + 2) ** 2)
     for first in range(count):
         between = {row[first] for row in machine.next}
+        budget.spend(count * len(between))
         for second in range(count):
             states = {machine.next[state][second] for state in between}
             if len(states) == 1:
@@ -126,11 +131,3 @@ def output_byte(out: int, back: int) -> int:
     if cuts >> CUT_BITS:
         raise NoTransducer("cuts too far back")
     return cuts | bool(out >> (MARK + back) & 1) << MARK_BIT | bool(out & COMMIT) << COMMIT_BIT
-
-
-def check(pattern: str) -> None:
-    """Raise `ValueError`, with the reason and the offset, if `regex` refuses the pattern."""
-    try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(f"the split pattern {pattern!r} is not a regular expression: {error}") from error

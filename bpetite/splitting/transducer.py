@@ -34,6 +34,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
 from .automaton import Automaton, State
+from .budget import Budget, NoTransducer
 
 __all__ = ["COMMIT", "CUTS", "MARK", "NoTransducer", "Transducer", "compose", "transducer"]
 
@@ -44,13 +45,8 @@ MARK = 8
 COMMIT = 1 << 16
 MAX_BACK = 3
 MAX_STATES = 400
-MAX_COPIES = 20_000
 
 S = TypeVar("S", bound=Hashable)
-
-
-class NoTransducer(ValueError):
-    """No transducer within the limits of this module cuts as the pattern does."""
 
 
 class Transducer(NamedTuple):
@@ -94,7 +90,7 @@ class Construction:
         self.start: Memory = Memory(automaton.start)
 
     def transducer(self) -> Transducer:
-        return explore(self.start, self.automaton.end, self.step)
+        return explore(self.start, self.automaton.end, self.step, self.automaton.budget)
 
     def step(self, memory: Memory, group: int) -> tuple[Memory, int]:
         """Read one character. Returns the new memory and the output, counted from before this character."""
@@ -204,13 +200,14 @@ def join(earlier: int, later: int) -> int:
     return earlier | later
 
 
-def explore(start: S, end: int, step: Callable[[S, int], tuple[S, int]]) -> Transducer:
+def explore(start: S, end: int, step: Callable[[S, int], tuple[S, int]], budget: Budget) -> Transducer:
     """The minimal transducer of all states that can be reached from the start."""
     numbers = {start: 0}
     states = [start]
     machine = Transducer([], [])
     for state in states:  # grows during the loop
         row, outs = [], []
+        budget.spend(end)
         for group in range(end + 1):
             after, out = step(state, group)
             if group == end:
@@ -224,14 +221,15 @@ def explore(start: S, end: int, step: Callable[[S, int], tuple[S, int]]) -> Tran
             outs.append(out)
         machine.next.append(row)
         machine.out.append(outs)
-    return minimised(machine)
+    return minimised(machine, budget)
 
 
-def minimised(machine: Transducer) -> Transducer:
+def minimised(machine: Transducer, budget: Budget) -> Transducer:
     """Merge equivalent states (Moore's algorithm): split them by their outputs until no block splits further."""
     count = 0
     signatures: list[tuple[object, ...]] = [tuple(outs) for outs in machine.out]
     while True:
+        budget.spend(sum(map(len, machine.next)))
         numbers: dict[tuple[object, ...], int] = {}
         block = [numbers.setdefault(signature, len(numbers)) for signature in signatures]
         if len(numbers) == count:
@@ -243,7 +241,7 @@ def minimised(machine: Transducer) -> Transducer:
     return Transducer(following, [machine.out[state] for state in first])
 
 
-def compose(first: Transducer, second: Transducer) -> Transducer:
+def compose(first: Transducer, second: Transducer, budget: Budget) -> Transducer:
     """The transducer that cuts with `first` and then cuts each piece with `second`. Raises `NoTransducer`."""
     if any(out >> MARK for outs in first.out for out in outs):
         raise NoTransducer("a later split after one that needs a mark")
@@ -273,8 +271,8 @@ def compose(first: Transducer, second: Transducer) -> Transducer:
                 two = second.next[two][symbol]
         return (after, tuple(queue[ready:]), two), result
 
-    machine = explore((0, (), 0), end, step)
-    if not restarts(machine):
+    machine = explore((0, (), 0), end, step, budget)
+    if not restarts(machine, budget):
         raise NoTransducer("a later split cuts inside a piece where the first would not begin anew")
     return machine
 
@@ -287,7 +285,7 @@ def undecided_characters(machine: Transducer) -> list[int]:
     return found
 
 
-def restarts(machine: Transducer) -> bool:
+def restarts(machine: Transducer, budget: Budget) -> bool:
     """Whether a scan begun at any cut continues as the scan that made the cut does.
 
     Callers rely on it: they read long texts in parts that meet at a cut. It is so for every single pattern, which looks
@@ -300,8 +298,7 @@ def restarts(machine: Transducer) -> bool:
     start = (0, ((0, False),) * back, (0, False))
     todo, seen = [start], {start}
     while todo:
-        if len(seen) > MAX_COPIES:
-            return False  # undecided, which is as bad
+        budget.spend((2 + back) * len(machine.next[0]))
         state, copies, marked = todo.pop()
         for group in range(len(machine.next[0]) - 1):
             out, after = machine.out[state][group], machine.next[state][group]

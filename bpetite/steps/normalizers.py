@@ -10,6 +10,7 @@ from typing import Any
 import regex
 
 from ..patterns import as_tuple
+from ..splitting.compile_regex import compile_regex
 from . import sequences
 
 __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalizer"]
@@ -40,10 +41,7 @@ def check(normalization: Any) -> None:
     """Raise ValueError unless this is a normalization."""
     for one in as_tuple(normalization):
         if isinstance(one, Replace):
-            try:
-                regex.compile(one.pattern)
-            except regex.error as bad:
-                raise ValueError(f"normalization {one!r}: {bad}") from None
+            compile_regex(one.pattern, f"normalization {one!r}: pattern")
         elif not isinstance(one, Prepend) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import regex
-
-from ..patterns import as_tuple
+from ..patterns import PatternLike, as_tuple
+from ..splitting.compile_regex import compile_regex
 from . import sequences
 
-__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "Step"]
+__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
 
 #: What becomes of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
@@ -59,6 +58,8 @@ FIELDS: sequences.StepFields = {
 }
 Step = str | Split | PrefixSpace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
+#: A split pattern as callers give it, see :func:`bpetite.patterns.resolve`.
+SplitPatternLike = SplitPattern | PatternLike
 
 
 def check(pattern: Any) -> None:
@@ -73,16 +74,11 @@ def check(pattern: Any) -> None:
             if isinstance(step, Split) and step.behavior == "removed":
                 raise ValueError(f"{step!r} after Printable() could drop a part of a character")
     for step in found:
-        if isinstance(step, Split):
-            compiled(step.pattern)
+        if isinstance(step, str | Split):
+            compiled(step if isinstance(step, str) else step.pattern)
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> regex.Pattern[str]:
-    try:
-        return regex.compile(pattern)
-    except regex.error as bad:
-        raise ValueError(f"split pattern {pattern!r}: {bad}") from None
+compiled = lru_cache(maxsize=256)(compile_regex)
 
 
 class Fragment(NamedTuple):

@@ -5,13 +5,13 @@ from ..patterns import is_plain
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 
-__all__ = ["check_initial", "replay"]
+__all__ = ["check_initial", "mergeable_ids", "replay"]
 
 
 def check_initial(initial: object, vocab_size: int) -> None:
     """Raise what keeps a vocabulary from being continued up to `vocab_size` tokens."""
     if not isinstance(initial, Vocab):
-        raise TypeError(f"initial is a Vocab, not {type(initial).__name__}")
+        raise TypeError(f"initial is a bpetite.Tokenizer, not {initial!r}")
     if initial.merges is None:
         raise ValueError("initial has no merge list (it is of the ranks kind), so there is no order to continue")
     flagged = [literal for literal, flags in initial.token_flags.items() if set(flags) - {"plain"}]
@@ -20,7 +20,7 @@ def check_initial(initial: object, vocab_size: int) -> None:
             "initial splits text in ways that training does not: "
             f"pattern={initial.pattern!r}, normalization={initial.normalization!r}, flags of {flagged}"
         )
-    known = len(_mergeable_ids(initial))
+    known = len(mergeable_ids(initial))
     if vocab_size < known:
         raise ValueError(f"vocab_size {vocab_size} is less than the {known} tokens of initial")
 
@@ -43,12 +43,12 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
             part = initial.tokens[left if left not in internal else right]
             raise ValueError(f"initial: merge {rank} takes {part!r}, which no byte or earlier merge gives")
         internal[initial.merge_results[rank]] = merger.replay(internal[left], internal[right])
-    for number in sorted(_mergeable_ids(initial) - internal.keys()):
+    for number in sorted(mergeable_ids(initial) - internal.keys()):
         internal[number] = merger.add_token(initial.tokens[number])
     return {inside: number for number, inside in internal.items()}
 
 
-def _mergeable_ids(initial: Vocab) -> set[int]:
+def mergeable_ids(initial: Vocab) -> set[int]:
     """Ids that are not special tokens only: bytes, what merges give, and whatever else is not special."""
     specials = set(initial.special_tokens.values())
     results = set(initial.merge_results)

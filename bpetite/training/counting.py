@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from .. import patterns
 from ..engine._special import Specials
 from ..engine._threads import in_order, thread_count
-from ..patterns import Pattern
+from ..patterns import PatternLike
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ..steps.normalizers import normalizer
 from ._text_counter import TextCounter, batches
@@ -36,7 +36,7 @@ Job = Callable[[TextCounter], int]
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
-    pattern: Pattern = patterns.GPT2,
+    pattern: PatternLike = patterns.GPT2,
     special_tokens: Sequence[str] = (),
     normalization: str | None = None,
     num_threads: int | None = None,
@@ -49,7 +49,8 @@ def count_pretokens(
 
     Args:
         texts: Documents, str or UTF-8 bytes; no pre-token spans two. A single str or bytes is one document.
-        pattern: The split pattern. What `regex` itself has to split runs on one thread.
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`. What `regex` itself has to split runs on one
+            thread.
         special_tokens: Literals that cut the text and are not counted.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
         num_threads: Threads to count on; None for one a processor.
@@ -63,6 +64,7 @@ def count_pretokens(
     >>> dict(count_pretokens(["the cat", "the dog"]))
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
+    split = patterns.resolve(pattern)
     literals = distinct_literals(special_tokens)
     check_normalization(normalization)
     threads = thread_count(num_threads)
@@ -71,7 +73,7 @@ def count_pretokens(
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    preparation = _Preparation(pretokenizer(pattern), Specials(dict.fromkeys(literals, 0)), normalizer(normalization))
+    preparation = _Preparation(pretokenizer(split), Specials(dict.fromkeys(literals, 0)), normalizer(normalization))
     counters = preparation.counters(threads)
     documents = _Documents(texts)
     done = 0
@@ -82,7 +84,7 @@ def count_pretokens(
     table = counters[0].table
     for counter in counters[1:]:
         table.update(counter.table)
-    made_with = {"pattern": pattern, "normalization": normalization, "special_tokens": literals}
+    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals}
     return PretokenCounts.from_table(table, made_with, documents.read)
 
 

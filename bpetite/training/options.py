@@ -2,20 +2,47 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from ..not_given import NOT_GIVEN, NotGiven
-from ..patterns import Pattern
+from ..patterns import PatternLike
 from ..steps.normalizers import FORMS
 from ..vocabulary.special_literals import check_literal
-from ..vocabulary.vocab import Vocab
-from .continuing import check_initial
+from ..vocabulary.vocab import MAX_ID, Vocab
+from .continuing import check_initial, mergeable_ids
 from .counts import PretokenCounts
 
-__all__ = ["TrainingOptions", "check_normalization", "distinct_literals"]
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+__all__ = [
+    "Specials",
+    "TrainOptions",
+    "TrainingOptions",
+    "check_normalization",
+    "chosen_options",
+    "distinct_literals",
+]
+
+#: Special tokens of a training: literals, or literal -> id.
+Specials: TypeAlias = Sequence[str] | Mapping[str, int]
+
+
+class TrainOptions(TypedDict, total=False):
+    """Keys: the options that all ways to train share, as :meth:`bpetite.Tokenizer.train` explains them."""
+
+    special_tokens: Specials
+    special_ids: Literal["after", "before"]
+    pattern: PatternLike | NotGiven
+    min_frequency: int
+    tie_break: Literal["ids", "bytes"]
+    normalization: str | NotGiven | None
+    max_token_bytes: int | None
+    initial: Tokenizer | None
+    progress: Callable[..., None] | None
 
 
 @dataclass(frozen=True)
@@ -24,11 +51,13 @@ class TrainingOptions:
 
     Args:
         vocab_size: Tokens to end with, special tokens not counted: 256 bytes plus what is learned.
-        special_tokens: Literals that cut the corpus and take no part in any merge. A special token of one ASCII
-            character has the id of its byte. Those of `initial` are added in front.
+        special_tokens: Literals that cut the corpus and take no part in any merge, or literal -> id: ids that are no
+            byte's and no learned token's. A special token of one ASCII character has the id of its byte. Those of
+            `initial` are added in front.
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
             from 0, then bytes, then learned tokens. The merges are the same.
-        pattern: The split pattern; None for none. When not given, that of `initial` or of the counts, else GPT-2's.
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for none. When not given, that of
+            `initial` or of the counts, else GPT-2's.
         min_frequency: Pairs that occur less often are not learned; at least 1.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), where ids are those of
             ``special_ids="after"`` whatever is asked for; "bytes" the greatest (left bytes, right bytes).
@@ -48,9 +77,9 @@ class TrainingOptions:
     """
 
     vocab_size: int
-    special_tokens: Sequence[str] = ("<|endoftext|>",)
+    special_tokens: Specials = ("<|endoftext|>",)
     special_ids: Literal["after", "before"] = "after"
-    pattern: Pattern | NotGiven = NOT_GIVEN
+    pattern: PatternLike | NotGiven = NOT_GIVEN
     min_frequency: int = 1
     tie_break: Literal["ids", "bytes"] = "ids"
     normalization: str | NotGiven | None = NOT_GIVEN
@@ -68,6 +97,8 @@ class TrainingOptions:
             raise ValueError(f"tie_break is 'ids' or 'bytes', not {self.tie_break!r}")
         if self.normalization is not NOT_GIVEN:
             check_normalization(self.normalization)
+        if self.pattern is not NOT_GIVEN:
+            object.__setattr__(self, "pattern", patterns.resolve(self.pattern))
         literals = distinct_literals(self.special_tokens)
         if self.initial is not None:
             check_initial(self.initial, self.vocab_size)
@@ -76,7 +107,59 @@ class TrainingOptions:
             literals = distinct_literals([*self.initial.special_tokens, *literals])
             for name, value in self._agreed_with(self.initial, "initial, trained").items():
                 object.__setattr__(self, name, value)
-        object.__setattr__(self, "special_tokens", literals)
+        object.__setattr__(self, "special_tokens", self._with_ids(literals) if self.ids_are_given else literals)
+
+    @property
+    def ids_are_given(self) -> bool:
+        """Whether the special tokens have ids of their user's choice."""
+        return isinstance(self.special_tokens, Mapping)
+
+    def _with_ids(self, literals: tuple[str, ...]) -> dict[str, int]:
+        """The ids that were given, and those that special tokens of `initial` have; or why one cannot be."""
+        given: dict[str, Any] = dict(self.special_tokens)  # type: ignore[arg-type]
+        fixed = dict(self.initial.special_tokens) if self.initial is not None else {}
+        literal_of: dict[int, str] = {}
+        for literal in literals:
+            token_id = given.get(literal, fixed.get(literal))
+            refusal = f"special token {literal!r} cannot have the id {token_id!r}"
+            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
+                raise ValueError(f"{refusal}: ids are int, 0..{MAX_ID}")
+            if literal_of.setdefault(token_id, literal) != literal:
+                raise ValueError(f"{refusal}: {literal_of[token_id]!r} has it")
+        if self.initial is None:
+            self._check_new_ids({literal: token_id for token_id, literal in literal_of.items()})
+        else:
+            self._check_further_ids({literal: token_id for token_id, literal in literal_of.items()}, self.initial)
+        return {literal: token_id for token_id, literal in literal_of.items()}
+
+    def _check_new_ids(self, ids: dict[str, int]) -> None:
+        own = [literal for literal in ids if len(literal.encode()) > 1]
+        shift = len(own) if self.special_ids == "before" else 0
+        for literal, token_id in ids.items():
+            refusal = f"special token {literal!r} cannot have the id {token_id}"
+            if literal not in own and token_id != literal.encode()[0] + shift:
+                raise ValueError(f"{refusal}: it is one byte, whose token has the id {literal.encode()[0] + shift}")
+            if literal in own and shift and token_id >= shift:
+                raise ValueError(f"{refusal}: with special_ids='before' the {shift} special tokens have 0..{shift - 1}")
+            if literal in own and not shift and token_id < self.vocab_size:
+                raise ValueError(
+                    f"{refusal}: bytes and learned tokens have 0..{self.vocab_size - 1}. Give ids from "
+                    f"{self.vocab_size} on, or with special_ids='before' the first ones"
+                )
+
+    def _check_further_ids(self, ids: dict[str, int], initial: Vocab) -> None:
+        first = max(initial.tokens) + 1
+        last = first + self.vocab_size - len(mergeable_ids(initial)) - 1
+        for literal, token_id in ids.items():
+            refusal = f"special token {literal!r} cannot have the id {token_id}"
+            known = initial.special_tokens.get(literal, initial.id_of.get(literal.encode()))
+            if known is not None:
+                if known != token_id:
+                    raise ValueError(f"{refusal}: in initial it has {known}")
+            elif token_id in initial.tokens:
+                raise ValueError(f"{refusal}: in initial it belongs to {initial.tokens[token_id]!r}")
+            elif first <= token_id <= last:
+                raise ValueError(f"{refusal}: learned tokens have {first}..{last}")
 
     def for_counts(self, counts: PretokenCounts) -> TrainingOptions:
         """With the pattern and the normalization of counts.
@@ -91,7 +174,7 @@ class TrainingOptions:
         return {
             "pattern": patterns.GPT2 if self.pattern is NOT_GIVEN else self.pattern,
             "normalization": None if self.normalization is NOT_GIVEN else self.normalization,
-            "special_tokens": self.special_tokens,
+            "special_tokens": tuple(self.special_tokens),
         }
 
     def _agreed_with(self, source: Vocab | PretokenCounts, origin: str) -> dict[str, Any]:
@@ -104,10 +187,17 @@ class TrainingOptions:
         return agreed
 
 
-def distinct_literals(special_tokens: Sequence[str]) -> tuple[str, ...]:
+def chosen_options(vocab_size: int, options: Mapping[str, Any]) -> TrainingOptions:
+    """The options as `TrainOptions` has them: ``initial`` is a tokenizer, and ``progress`` is not for here."""
+    given = {name: value for name, value in options.items() if name != "progress"}
+    initial = given.pop("initial", None)
+    return TrainingOptions(vocab_size, **given, initial=initial.to_vocab() if hasattr(initial, "to_vocab") else initial)
+
+
+def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
     """The literals without repeats, or the error that says which one is wrong."""
     if isinstance(special_tokens, (str, bytes)) or not hasattr(special_tokens, "__iter__"):
-        raise TypeError(f"special_tokens is a list of str, not {special_tokens!r}")
+        raise TypeError(f"special_tokens is a list of str or a dict of ids, not {special_tokens!r}")
     literals = tuple(dict.fromkeys(special_tokens))
     for literal in literals:
         check_literal(literal)

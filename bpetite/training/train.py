@@ -6,9 +6,15 @@ merger is driven and its ids become the vocabulary's.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
 
+from .. import patterns
+from ..errors import TrainingWarning, warn_caller
+from ..splitting.pretokenizer import pretokenizer
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .continuing import replay
@@ -16,7 +22,7 @@ from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, check_count
 from .options import TrainingOptions
 
-__all__ = ["train", "train_from_counts"]
+__all__ = ["rehearse", "train", "train_from_counts"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -48,13 +54,19 @@ def train(
 
     Raises:
         TypeError: A text that is neither str nor bytes.
+        ValueError: Paths of files in place of texts; a pattern that leaves most documents whole.
         UnicodeError: A lone surrogate in a str, or bytes that are not UTF-8, with the offset.
+
+    Warns:
+        TrainingWarning: No pair was left to learn before there were `vocab_size` tokens.
 
     >>> vocab = train("ab ab ab", TrainingOptions(258))
     >>> vocab.merges, vocab.special_tokens
     (((97, 98), (32, 256)), {'<|endoftext|>': 258})
     """
-    counts = count_pretokens(corpus, **options.counting(), num_threads=num_threads, progress=progress)
+    documents = texts_not_paths(corpus)
+    counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
+    _check_cut(counts, options)
     merger = _merger_of(counts, options)
     del counts  # the merger has all it needs
     return _learn(merger, options, progress)
@@ -82,7 +94,59 @@ def train_from_counts(
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
     if isinstance(counts, PretokenCounts):
         options = options.for_counts(counts)
+        _check_cut(counts, options)
     return _learn(_merger_of(counts, options), options, progress)
+
+
+def rehearse(options: TrainingOptions) -> Vocab:
+    """The vocabulary from which learning starts: finds what is wrong with options before hours of counting.
+
+    Raises:
+        ValueError: The pattern is no regular expression; `initial` cannot be continued.
+    """
+    counts = count_pretokens((), **options.counting(), num_threads=1)
+    return _learn(_merger_of(counts, options), options, None, short=True)
+
+
+def texts_not_paths(corpus: Any) -> Any:
+    """The corpus, unless it holds paths instead of texts: it is one, or its first documents all are."""
+    if isinstance(corpus, (str, os.PathLike)):
+        if _is_path(corpus):
+            raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
+        return corpus
+    if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
+        return corpus
+    first = []
+    documents = corpus if isinstance(corpus, Sequence) else iter(corpus)
+    for document in islice(documents, 100):
+        first.append(document)
+        if not _is_path(document):
+            break
+    else:
+        if first:
+            raise ValueError(f"the corpus holds paths of files, {first[0]!r} first: train_from_files reads files")
+    return corpus if isinstance(corpus, Sequence) else chain(first, documents)
+
+
+def _is_path(document: object) -> bool:
+    if isinstance(document, str):
+        return len(document) < 4096 and not {"\n", "\0"} & set(document) and os.path.isfile(document)
+    return isinstance(document, os.PathLike)
+
+
+def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
+    """Refuse a pattern that leaves documents whole, unless it is certainly meant: then GPT-2's cuts them in many."""
+    pattern = counts.pattern
+    if options.initial is not None or patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
+        return
+    sample = [pretoken.decode(errors="replace") for pretoken in islice(counts, 100)]
+    pieces = sum(len(pretokenizer(patterns.GPT2).split(text)) for text in sample)
+    if pieces > 3 * len(sample):
+        raise ValueError(
+            f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "
+            f"{sample[0][:60]!r}. Where that is meant, write (?:...) around it, or None for no pre-tokenization; named "
+            f"patterns are {', '.join(patterns.NAMED)}"
+        )
 
 
 def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
@@ -107,7 +171,8 @@ def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
     return merger
 
 
-def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None) -> Vocab:
+def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None, *, short: bool = False) -> Vocab:
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless that is expected."""
     initial = options.initial
     ids = {} if initial is None else replay(initial, merger)
     start = merger.tokens
@@ -117,8 +182,12 @@ def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None) 
         finished = merger.learn(limit, STEP)
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
-    if merger.tokens < limit:
-        log.info("no pair is left to learn: %d tokens of %d", merger.tokens, options.vocab_size)
+    if merger.tokens < limit and not short:
+        warn_caller(
+            f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
+            f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
+            TrainingWarning,
+        )
     merger.finish()
     if initial is None:
         return _new_vocab(merger, options)
@@ -131,7 +200,10 @@ def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
     tokens = {number + shift: merger.token(number) for number in range(merger.tokens)}
     merges = tuple((left + shift, right + shift) for left, right in merger.merges())
     first = 0 if shift else merger.tokens
-    ids = dict(zip(own, range(first, first + len(own)), strict=True))
+    if isinstance(options.special_tokens, Mapping):
+        ids = {literal: options.special_tokens[literal] for literal in own}
+    else:
+        ids = dict(zip(own, range(first, first + len(own)), strict=True))
     _check_no_special(tokens, own)
     tokens |= {number: literal.encode() for literal, number in ids.items()}
     special_tokens = {
@@ -161,12 +233,16 @@ def _continued_vocab(
     _check_no_special(learned, added)
     for literal in added:
         data = literal.encode()
-        special_tokens[literal] = initial.id_of.get(data, free)
-        if special_tokens[literal] == free:
-            tokens[free] = data
-            free += 1
+        token_id = initial.id_of.get(data)
+        if token_id is None and isinstance(options.special_tokens, Mapping):
+            token_id = options.special_tokens[literal]
+        elif token_id is None:
+            token_id, free = free, free + 1
+        special_tokens[literal] = token_id
+        tokens[token_id] = data
     merges = tuple((ids[left], ids[right]) for left, right in merger.merges())
-    return replace(initial, tokens=tokens, merges=(*(initial.merges or ()), *merges), special_tokens=special_tokens)
+    merges = (*(initial.merges or ()), *merges)
+    return replace(initial, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None)
 
 
 def _check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from typing_extensions import Unpack
 
     from ..steps.normalizers import Normalization
-    from ..steps.splits import SplitPattern
+    from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
@@ -42,9 +42,8 @@ FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
 
 
 class Settings(TypedDict, total=False):
-    """The fields of a :class:`Vocab` that have defaults."""
+    """The fields of a :class:`Vocab` that have defaults, but the pattern."""
 
-    pattern: SplitPattern
     normalization: Normalization
     ignore_merges: bool
     errors: ErrorHandler
@@ -73,6 +72,7 @@ class Vocab:
             normalized text, after the others), "plain" (kept when decoding skips special tokens).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
+        name: The name of the published encoding that it is, for people; no part of the content, and not saved.
         table: The TokenTable of ``tokens``, where a loader has made one already. It is ignored if ``tokens`` has grown
             since.
 
@@ -96,6 +96,7 @@ class Vocab:
     token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    name: str | None = field(default=None, compare=False)
     table: InitVar[TokenTable | None] = None
 
     def __post_init__(self, table: TokenTable | None) -> None:
@@ -106,7 +107,7 @@ class Vocab:
         if self.merges is not None and not self._has_merge_table(self.merges):
             _check_merges(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
-        if not patterns.is_plain(self.pattern):
+        if not patterns.is_known(self.pattern):
             from ..steps import splits
 
             splits.check(self.pattern)
@@ -127,6 +128,8 @@ class Vocab:
         tokens: Mapping[int, bytes],
         merges: Iterable[tuple[bytes, bytes]] | None,
         special_tokens: SpecialTokens = None,
+        *,
+        pattern: SplitPatternLike = patterns.GPT2,
         **settings: Unpack[Settings],
     ) -> Vocab:
         """A Vocab from merges in bytes and special tokens with or without ids.
@@ -136,6 +139,7 @@ class Vocab:
             merges: Pairs of token bytes in rank order, or None for the ranks kind.
             special_tokens: Literals, or literal -> id. A literal that is a token keeps that token's id; others get
                 the ids after the highest one, in the order given.
+            pattern: The split pattern, see :func:`bpetite.patterns.resolve`.
             settings: The fields of Vocab that have defaults.
 
         Raises:
@@ -159,7 +163,7 @@ class Vocab:
                 except (TypeError, ValueError):
                     raise ValueError(f"merge {rank} must be a pair of bytes, not {merge!r}") from None
         specials = place_specials(special_tokens, tokens, id_of)
-        return cls(tokens, None if pairs is None else tuple(pairs), specials, **settings)
+        return cls(tokens, None if pairs is None else tuple(pairs), specials, patterns.resolve(pattern), **settings)
 
     @cached_property
     def id_of(self) -> dict[bytes, int]:

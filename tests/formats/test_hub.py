@@ -105,7 +105,7 @@ def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
             try:
                 return Tokenizer.from_pretrained(*names, **options).fingerprint()
             except Exception as error:
-                return [type(error).__mro__[-3].__name__, isinstance(error, OSError), str(error)[:300]]
+                return [type(error).__mro__[-3].__name__, isinstance(error, OSError), str(error)]
         """
     )
     done = subprocess.run(
@@ -142,6 +142,24 @@ def test_from_the_hub_then_from_its_cache_offline(hub: Any, tmp_path: Path) -> N
     assert len(hub.asked) == asked
     unreachable = run("attempt('someone/json')", tmp_path, "http://127.0.0.1:9")
     assert unreachable == found[0]
+
+
+def test_a_hub_that_cannot_be_reached_is_asked_once(tmp_path: Path) -> None:
+    """Waiting between tries would raise."""
+    code = "(setattr(time, 'sleep', None), attempt('someone/json'))[1]"
+    _, is_os_error, message = run(f"[time := __import__('time'), {code}][1]", tmp_path, "http://127.0.0.1:9")
+    assert is_os_error
+    assert message.startswith("someone/json: http://127.0.0.1:9 cannot be asked for this repository")
+    assert "Connection refused" in message
+    assert str(tmp_path / "hub") in message
+    assert "put its tokenizer.json" in message
+    _, _, offline = run("attempt('someone/json')", tmp_path, "http://127.0.0.1:9", HF_HUB_OFFLINE="1")
+    assert "(HF_HUB_OFFLINE is set)" in offline
+
+
+def test_a_pair_in_the_cache_needs_no_hub(hub: Any, tmp_path: Path) -> None:
+    found = run("attempt('someone/pair')", tmp_path, address(hub))
+    assert run("attempt('someone/pair')", tmp_path, "http://127.0.0.1:9") == found == TRAINED.fingerprint()
 
 
 def test_what_the_hub_does_not_have_is_an_error_that_says_so(hub: Any, tmp_path: Path) -> None:
@@ -183,7 +201,7 @@ def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             Tokenizer.from_pretrained(absent)
     with pytest.raises(FileNotFoundError):
         Tokenizer.load("someone/json")
-    with pytest.raises(FileNotFoundError, match="no name of a repository"):
+    with pytest.raises(FileNotFoundError, match="no name of a tokenizer"):
         Tokenizer.from_pretrained("not a name!")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="no tokenizer in it"):

@@ -1,14 +1,18 @@
 """bpetite's own format."""
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpetite import Tokenizer
+from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.formats.files import parse_json
 from bpetite.vocabulary.vocab import Vocab
@@ -32,6 +36,31 @@ def loads(data: bytes) -> Vocab:
 def test_every_setting_comes_back(settings: dict[str, object]) -> None:
     vocab = Vocab.build({7: b"a", 2**32 - 1: b"b", 0: b"ab"}, [(b"a", b"b")], {"ab": 0, "<x y>": 9}, **settings)
     assert loads(native.dump(vocab)) == vocab
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"\p{N]|[a}]|(", "not a regular expression: missing ) at position 12"),
+        ([r"\d", "a{2,1}"], "not a regular expression: min repeat greater than max repeat at position 2"),
+        ("(?:" * 3_000 + "a" + ")" * 3_000, "not a regular expression: groups too deep inside each other"),
+        ("a\ud800", "a lone surrogate at position 1"),
+    ],
+)
+def test_a_file_with_what_is_no_pattern(pattern: object, reason: str, tmp_path: Path) -> None:
+    content = json.loads(native.dump(Vocab({0: b"a"}, (), {})))
+    path = tmp_path / "tok.json"
+    path.write_text(json.dumps({**content, "pattern": pattern}))
+    with pytest.raises(FormatError, match=rf"tok\.json: .*{re.escape(reason)}"):
+        Tokenizer.load(path)
+
+
+def test_a_file_with_a_pattern_that_takes_too_long_to_compile_loads(tmp_path: Path) -> None:
+    path = tmp_path / "tok.json"
+    path.write_bytes(native.dump(Vocab({0: b"a"}, (), {}, pattern="(?:(?:a{64}){64}){64}b|.")))
+    tok = Tokenizer.load(path)
+    assert tok.scanner == "regex"
+    assert tok.encode("aa") == [0, 0]
 
 
 literals = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

@@ -9,6 +9,7 @@ import pytest
 import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from random_syntax import compared, edited, syntax
 from splits import COMPILED, texts
 
 import bpetite
@@ -87,8 +88,7 @@ def test_shared_samples(name: str, shared: Callable[[str], Path]) -> None:
         assert pretokenizer(pattern).split(text) == split(text, pattern)
 
 
-# Random patterns of the subset. What `regex` itself gets wrong is kept out, which is a set beside a repeated (?i:...):
-# in version 2026.11.15, "[^a]|x|(?i:\p{M}+b)+" does not match "A", though "[^a]" does.
+# Random patterns of the subset.
 
 SETS = (
     *("a", "b", "s", "é", " ", r"\n", "1", "'", "中", r"\.", ".", r"\p{L}", r"\p{N}", r"\p{Lu}", r"\p{M}", r"\s"),
@@ -143,6 +143,41 @@ def on_random_texts(pattern: patterns.Pattern, choose: random.Random) -> None:
         pieces = split(text, pattern)
         for kind in SCANNER_KINDS:
             assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces, (kind, text)
+
+
+# Random strings, of which few are patterns and fewer compile. What `regex` and the parser read in two ways shows here.
+
+
+def compare_many(make: Callable[[random.Random], str], count: int, least: int, seed: int = 0) -> None:
+    """Compare `count` random patterns; of the different ones at least `least` must have compiled to a scanner."""
+    choose = random.Random(seed)
+    tried: set[str] = set()
+    scanned = 0
+    for _ in range(count):
+        pattern = make(choose)
+        if pattern not in tried:
+            tried.add(pattern)
+            scanned += compared(pattern, choose)
+    assert scanned >= least
+
+
+def test_random_syntax() -> None:
+    compare_many(syntax, 5_000, 300, seed=1)
+
+
+def test_edited_patterns() -> None:
+    compare_many(edited, 500, 120, seed=2)
+
+
+@pytest.mark.slow
+def test_a_million_random_patterns() -> None:
+    """More than 30,000 different ones compile and are compared; the others are left to `regex`, or are no patterns."""
+    compare_many(syntax, 1_000_000, 30_000)
+
+
+@pytest.mark.slow
+def test_many_edited_patterns() -> None:
+    compare_many(edited, 6_000, 1_500)
 
 
 # Which kind of scanner a pattern gets.
@@ -200,8 +235,27 @@ def test_pretokenizers_are_made_once() -> None:
 
 @pytest.mark.parametrize("pattern", ["(a", "[a", r"\p{Nope}", ("a", "*")])
 def test_what_is_no_regular_expression(pattern: patterns.Pattern) -> None:
-    with pytest.raises(ValueError, match="is not a regular expression"):
+    with pytest.raises(ValueError, match=r"not a regular expression: .* at position"):
         pretokenizer(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(?:" * 3_000 + "a" + ")" * 3_000, "groups too deep inside each other"),
+        ("(?V0)(?V1)a", "mutually incompatible"),
+        ("a{" + "9" * 5_000 + "}", "digits"),
+        (r"\N{KEYCAP DIGIT ONE}", "character"),
+        (("a", "b\ud800"), "lone surrogate at position 1"),
+        ("x" * 5_000 + "(", r"x'\.\.\. \(5,001 characters\): not a regular expression: .* at position 5001"),
+    ],
+)
+def test_whatever_regex_refuses_it_with_is_a_value_error(pattern: patterns.Pattern, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as refused:
+        pretokenizer(pattern)
+    assert type(refused.value) is ValueError
+    with pytest.raises(ValueError, match=reason):
+        bpetite.Vocab({0: b"a"}, (), {}, pattern=pattern)
 
 
 @pytest.mark.parametrize("pattern", [1, b"a", ["a"], ("a", None)])

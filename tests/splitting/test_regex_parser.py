@@ -22,8 +22,23 @@ from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence
         ("a$", "$", 1),
         (r"\p{L}+$", "$", 6),
         ("[a&&b]", "[a", 0),
-        ("[a--b]", "[a", 0),
+        ("[a--b]", "[a-", 0),
         ("[[a]]", "[", 0),
+        ("[ -[:alpha:]]+", "[ -", 0),
+        ("[!-[]", "[!-", 0),
+        ("[+--]", "[+-", 0),
+        (r"\p{L", r"\p", 0),
+        (r"a\P{", r"\P", 1),
+        (r"a\p", r"\p", 1),
+        (r"[\p&]+", r"\p", 1),
+        (r"\p{N]|[a}]", r"\p", 0),
+        (r"\pX", r"\p", 0),
+        (r"\p{L:}", r"\p", 0),
+        (r"\p{L: }", r"\p", 0),
+        (r"\p{é}", r"\p", 0),
+        (r"\s+$\n", "\\", 4),
+        (r"(?:a|\s+$)b", "b", 10),
+        (r"(?:\s+$){2}", r"(?:\s+$){2}", 0),
         (r"[\d-z]", r"[\d", 0),
         ("(?:ab)++", "(?:ab)++", 0),
         ("(?:a?)*b", "(?:a?)*", 0),
@@ -35,7 +50,6 @@ from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence
         ("a|", "a|", 0),
         ("(?:a|b?)", "(?:a|b?)", 0),
         ("(?=a)", "(?=a)", 0),
-        (r"(?i:[\S])", r"[\S]", 4),
     ],
 )
 def test_what_is_refused(pattern: str, construct: str, offset: int) -> None:
@@ -77,7 +91,8 @@ def test_escapes_and_classes() -> None:
         tuple(CharSet(((Item(code, code), True),)) for code in (0x41, 0x2028, 0x1F600, 0x2E))
     )
     assert parse(r"\P{Lu}") == CharSet(((Item(source=r"\p{Lu}"), False),))
-    assert parse(r"\pL") == CharSet(((Item(source=r"\pL"), True),))
+    for source in (r"\pL", r"\p{^L}", r"\p{ general_category = Lu }", r"\p{Script:Latin}", r"\p{Numeric_Value=1/2}"):
+        assert parse(source) == CharSet(((Item(source=source), True),))
     assert parse(r"\S") == CharSet(((Item(source=r"\s"), False),))
 
 
@@ -91,3 +106,11 @@ def test_repeats_and_look_ahead() -> None:
 
 def test_case_is_left_to_regex() -> None:
     assert parse("(?i:s)") == CharSet(((Item(source=r"(?i:\U00000073)"), True),))
+    assert parse(r"(?i:[^\P{Lu}k])") == CharSet(((Item(source=r"(?i:[^\P{Lu}k])"), True),))
+
+
+def test_a_refusal_shows_the_front_of_a_long_pattern() -> None:
+    with pytest.raises(UnsupportedPattern) as refused:
+        parse("x" * 10_000 + "^")
+    assert refused.value.offset == 10_000
+    assert 500 < len(str(refused.value)) < 1000

@@ -13,7 +13,7 @@ def of_stages(*stages: str) -> Transducer:
     groups = Groups(chars for tree in trees for chars in sets_of(tree))
     machine = transducer(Automaton(trees[0], groups))
     for tree in trees[1:]:
-        machine = compose(machine, transducer(Automaton(tree, groups)))
+        machine = compose(machine, transducer(Automaton(tree, groups)), groups.budget)
     return machine
 
 

@@ -1,0 +1,78 @@
+"""Writing a tokenizer in a format, for the commands that make one: what `convert` can write, `train` can."""
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import click
+
+from .. import formats
+from ..formats import WritableFormat
+from ..tokenizer import Tokenizer
+from .options import refuse_existing
+from .reports import say
+
+__all__ = ["check_target", "save", "save_trained", "special_tokens"]
+
+
+def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
+    """Raise, before any work, what would keep a tokenizer from being saved at a path."""
+    files = [path / name for name in formats.FILES["gpt2"]] if format == "gpt2" and path.is_dir() else [path]
+    for file in files:
+        refuse_existing(file, overwrite)
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, f"a folder has this name, and {format} is one file", str(file))
+    if not os.access(files[0].parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(files[0].parent))
+
+
+def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
+    """The tokenizer with ranks or with a merge list, as the format holds it; the ids of every text stay the same.
+
+    Raises:
+        ValueError: They would not.
+    """
+    if format == "tiktoken" and tokenizer.kind == "merges":
+        tokenizer = tokenizer.to_ranks()
+        say("the merge list became ranks; the ids stay the same for every text")
+    elif format in ("huggingface", "gpt2") and tokenizer.kind == "ranks":
+        tokenizer = tokenizer.to_merges()
+        say("the ranks became a merge list; the ids stay the same for every text")
+    return tokenizer
+
+
+def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
+    """Save a tokenizer, of the kind that the format holds; returns what was saved, and says what the file lacks."""
+    tokenizer = _in_kind(tokenizer, format)
+    tokenizer.save(path, format=format, overwrite=overwrite)
+    if format == "tiktoken":
+        say(
+            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
+            f"{tokenizer.special_tokens!r}: give both when it is read"
+        )
+    return tokenizer
+
+
+def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
+    """:func:`save` what was trained; where the format turns out unable to hold it, in the native one beside it."""
+    try:
+        return save(tokenizer, path, format, overwrite)
+    except ValueError as bad:
+        rescued = path.with_name(f"{path.name}.native.json")
+        tokenizer.save(rescued, format="native", overwrite=True)
+        raise ValueError(f"{path}: {bad}. The tokenizer is saved as {rescued}") from None
+
+
+def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:
+    """Special tokens as they are typed: all LITERAL, or all LITERAL=ID."""
+    placed = [_literal_and_id(value) for value in values]
+    given = {literal: token_id for literal, token_id in placed if token_id is not None}
+    if given and len(given) != len(placed):
+        raise click.UsageError(f"--special: ids for all or for none: {', '.join(values)}")
+    return given or [literal for literal, _ in placed]
+
+
+def _literal_and_id(value: str) -> tuple[str, int | None]:
+    literal, equals, token_id = value.rpartition("=")
+    return (literal, int(token_id)) if equals and literal and token_id.isdecimal() else (value, None)

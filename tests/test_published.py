@@ -1,0 +1,102 @@
+"""get_encoding and encoding_for_model, and the same names wherever a tokenizer is named."""
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bpetite
+from bpetite import Tokenizer, encoding_for_model, get_encoding
+from bpetite.formats.encodings import PUBLISHED
+
+SENTENCE = "It's 12345 o'clock:\n\n  naïve 中文字 🙂<|endoftext|> \n "
+
+
+@pytest.fixture(autouse=True)
+def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ranks come from packages of the extra `test`."""
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_an_encoding_is_tiktokens(name: str) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    tok = get_encoding(name)
+    assert isinstance(tok, Tokenizer)
+    assert tok == Tokenizer.load(name) == Tokenizer.from_pretrained(name) == Tokenizer.load(name.upper())
+    ours = tok.as_tiktoken()
+    theirs = tiktoken.Encoding(
+        name, pat_str=PUBLISHED[name].pattern, mergeable_ranks=ours._mergeable_ranks,
+        special_tokens=tok.special_tokens,
+    )  # fmt: skip
+    assert (ours.name, ours.n_vocab, ours.special_tokens_set) == (name, theirs.n_vocab, theirs.special_tokens_set)
+    assert ours.encode(SENTENCE, allowed_special="all") == theirs.encode(SENTENCE, allowed_special="all")
+    with pytest.raises(ValueError, match="endoftext"):
+        ours.encode(SENTENCE)
+    assert pickle.loads(pickle.dumps(tok)).as_tiktoken() == ours
+
+
+def test_known_ids() -> None:
+    assert get_encoding("gpt2").encode("hello world") == [31373, 995]
+    assert get_encoding("cl100k").encode("hello world") == [15339, 1917]
+    assert encoding_for_model("gpt-4o").encode("hello world") == [24912, 2375]
+    assert get_encoding("p50k_base").encode("a    b") == [64, 50258, 275]
+
+
+def test_a_model_has_its_encoding() -> None:
+    assert encoding_for_model("gpt-4o-2024-08-06") is encoding_for_model("GPT4o") is get_encoding("o200k")
+    assert encoding_for_model("text-davinci-003").as_tiktoken().name == "p50k_base"
+    assert Tokenizer.load("gpt-4o") == get_encoding("o200k_base")
+
+
+def test_the_alias_in_harmony_is_what_tiktoken_decodes() -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    tok = get_encoding("o200k_harmony")
+    special = tok.special_tokens | {"<|reserved_200018|>": 200018}
+    theirs = tiktoken.Encoding(
+        "o200k_harmony", pat_str=tok.pattern, mergeable_ranks=tok.as_tiktoken()._mergeable_ranks,
+        special_tokens=special,
+    )  # fmt: skip
+    assert tok.decode([200018]) == theirs.decode([200018])
+
+
+def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: Path) -> None:
+    gpt2 = get_encoding("gpt2")
+    assert gpt2 == get_encoding("r50k_base")
+    assert get_encoding("r50k_base").as_tiktoken().name == "r50k_base"
+    assert gpt2.as_tiktoken("mine").name == "mine"
+    longer = Tokenizer.train(["zzzz zzzz"], 50258, initial=gpt2.to_merges(), special_tokens=[])
+    assert longer.as_tiktoken().name == "bpetite"
+    gpt2.save(tmp_path / "gpt2.json")
+    assert Tokenizer.load(tmp_path / "gpt2.json") == gpt2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: get_encoding("cl100k_bse"), ValueError, "did you mean 'cl100k_base'"),
+        (lambda: encoding_for_model("gtp-4"), KeyError, "did you mean 'gpt-4'"),
+        (lambda: Tokenizer.load("o200_base"), FileNotFoundError, "did you mean 'o200k_base'"),
+        (lambda: Tokenizer.load("bpetite-64k"), FileNotFoundError, "did you mean 'bpetite-32k'"),
+        (lambda: Tokenizer.load("nothing like it"), FileNotFoundError, "no name of a tokenizer: 'nothing like it'"),
+        (lambda: Tokenizer.load("gpt-4o.json"), FileNotFoundError, "No such file"),
+    ],
+)
+def test_an_unknown_name(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = Tokenizer.train("ab ab ab", 258)
+    small.save("gpt2")
+    assert Tokenizer.load("gpt2") == Tokenizer.from_pretrained("gpt2") == small
+    assert get_encoding("gpt2") != small
+    assert Tokenizer.load("BPEtite_32K") == Tokenizer.load("bpetite-32k")
+
+
+def test_they_are_in_the_package() -> None:
+    assert {"get_encoding", "encoding_for_model"} <= set(bpetite.__all__)

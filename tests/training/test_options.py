@@ -1,0 +1,152 @@
+"""What training refuses or warns of before and after the work: paths for texts, patterns that cut nothing, ids."""
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import regex
+
+from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns
+from bpetite.training.train import texts_not_paths
+
+TEXT = "the cat sat on the mat and the dog sat on the cat"
+train = Tokenizer.train
+
+
+# Too few pairs
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        lambda: train("ab ab", 300),
+        lambda: train([TEXT], 300, min_frequency=9),
+        lambda: train([TEXT], 1000, max_token_bytes=2),
+        lambda: Tokenizer.train_from_counts({b"ab": 2}, 258),
+        lambda: train("ab ab", 300, initial=train("ab ab ab", 258)),
+    ],
+)
+def test_too_few_pairs_are_a_warning_at_the_callers_line(learn: Callable[[], Tokenizer]) -> None:
+    with pytest.warns(TrainingWarning, match=r"no pair is left to learn .* tokens, not \d+") as caught:
+        learn()
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.filterwarnings("error")
+def test_enough_pairs_are_none() -> None:
+    assert train("ab ab ab", 258).vocab_size == 259
+    assert train([], 256).vocab_size == 257
+
+
+# Paths in place of texts
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    for number in range(120):
+        (tmp_path / f"{number}.txt").write_text("x")
+    return [str(tmp_path / f"{number}.txt") for number in range(120)]
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        lambda paths: paths[0],
+        lambda paths: Path(paths[0]),
+        lambda paths: paths[:1],
+        lambda paths: tuple(paths),
+        lambda paths: iter(paths),
+        lambda paths: (Path(path) for path in paths),
+        lambda paths: [*paths[:100], "a text"],
+    ],
+)
+def test_paths_in_place_of_texts(paths: list[str], corpus: Callable[[list[str]], Any]) -> None:
+    with pytest.raises(ValueError, match=re.escape("0.txt")) as caught:
+        train(corpus(paths), 300)
+    assert "train_from_files" in str(caught.value)
+
+
+def test_texts_among_which_a_path_is(paths: list[str]) -> None:
+    for corpus in ([*paths[:99], "a text"], iter([*paths[:99], "a text"]), ["a text", *paths], [paths[0] + "x"], []):
+        assert len(list(texts_not_paths(corpus))) in (100, 121, 1, 0)
+    read: list[int] = []
+
+    def documents() -> Iterator[str]:
+        for number in range(50):
+            read.append(number)
+            yield f"text {number}"
+
+    kept = texts_not_paths(documents())
+    assert read == [0]  # one text is enough
+    assert list(kept) == [f"text {number}" for number in range(50)]
+
+
+# Patterns that leave documents whole
+
+
+@pytest.mark.parametrize("pattern", ["foo", r"[^\n]+", "(?s).+", (r"\d", "foo"), "é|ß"])
+def test_a_pattern_that_leaves_documents_whole_is_refused(pattern: patterns.Pattern) -> None:
+    for corpus in ([TEXT] * 3, TEXT):
+        with pytest.raises(ValueError, match=r"documents into \d+ pre-tokens, such as 'the cat sat.*\(\?:\.\.\.\)"):
+            train(corpus, 260, pattern=pattern)
+    counts = count_pretokens([TEXT], pattern=pattern)
+    with pytest.raises(ValueError, match="such as 'the cat sat"):
+        Tokenizer.train_from_counts(counts, 260)
+
+
+@pytest.mark.parametrize("pattern", ["(?:foo)", "(?s:.+)", None, "none", regex.compile("foo"), re.compile(r"[^\n]+")])
+def test_where_that_is_meant_it_is_done(pattern: Any) -> None:
+    assert train([TEXT], 260, pattern=pattern).vocab_size == 261
+
+
+@pytest.mark.parametrize("corpus", [["cat", "dog"], ["ACGTACGTACGTACGTACGTACGT"] * 3, ["中文字" * 9], [""], []])
+def test_documents_that_no_pattern_would_cut_are_no_sign(corpus: list[str]) -> None:
+    train(corpus, 257, pattern="[A-Zx]+")
+
+
+# Special tokens with ids
+
+
+def test_special_tokens_with_ids_of_the_callers_choice() -> None:
+    tok = train("ab ab<eot>ab", 258, special_tokens={"<eot>": 1000, "<pad>": 300})
+    assert tok.special_tokens == {"<eot>": 1000, "<pad>": 300}
+    assert tok.encode("ab<eot>") == [256, 1000]
+    assert tok.merges == train("ab ab<eot>ab", 258, special_tokens=["<eot>"]).merges
+    first = train("ab ab", 257, special_tokens={"<eot>": 1, "<pad>": 0}, special_ids="before")
+    assert first.special_tokens == {"<eot>": 1, "<pad>": 0}
+    assert first.encode("ab<eot>") == [258, 1]
+    assert train("a|b", 256, special_tokens={"|": 124}).special_tokens == {"|": 124}
+    counts = count_pretokens("ab ab", special_tokens={"<eot>": 9})
+    assert Tokenizer.train_from_counts(counts, 257, special_tokens={"<eot>": 257}).special_tokens == {"<eot>": 257}
+
+
+def test_special_tokens_with_ids_go_on_from_others() -> None:
+    initial = train("ab ab ab", 258, special_tokens={"<eot>": 300})
+    tok = train("cd cd cd", 260, initial=initial, special_tokens={"<pad>": 290, "<eot>": 300, "<more>": 400})
+    assert tok.special_tokens == {"<eot>": 300, "<pad>": 290, "<more>": 400}
+    assert tok.token_bytes(301) == b"cd"
+
+
+@pytest.mark.parametrize(
+    ("special_tokens", "options", "message"),
+    [
+        ({"<a>": 0}, {}, "'<a>' cannot have the id 0: bytes and learned tokens have 0..259. Give ids from 260 on"),
+        ({"<a>": 259}, {}, "cannot have the id 259"),
+        ({"<a>": 300, "<b>": 300}, {}, "'<b>' cannot have the id 300: '<a>' has it"),
+        ({"<a>": -1}, {}, "ids are int, 0..4294967295"),
+        ({"<a>": 2**32}, {}, "ids are int"),
+        ({"<a>": "7"}, {}, "cannot have the id '7'"),
+        ({"<a>": True}, {}, "cannot have the id True"),
+        ({"|": 300}, {}, "it is one byte, whose token has the id 124"),
+        ({"<a>": 1, "<b>": 2}, {"special_ids": "before"}, "'<b>' cannot have the id 2: .* special tokens have 0..1"),
+        ({"<eot>": 9}, {"initial": {}}, "in initial it has 258"),
+        ({"<a>": 97}, {"initial": {}}, "in initial it belongs to b'a'"),
+        ({"<a>": 259}, {"initial": {}}, "learned tokens have 259..260"),
+    ],
+)
+def test_ids_that_collide(special_tokens: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    if "initial" in options:
+        options = {"initial": train("ab ab ab", 258, special_tokens=["<eot>"])}
+    with pytest.raises(ValueError, match=message):
+        train(TEXT, 260, special_tokens=special_tokens, **options)
