@@ -30,6 +30,7 @@ MAGIC = b"bpetite counts 1\n"
 RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
 TRAILER = struct.Struct("<IQQI")  # 0, different pre-tokens, documents, CRC-32 of all before it
 MAX_COUNT = 2**63 - 1
+PART = 1 << 20  # bytes read at a time
 
 
 class PretokenCounts(Mapping[bytes, int]):
@@ -270,11 +271,17 @@ class CountReader:
         self.documents = documents
 
     def _take(self, size: int) -> bytes:
-        data = self._file.read(size)
+        # In parts: a damaged length must not make room for gigabytes that are not there.
+        data = self._file.read(size) if size <= PART else b"".join(self._parts(size))
         if len(data) != size:
             raise FormatError(f"{self.path}: ends at byte {self._at + len(data)} in the middle of a record")
         self._at += size
         return data
+
+    def _parts(self, size: int) -> Iterator[bytes]:
+        while size and (part := self._file.read(min(size, PART))):
+            size -= len(part)
+            yield part
 
 
 def _write(
