@@ -36,7 +36,7 @@ PLANTED = """
 #include <stdlib.h>
 static int shared;
 int over(int at) { volatile char *few = malloc(10); few[at] = 1; return few[at]; }
-void race(void) { for (int i = 0; i < 100000; i++) shared++; }
+void race(void) { for (int i = 0; i < 5000000; i++) shared++; }
 """
 
 RACE = """
