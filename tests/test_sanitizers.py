@@ -17,7 +17,7 @@ pytestmark = [
 CORE = ["test_merge.py", "vocabulary", "engine", "training", "splitting/test_scan.py", "splitting/test_pretokenizer.py"]
 LONG = (
     "test_long_texts_under_several_patterns", "test_members_are_found", "test_gpt2_and_cl100k_as_tiktoken",
-    "test_same_merges_as_tokenizers", "test_any_number_of_threads",
+    "test_same_merges_as_tokenizers", "test_any_number_of_threads", "test_code_points_of_every_kind_in_every_context",
 )  # fmt: skip
 
 #: Targets that reach compiled code, and seconds for each.
