@@ -24,8 +24,11 @@ __all__ = [
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.
 
-    The message names the file, the position in it, what was found and what was expected.
+    The message names the file, the position in it, what was found and what was expected; of a long one, both ends.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) < 1000 else f"{message[:600]} ... {message[-300:]}")
 
 
 class MissingExtraError(ImportError):

@@ -31,6 +31,7 @@ MAGIC = b"bpetite counts 1\n"
 RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
 TRAILER = struct.Struct("<IQQI")  # 0, different pre-tokens, documents, CRC-32 of all before it
 MAX_COUNT = 2**63 - 1
+PART = 1 << 20  # bytes read at a time
 
 
 class PretokenCounts(Mapping[bytes, int]):
@@ -249,6 +250,7 @@ class CountReader:
                 known["unicode"] = settings["unicode"]
         except (ValueError, KeyError, TypeError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
+        _check_settings(known, self.path)
         self._checksum = zlib.crc32(line, zlib.crc32(magic))
         self._at = len(magic) + len(line)
         return known
@@ -276,11 +278,17 @@ class CountReader:
         self.documents = documents
 
     def _take(self, size: int) -> bytes:
-        data = self._file.read(size)
+        # In parts: a damaged length must not make room for gigabytes that are not there.
+        data = self._file.read(size) if size <= PART else b"".join(self._parts(size))
         if len(data) != size:
             raise FormatError(f"{self.path}: ends at byte {self._at + len(data)} in the middle of a record")
         self._at += size
         return data
+
+    def _parts(self, size: int) -> Iterator[bytes]:
+        while size and (part := self._file.read(min(size, PART))):
+            size -= len(part)
+            yield part
 
 
 def _write(
@@ -303,6 +311,19 @@ def _write(
             different += 1
         end = TRAILER.pack(0, different, documents(), 0)[:-4]
         file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+
+
+def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
+    """Raise FormatError unless the settings of a file are of the types that they are written with."""
+    pattern, normalization, specials = (settings[name] for name in ("pattern", "normalization", "special_tokens"))
+    stages = pattern if isinstance(pattern, tuple) else () if pattern is None else (pattern,)
+    for name, good in (
+        ("pattern", all(isinstance(stage, str) for stage in stages)),
+        ("normalization", normalization is None or isinstance(normalization, str)),
+        ("special_tokens", isinstance(specials, list) and all(isinstance(literal, str) for literal in specials)),
+    ):
+        if not good:
+            raise FormatError(f"{path}: line 2 should hold the settings: {name} is {settings[name]!r}")
 
 
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:

@@ -1,10 +1,12 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
+import json
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import unicodedata
 from collections import Counter
 
@@ -353,6 +355,38 @@ def test_merging_what_does_not_fit(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     with pytest.raises(FileExistsError):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pattern", 7), ("pattern", ["a", 7]), ("normalization", []), ("special_tokens", None), ("special_tokens", [1])],
+)
+def test_settings_of_the_wrong_type(tmp_path, name, value):
+    path = tmp_path / "counts"
+    PretokenCounts({b"one": 1}).save(path)
+    magic, line, records = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join([magic, json.dumps(json.loads(line) | {name: value}).encode(), records]))
+    with pytest.raises(FormatError, match=f"counts: line 2 should hold the settings: {name} is"):
+        PretokenCounts.load(path)
+
+
+def test_a_length_past_the_end_takes_no_memory(tmp_path):
+    path = tmp_path / "counts"
+    PretokenCounts({b"x" * 40: 5}).save(path)
+    magic, line, records = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join([magic, line, b"\xff\xff\xff\xff" + records[4:]]))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="ends at byte"):
+        PretokenCounts.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16_000_000
+
+
+def test_long_pretokens_are_read_in_parts(tmp_path):
+    counts = PretokenCounts({b"x" * 3_000_000: 1, b"y": 2})
+    counts.save(tmp_path / "counts")
+    assert dict(PretokenCounts.load(tmp_path / "counts")) == dict(counts)
 
 
 def test_damaged_files(tmp_path):
