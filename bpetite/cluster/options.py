@@ -44,6 +44,7 @@ class ClusterCountOptions(_CountingTasks, total=False):
     pattern: Pattern
     special_tokens: Sequence[str]
     normalization: str | None
+    unicode: str | None
 
 
 class LearningOptions(TypedDict, total=False):
@@ -56,6 +57,7 @@ class LearningOptions(TypedDict, total=False):
     tie_break: Literal["ids", "bytes"]
     normalization: str | NotGiven | None
     max_token_bytes: int | None
+    unicode: str | NotGiven | None
 
 
 class ClusterTrainOptions(_CountingTasks, LearningOptions, total=False):

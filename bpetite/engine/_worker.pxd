@@ -2,7 +2,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
+from ..headers.hashing cimport bp_secret
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport utf8_window
@@ -19,7 +21,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     ctypedef struct bp_keys:
         uint64_t bytes[1][2]       # declared short: the header has its size
 
-    bint bp_cache_init(bp_cache* cache, size_t bytes) noexcept
+    bint bp_cache_init(bp_cache* cache, size_t bytes, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
@@ -48,6 +50,7 @@ cdef class Worker:
     cdef bp_cache cache
     cdef merge_space space
     cdef utf8_window window                # a part of the text, rewritten to UTF-8
+    cdef bp_watch watch                    # of the call that uses it
     cdef token_t* out
     cdef Py_ssize_t used, capacity
 

@@ -10,7 +10,7 @@
 #define BPETITE_CACHE_H
 
 #include "../headers/avx512.h"
-#include "../headers/bytes.h"
+#include "../headers/hashing.h"
 #include "../headers/memory.h"
 
 enum {
@@ -44,6 +44,7 @@ typedef struct {
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
     size_t forgotten;              /* how often it was full */
     int wide;                      /* the machine has wide shuffles, see avx512.h */
+    bp_secret secret;
 } bp_cache;
 
 /* The high word of a long key. No entry has it, so a look-up among the short ones fails without a test for long keys. */
@@ -68,8 +69,9 @@ static inline size_t bp_power_below(size_t n) {
 
 /* Make an empty cache that stays within `bytes`: half for short entries, a quarter each for long ones and the arena.
    Below what a start needs it is no cache: it holds nothing. Returns 0 where there is no memory at all. */
-static inline int bp_cache_init(bp_cache *cache, size_t bytes) {
+static inline int bp_cache_init(bp_cache *cache, size_t bytes, const bp_secret *secret) {
     memset(cache, 0, sizeof *cache);
+    cache->secret = *secret;
     cache->wide = bp_wide_supported();
     cache->short_bound = bp_power_below(bytes / 2 / sizeof(bp_short));
     cache->long_bound = bp_power_below(bytes / 4 / sizeof(bp_long));
@@ -113,7 +115,7 @@ static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key
         bp_short *entry = &cache->shorts[(first + probe) & mask];
         if (entry->low == key[0] && entry->high == key[1]) {
             bp_short *const best = &cache->shorts[first], other = *best;
-            const size_t belongs = bp_hash_key(other.low, other.high) >> cache->short_shift;
+            const size_t belongs = bp_hash_key(&cache->secret, other.low, other.high) >> cache->short_shift;
             if (((first + probe - belongs) & mask) >= BP_PROBES) return entry;
             *best = *entry;
             *entry = other;
@@ -183,7 +185,7 @@ static inline int bp_shorts_room(bp_cache *cache) {
     for (size_t i = 0; i < size; i++) {
         const bp_short *entry = &cache->shorts[i];
         if (entry->high == 0) continue;
-        *bp_place_short(grown, larger - 1, bp_hash_key(entry->low, entry->high) >> shift) = *entry;
+        *bp_place_short(grown, larger - 1, bp_hash_key(&cache->secret, entry->low, entry->high) >> shift) = *entry;
     }
     free(cache->shorts);
     cache->shorts = grown;
@@ -236,7 +238,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         return 0;
     }
     bp_short *entry = bp_place_short(
-        cache->shorts, bp_shorts(cache) - 1, bp_hash_key(key[0], key[1]) >> cache->short_shift);
+        cache->shorts, bp_shorts(cache) - 1, bp_hash_key(&cache->secret, key[0], key[1]) >> cache->short_shift);
     entry->low = key[0];
     entry->high = key[1];
     entry->count = (uint32_t)count;

@@ -1,4 +1,4 @@
-/* Loads, hashes and comparisons of byte strings, shared by the compiled modules. */
+/* Loads and keys of byte strings, shared by the compiled modules. */
 #ifndef BPETITE_BYTES_H
 #define BPETITE_BYTES_H
 
@@ -28,21 +28,6 @@
 BP_INLINE uint64_t bp_load64(const void *p) {
     uint64_t x;
     memcpy(&x, p, 8);
-    return x;
-}
-
-#define BP_FACTOR_LOW UINT64_C(0x9E3779B97F4A7C15)
-#define BP_FACTOR_HIGH UINT64_C(0x9FB21C651E98DF25)
-#define BP_FACTOR_LAST UINT64_C(0xD6E8FEB86659FD93)
-
-/* Hashes decide where to look, never what is equal. Tables take their slot from the high bits, which are the best: of
-   bp_mix and bp_hash_bytes any bits from 20 up, of bp_hash_key and bp_hash_long the topmost ones. */
-
-/* Spread the bits of x over the whole word. */
-BP_INLINE uint64_t bp_mix(uint64_t x) {
-    x *= BP_FACTOR_LOW;
-    x ^= x >> 32;
-    x *= BP_FACTOR_LAST;
     return x;
 }
 
@@ -86,31 +71,6 @@ BP_INLINE bp_key bp_load_key(const uint8_t *p, size_t n) {
 #else
     return bp_load_last_key(p, n);
 #endif
-}
-
-BP_INLINE uint64_t bp_hash_key(uint64_t low, uint64_t high) {
-    return low * BP_FACTOR_LOW ^ high * BP_FACTOR_HIGH;
-}
-
-/* Hash 16 or more bytes; the last step overlaps the one before it. */
-BP_INLINE uint64_t bp_hash_long(const uint8_t *p, size_t n) {
-    uint64_t a = bp_load64(p) ^ n, b = bp_load64(p + 8);
-    for (size_t at = 16; at < n; at += 16) {
-        size_t from = at + 16 <= n ? at : n - 16;
-        a = (a ^ (a >> 32)) * BP_FACTOR_LOW + bp_load64(p + from);
-        b = (b ^ (b >> 32)) * BP_FACTOR_LAST + bp_load64(p + from + 8);
-    }
-    a = (a ^ (a >> 29)) * BP_FACTOR_HIGH;
-    b = (b ^ (b >> 31)) * BP_FACTOR_LOW;
-    a = (a ^ (b >> 17) ^ b) * BP_FACTOR_LAST;
-    return a;
-}
-
-/* Hash n bytes. */
-static inline uint64_t bp_hash_bytes(const uint8_t *p, size_t n) {
-    if (n > BP_KEY_BYTES) return bp_hash_long(p, n);
-    const bp_key key = bp_load_last_key(p, n);
-    return bp_mix(bp_hash_key(key.low, key.high));
 }
 
 #endif

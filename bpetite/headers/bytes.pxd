@@ -1,4 +1,4 @@
-"""Keys, hashes and prefetches of byte strings (bytes.h)."""
+"""Loads, keys and prefetches of byte strings (bytes.h)."""
 from libc.stdint cimport uint8_t, uint64_t
 
 cdef extern from "headers/bytes.h" nogil:
@@ -10,9 +10,5 @@ cdef extern from "headers/bytes.h" nogil:
         uint64_t high
     void BP_PREFETCH(const void* address) noexcept
     uint64_t bp_load64(const void* p) noexcept
-    uint64_t bp_mix(uint64_t x) noexcept
     bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
     bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
-    uint64_t bp_hash_key(uint64_t low, uint64_t high) noexcept
-    uint64_t bp_hash_long(const uint8_t* p, size_t n) noexcept
-    uint64_t bp_hash_bytes(const uint8_t* p, size_t n) noexcept

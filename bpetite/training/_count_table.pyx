@@ -13,14 +13,16 @@ from libc.string cimport memcmp, memcpy
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport (
-    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_load_last_key,
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_key, bp_load_key, bp_load_last_key,
 )
+from ..headers.hashing cimport bp_hash_key, bp_hash_long, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
 
 cdef uint64_t LONG = 0xFF00000000000000U
+cdef bp_secret secret = draw_secret()     # one for all tables: `absorb` takes the hashes of another
 
 
 cdef int check(int result) except -1:
@@ -141,11 +143,11 @@ cdef class CountTable:
         """`find` for bytes of any length above 0."""
         if length <= BP_KEY_BYTES:
             key[0] = bp_load_last_key(data, length)
-            hash[0] = bp_hash_key(key.low, key.high)
+            hash[0] = bp_hash_key(&secret, key.low, key.high)
         else:
             key.low = <uintptr_t> data
             key.high = LONG | <uint64_t> length
-            hash[0] = bp_hash_long(data, length)
+            hash[0] = bp_hash_long(&secret, data, length)
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
@@ -170,13 +172,13 @@ cdef class CountTable:
             if length > BP_KEY_BYTES:
                 keys[i].low = <uintptr_t> (text + start)
                 keys[i].high = LONG | <uint64_t> length
-                hashes[i] = bp_hash_long(text + start, length)
+                hashes[i] = bp_hash_long(&secret, text + start, length)
             else:
                 if start + BP_KEY_READ <= readable:
                     keys[i] = bp_load_key(text + start, length)
                 else:
                     keys[i] = bp_load_last_key(text + start, length)
-                hashes[i] = bp_hash_key(keys[i].low, keys[i].high)
+                hashes[i] = bp_hash_key(&secret, keys[i].low, keys[i].high)
             BP_PREFETCH(&slots[hashes[i] >> shift])
             start = ends[i]
         for i in range(number):

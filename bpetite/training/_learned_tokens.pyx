@@ -8,16 +8,18 @@ from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from ..headers.bytes cimport bp_hash_bytes
+from ..headers.hashing cimport bp_hash_bytes, bp_secret, draw_secret
 from ..headers.memory cimport bp_grow
 
 cdef enum:
     FIRST_LEARNED = 256
     MAX_TOKENS = 0x7FFFFFFE     # ids, and their complements, are to fit an int32
 
+cdef bp_secret secret = draw_secret()
+
 
 cdef inline uint64_t first_slot(const unsigned char* data, uint64_t length) noexcept nogil:
-    return bp_hash_bytes(data, length) >> 24
+    return bp_hash_bytes(&secret, data, length) >> 32
 
 
 @cython.final

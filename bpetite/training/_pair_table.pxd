@@ -73,7 +73,8 @@ cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
 cdef class PairTable:
     cdef LearnedTokens tokens
     cdef pair_entry* entries
-    cdef uint64_t mask
+    cdef uint64_t mask             # slots - 1
+    cdef int shift                 # a key belongs into slot hash >> shift
     cdef uint64_t used             # slots not EMPTY
     cdef heap_entry* heap
     cdef uint64_t heap_length

@@ -12,11 +12,13 @@ from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport calloc, free, malloc
 
 from ..headers.arithmetic cimport bp_add_overflows
-from ..headers.bytes cimport BP_PREFETCH, bp_mix
+from ..headers.bytes cimport BP_PREFETCH
+from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ._learned_tokens cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
+cdef bp_secret secret = draw_secret()
 
 
 @cython.final
@@ -31,6 +33,7 @@ cdef class PairTable:
         self.ties_by_bytes = ties_by_bytes
         self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
         self.mask = 4095
+        self.shift = 52
         self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
         if self.entries == NULL:
             raise MemoryError
@@ -46,13 +49,13 @@ cdef class PairTable:
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil:
         """The pair's entry, or the empty one where it would go."""
-        cdef uint64_t slot = bp_mix(key) >> 24 & self.mask
+        cdef uint64_t slot = bp_mix(&secret, key) >> self.shift
         while self.entries[slot].key != key and self.entries[slot].key != EMPTY:
             slot = (slot + 1) & self.mask
         return &self.entries[slot]
 
     cdef void prefetch(self, uint64_t key) noexcept nogil:
-        BP_PREFETCH(&self.entries[bp_mix(key) >> 24 & self.mask])
+        BP_PREFETCH(&self.entries[bp_mix(&secret, key) >> self.shift])
 
     cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil:
         """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
@@ -130,17 +133,20 @@ cdef class PairTable:
         cdef uint64_t live = 0
         cdef uint64_t at
         cdef uint64_t mask = old_mask
+        cdef int shift = self.shift
         cdef pair_entry* table
         for at in range(old_mask + 1):
             if old[at].key != EMPTY and old[at].count:
                 live += 1
         if live * 2 > old_mask:
             mask = mask * 2 + 1
+            shift -= 1
         table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
         if table == NULL:
             return NO_MEMORY
         self.entries = table
         self.mask = mask
+        self.shift = shift
         self.used = live
         for at in range(old_mask + 1):
             if old[at].key == EMPTY:

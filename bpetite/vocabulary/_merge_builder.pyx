@@ -2,21 +2,25 @@
 
 Ranks name no pairs: every split of a token into two tokens is one. All of them are found in time linear in the bytes of
 the vocabulary. Hashes of all prefixes and suffixes of a token come from prefix sums of one polynomial, and only a split
-whose two halves are found by hash is compared byte by byte.
+whose two halves are found by hash is compared byte by byte. The polynomial is taken modulo a prime, at a random base:
+two strings of n bytes have the same value with a probability of n / 2^61. (Modulo 2^64 there are strings, such as those
+of Thue and Morse, that have the same value at every odd base.)
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable
-from ..headers.bytes cimport bp_mix
+from ..headers.hashing cimport BP_PRIME, bp_mix, bp_multiply_modulo, bp_secret, draw_secret
+from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t
 from ._tokens cimport TokenTable
 
-cdef uint64_t BASE = 0x9E3779B97F4A7C15u      # of the polynomial
+cdef bp_secret secret = draw_secret()
+cdef uint64_t BASE = secret.words[0] >> 4      # of the polynomial
 
 
-def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset()):
     """The merge table of a vocabulary.
 
     Args:
@@ -24,7 +28,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_ids: Ids that take no part in merges of the ranks kind, but for single bytes.
+        special_only: Ids that take no part in merges of the ranks kind.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -38,13 +42,13 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, special_ids)
+        _add_ranks(table, tokens, special_only)
     else:
-        _add_list(table, tokens, merges)
+        _add_list(table, tokens, tuple(merges))
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
     cdef Py_ssize_t rank = 0, left, right, joined = -1
     cdef uint64_t left_length, right_length, capacity = 0
     cdef uint8_t* buffer = NULL
@@ -85,15 +89,23 @@ cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1
     return 0
 
 
+cdef struct split:
+    uint32_t left, right, joined   # slots
+
+
 cdef class _Splits:
     """Finds all splits of the tokens of a vocabulary into two tokens."""
     cdef TokenTable tokens
     cdef uint64_t* hashes          # slot -> polynomial of the token's bytes
     cdef uint32_t* by_hash         # hash table of slot + 1, 0 for empty
-    cdef uint64_t mask             # of by_hash
-    cdef uint8_t* excluded         # slot -> it takes no part, unless it is a single byte
+    cdef uint64_t mask             # of by_hash: its size - 1
+    cdef int shift                 # a hash belongs at hash >> shift
+    cdef uint8_t* excluded         # slot -> it takes no part
     cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
     cdef uint64_t* powers          # BASE ** i
+    cdef split* found
+    cdef uint64_t count            # of them
+    cdef uint64_t capacity
 
     def __cinit__(self, TokenTable tokens not None, excluded):
         cdef Py_ssize_t longest = 0, slot, i
@@ -101,8 +113,10 @@ cdef class _Splits:
         self.tokens = tokens
         for slot in range(tokens.size):
             longest = max(longest, <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]))
+        self.shift = 60
         while capacity < 2 * <uint64_t> tokens.size:
             capacity *= 2
+            self.shift -= 1
         self.mask = capacity - 1
         self.prefixes = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
         self.powers = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
@@ -118,7 +132,7 @@ cdef class _Splits:
                 self.excluded[slot] = 1
         self.powers[0] = 1
         for i in range(longest):
-            self.powers[i + 1] = self.powers[i] * BASE
+            self.powers[i + 1] = bp_multiply_modulo(self.powers[i], BASE, 0)
         with nogil:
             for slot in range(tokens.size):
                 self._enter(slot)
@@ -129,62 +143,70 @@ cdef class _Splits:
         free(self.hashes)
         free(self.by_hash)
         free(self.excluded)
+        free(self.found)
 
     cdef void _enter(self, Py_ssize_t slot) noexcept nogil:
         cdef uint64_t value = 0, i, at
         for i in range(self.tokens.starts[slot], self.tokens.starts[slot + 1]):
-            value = value * BASE + self.tokens.blob[i] + 1
+            value = bp_multiply_modulo(value, BASE, self.tokens.blob[i] + 1)
         self.hashes[slot] = value
-        at = bp_mix(value) >> 24
-        while self.by_hash[at & self.mask]:
-            at += 1
-        self.by_hash[at & self.mask] = <uint32_t> (slot + 1)
+        at = bp_mix(&secret, value) >> self.shift
+        while self.by_hash[at]:
+            at = (at + 1) & self.mask
+        self.by_hash[at] = <uint32_t> (slot + 1)
 
     cdef Py_ssize_t _find(self, uint64_t value, const uint8_t* data, Py_ssize_t length) noexcept nogil:
         # The slot of the token with these bytes, whose polynomial is `value`, or -1 if there is none that takes part.
-        cdef uint64_t at = bp_mix(value) >> 24
+        cdef uint64_t at = bp_mix(&secret, value) >> self.shift
         cdef Py_ssize_t slot
         while True:
-            slot = <Py_ssize_t> self.by_hash[at & self.mask] - 1
+            slot = <Py_ssize_t> self.by_hash[at] - 1
             if slot < 0:
                 return -1
             if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot if length == 1 or not self.excluded[slot] else -1
-            at += 1
+                return slot if not self.excluded[slot] else -1
+            at = (at + 1) & self.mask
 
-    cdef Py_ssize_t add(self, MergeTable table, Py_ssize_t slot) noexcept nogil:
-        """Add all splits of a token to a table, or only count them where that is None; returns how many there are."""
+    cdef bint add(self, Py_ssize_t slot) noexcept nogil:
+        """Find all splits of a token; false where there is no memory."""
         cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
         cdef Py_ssize_t length = <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-        cdef Py_ssize_t cut, left, right, found = 0
+        cdef Py_ssize_t cut, left, right
         cdef uint64_t suffix
         if self.excluded[slot] or length < 2:
-            return 0
+            return True
         self.prefixes[0] = 0
         for cut in range(length):
-            self.prefixes[cut + 1] = self.prefixes[cut] * BASE + token[cut] + 1
+            self.prefixes[cut + 1] = bp_multiply_modulo(self.prefixes[cut], BASE, token[cut] + 1)
         for cut in range(1, length):
             left = self._find(self.prefixes[cut], token, cut)
             if left < 0:
                 continue
-            suffix = self.prefixes[length] - self.prefixes[cut] * self.powers[length - cut]
+            suffix = bp_multiply_modulo(BP_PRIME - self.prefixes[cut], self.powers[length - cut], self.prefixes[length])
             right = self._find(suffix, token + cut, length - cut)
             if right < 0:
                 continue
-            found += 1
-            if table is not None:
-                table.add(self.tokens.ids[left], self.tokens.ids[right], <uint32_t> slot, self.tokens.ids[slot])
-        return found
+            if bp_grow(<void**> &self.found, &self.capacity, self.count + 1, sizeof(split)) < 0:
+                return False
+            self.found[self.count] = split(<uint32_t> left, <uint32_t> right, <uint32_t> slot)
+            self.count += 1
+        return True
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_ids) except -1:
-    cdef _Splits splits = _Splits(tokens, special_ids)
-    cdef Py_ssize_t slot, pairs = 0
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) except -1:
+    cdef _Splits splits = _Splits(tokens, special_only)
+    cdef bint done = True
+    cdef Py_ssize_t slot
+    cdef uint64_t i
+    cdef split one
     with nogil:
         for slot in range(tokens.size):
-            pairs += splits.add(None, slot)
-    table.reserve(pairs, tokens.size)
+            done = done and splits.add(slot)
+    if not done:
+        raise MemoryError()
+    table.reserve(splits.count, tokens.size)
     with nogil:
-        for slot in range(tokens.size):
-            splits.add(table, slot)
+        for i in range(splits.count):
+            one = splits.found[i]
+            table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
     return 0

@@ -11,8 +11,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers.bytes cimport bp_hash_bytes
+from ..headers.hashing cimport bp_hash_bytes, bp_secret, draw_secret
 from ..headers.types cimport token_t
+
+cdef bp_secret secret = draw_secret()
 
 
 cdef class TokenTable:
@@ -65,7 +67,7 @@ cdef class TokenTable:
             total += PyBytes_GET_SIZE(token)
             self.starts[slot + 1] = total          # `holds` reads it
             self.empty = self.empty or PyBytes_GET_SIZE(token) == 0
-            at = bp_hash_bytes(self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 20
+            at = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 32
             same = False
             while self.by_bytes[at & self.mask]:
                 same = same or self.holds(<Py_ssize_t> self.by_bytes[at & self.mask] - 1,
@@ -102,7 +104,7 @@ cdef class TokenTable:
         return low if low < self.size and self.ids[low] == token_id else -1
 
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t at = bp_hash_bytes(data, length) >> 20
+        cdef uint64_t at = bp_hash_bytes(&secret, data, length) >> 32
         cdef Py_ssize_t slot
         while True:
             slot = <Py_ssize_t> self.by_bytes[at & self.mask] - 1

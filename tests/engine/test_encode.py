@@ -212,7 +212,7 @@ def test_bytes_are_accepted_where_python_decodes_them(merges: Tokenizer, data: b
 @pytest.mark.parametrize("wrong", [None, 5, ["a"], bytearray(b"a"), memoryview(b"a")])
 def test_what_is_no_text(merges: Tokenizer, wrong: object) -> None:
     for method in (merges.encode, merges.encode_ordinary, merges.encode_to_numpy, merges.count):
-        with pytest.raises(TypeError, match="text is str or bytes"):
+        with pytest.raises(TypeError, match="text is str or UTF-8 bytes"):
             method(wrong)  # type: ignore[operator]
 
 

@@ -1,0 +1,80 @@
+/* Hashes of byte strings and of pairs of ids, keyed with a secret of the process.
+
+   A hash decides where to look, never what is equal, so no result depends on the secret. Without one, whoever writes a
+   text or a vocabulary could choose keys that all belong into one slot, and each look-up would pass all of them.
+
+   - Strings: folded multiplications, as in wyhash, which Go's maps use where there are no AES instructions. No keys are
+     known that collide whatever the secret. (Sums of products modulo 2^64 would not do: keys whose words differ in their
+     topmost bits only would meet under every secret.)
+   - Pairs of ids: bp_mix. Two pairs meet in a slot of a table of m with a probability of at most 2 / m, whatever they
+     are (Dietzfelbinger and others, A reliable randomized algorithm for the closest-pair problem, 1997).
+
+   All bits of the former are good, of the latter the topmost. */
+#ifndef BPETITE_HASHING_H
+#define BPETITE_HASHING_H
+
+#include "bytes.h"
+
+#define BP_PRIME ((UINT64_C(1) << 61) - 1)
+
+/* Independent random words; those of `odd` are odd. */
+typedef struct { uint64_t words[4], odd[2]; } bp_secret;
+
+/* Spread the bits of x over the whole word; the topmost are the best. */
+BP_INLINE uint64_t bp_mix(const bp_secret *secret, uint64_t x) {
+    x *= secret->odd[0];
+    x ^= x >> 32;
+    return x * secret->odd[1];
+}
+
+/* The lower half of a * b + c; OUT: the upper half. */
+BP_INLINE uint64_t bp_multiply(uint64_t a, uint64_t b, uint64_t c, uint64_t *upper) {
+#ifdef __SIZEOF_INT128__
+    const unsigned __int128 product = (unsigned __int128)a * b + c;
+    *upper = (uint64_t)(product >> 64);
+    return (uint64_t)product;
+#else
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle, lower = a * b + c;
+    *upper = a1 * b1 + (middle >> 32) + (other >> 32) + (lower < c);
+    return lower;
+#endif
+}
+
+/* The two halves of a product, one on the other. */
+BP_INLINE uint64_t bp_fold(uint64_t a, uint64_t b) {
+    uint64_t upper;
+    const uint64_t lower = bp_multiply(a, b, 0, &upper);
+    return lower ^ upper;
+}
+
+/* a * b + c modulo the prime 2^61 - 1; all three are below it. */
+BP_INLINE uint64_t bp_multiply_modulo(uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t upper;
+    const uint64_t lower = bp_multiply(a, b, c, &upper), sum = (lower & BP_PRIME) + (upper << 3 | lower >> 61);
+    return sum >= BP_PRIME ? sum - BP_PRIME : sum;
+}
+
+/* Hash a bp_key. */
+BP_INLINE uint64_t bp_hash_key(const bp_secret *secret, uint64_t low, uint64_t high) {
+    return bp_fold(low ^ secret->words[0], high ^ secret->words[1]);
+}
+
+/* Hash 16 or more bytes; the last step overlaps the one before it. */
+BP_INLINE uint64_t bp_hash_long(const bp_secret *secret, const uint8_t *p, size_t n) {
+    uint64_t hash = secret->words[0] ^ n;
+    for (size_t at = 0; at < n; at += 16) {
+        const size_t from = at + 16 <= n ? at : n - 16;
+        hash = bp_fold(bp_load64(p + from) ^ secret->words[1], bp_load64(p + from + 8) ^ hash);
+    }
+    return bp_fold(hash ^ secret->words[2], secret->words[3]);
+}
+
+/* Hash n bytes. */
+static inline uint64_t bp_hash_bytes(const bp_secret *secret, const uint8_t *p, size_t n) {
+    if (n > BP_KEY_BYTES) return bp_hash_long(secret, p, n);
+    const bp_key key = bp_load_last_key(p, n);
+    return bp_hash_key(secret, key.low, key.high);
+}
+
+#endif
