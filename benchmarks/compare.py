@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 Calls = dict[str, Callable[[], Any]]
 
 #: Tokens of the training.
-TRAINED = 32_000
+TRAINED = 8_000
 
 
 def peers(folder: Path) -> dict[str, Any]:

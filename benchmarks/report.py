@@ -80,7 +80,8 @@ def table(numbers: dict[str, Any]) -> str:
     head = ["MB/s, English", *(f"bpetite, {run}" for run in runs), *KNOWN, "fastest peer"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for work, found in numbers["runs"][runs[0]]["english"].items():
-        mine = [f"{cell(of, 'bpetite')} ({best(of)[1]:.2f}x)" for of in (numbers["runs"][run]["english"][work] for run in runs)]
+        ours = [numbers["runs"][run]["english"][work] for run in runs]
+        mine = [f"{cell(of, 'bpetite')} ({best(of)[1]:.2f}x)" for of in ours]
         fastest = best(found)[0]
         cells = [*mine, *(cell(found, name) for name in KNOWN), f"{fastest} {cell(found, fastest)}"]
         lines.append(f"| {work} | {' | '.join(cells)} |")

@@ -41,7 +41,12 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
 
 #: (page, reason) -> how many blocks do not run.
-NOT_TESTED: dict[tuple[str, str], int] = {}
+NOT_TESTED = {
+    ("README.md", "takes the package index"): 1,
+    ("docs/formats.md", "takes the network"): 1,
+    ("docs/scale.md", "takes Slurm"): 2,
+    ("docs/speed.md", "takes minutes, and peers to compare with"): 1,
+}
 
 #: How README's commands for a clone begin. What follows runs with this interpreter.
 SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/"
@@ -210,6 +215,13 @@ def test_the_code_of_a_page(page: Path, folder: Path) -> None:
 def test_every_block_is_of_a_known_language() -> None:
     known = {"python", "sh", "console", "text"}
     assert {(block.page, block.line) for page in PAGES for block in blocks(page) if block.language not in known} == set()
+
+
+def test_no_code_is_outside_of_blocks() -> None:
+    """Markdown takes indented lines for code, too."""
+    for page in PAGES:
+        outside = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        assert re.findall(r"\n\n( {4}\S.*)", outside) == [], name_of(page)
 
 
 def test_what_does_not_run() -> None:
