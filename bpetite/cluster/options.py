@@ -6,6 +6,7 @@ from typing import Literal, TypedDict
 
 from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
 from ..corpus.task import Progress
+from ..patterns import Pattern
 from ..training.options import LearningOptions
 
 __all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions"]
