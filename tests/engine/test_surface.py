@@ -72,7 +72,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.decode([97], errors="nope"), LookupError, "errors 'nope' is no codec error handler (strict, "),
     (lambda: TOK.decode([999]), KeyError, "no token has the id 999 (ids[0]): the vocabulary has 257 tokens, with ids"),
     (lambda: TOK.decode_batch(None), TypeError, "batch is an iterable of sequences of token ids, not None"),
-    (lambda: TOK.decode_batch([97, 98]), TypeError, "batch[0] is 97, no sequence of token ids; decode takes one sequence"),
+    (lambda: TOK.decode_batch([97, 98]), TypeError, "batch[0] is 97, no sequence of token ids; decode takes one"),
     (lambda: TOK.decode_batch([[97], ["a"]]), TypeError, "text 1 of the batch: token ids are ints, and ids[0] is 'a'"),
     (lambda: TOK.decode_batch([[97], [0x80]]), ValueError, "(text 1 of the batch)"),
     (lambda: TOK.decode_iterable(5), TypeError, "ids is an iterable of ints, not 5"),
