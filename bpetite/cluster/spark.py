@@ -17,12 +17,12 @@ from ..patterns import Pattern
 from ..tokenizer import Tokenizer
 from ..training.counting import Progress, count_pretokens
 from ..training.counts import PretokenCounts
-from ..training.options import TrainingOptions
+from ..training.options import LearningOptions, TrainingOptions
 from ..training.train import rehearse, train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .executor import Call, Outcome, Work
-from .options import BatchOptions, ClusterEncodeOptions, ClusterTrainOptions, LearningOptions
+from .options import BatchOptions, ClusterEncodeOptions, ClusterTrainOptions
 from .parcel import Parcel
 
 if TYPE_CHECKING:

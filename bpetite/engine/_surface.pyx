@@ -56,9 +56,8 @@ cdef class Surface:
         """
         if not PyLong_CheckExact(cache_bytes):
             raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
-        if cache_bytes >> 62:
-            raise ValueError(f"cache_bytes must {'not be negative' if cache_bytes < 0 else 'be below 2**62'}: "
-                             f"{show(cache_bytes)}")
+        if not 0 <= cache_bytes < 1 << 62:
+            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
@@ -412,8 +411,7 @@ cdef class Surface:
             raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
         for i, ids in enumerate(batch):
             if isinstance(ids, int):
-                raise TypeError(f"batch is an iterable of sequences of token ids, and batch[{i}] is {show(ids)}; "
-                                f"decode takes one sequence")
+                raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
             try:
                 texts.append(self._decoder.decode(ids, errors))
             except (KeyError, TypeError, ValueError) as error:
@@ -439,9 +437,9 @@ cdef class Surface:
         ['你', 'ab']
         """
         cdef bytes handler = self._decoder.handler(errors)
-        if isinstance(ids, (str, bytes, bytearray)):
-            raise TypeError(f"ids is an iterable of ints, not {show(ids)}")
         try:
+            if isinstance(ids, (str, bytes, bytearray)):
+                raise TypeError()
             ids = iter(ids)
         except TypeError:
             raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
@@ -451,8 +449,7 @@ cdef class Surface:
 
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
         """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
-        recognised, _ = self._resolve(allowed_special, disallowed_special)
-        return [(start, end) for start, end, _ in recognised.spans(text)]
+        return [span[:2] for span in self._resolve(allowed_special, disallowed_special)[0].spans(text)]
 
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
@@ -480,7 +477,6 @@ cdef class Surface:
     cdef Worker _encoded_with(self, object text, Specials specials, object num_threads):
         cdef Py_ssize_t threads = 1
         cdef Worker worker
-        cdef bint failed = True
         if not (PyLong_CheckExact(num_threads) and num_threads == 1):
             threads = thread_count(num_threads)
         worker = self._encoder.take()
@@ -489,10 +485,9 @@ cdef class Surface:
                 encode_long(self._encoder, worker, text, specials, threads)
             else:
                 self._encoder.encode(worker, text, specials)
-            failed = False
-        finally:
-            if failed:
-                self._encoder.give(worker)
+        except BaseException:
+            self._encoder.give(worker)
+            raise
         return worker
 
     cdef list _list(self, Worker worker):
@@ -521,6 +516,5 @@ def _texts(Decoder decoder not None, ids, incremental):
             raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
         if text:
             yield text
-    text = incremental.decode(b"", True)
-    if text:
+    if text := incremental.decode(b"", True):
         yield text

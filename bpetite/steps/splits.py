@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import regex
+
 from ..patterns import PatternLike, as_tuple
 from ..splitting.compile_regex import compile_regex
 from . import sequences
@@ -84,7 +86,9 @@ def check(pattern: Any, unicode: str | None = None) -> None:
                 stand_ins(unicode, expression)
 
 
-compiled = lru_cache(maxsize=256)(compile_regex)
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    return compile_regex(pattern)
 
 
 class Fragment(NamedTuple):

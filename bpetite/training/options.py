@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
+    "LearningOptions",
     "Specials",
     "TrainOptions",
     "TrainingOptions",
@@ -33,7 +34,7 @@ __all__ = [
 Specials: TypeAlias = Sequence[str] | Mapping[str, int]
 
 
-class TrainOptions(TypedDict, total=False):
+class LearningOptions(TypedDict, total=False):
     """Keys: the options that all ways to train share, as :meth:`bpetite.Tokenizer.train` explains them."""
 
     special_tokens: Specials
@@ -44,6 +45,11 @@ class TrainOptions(TypedDict, total=False):
     normalization: str | NotGiven | None
     unicode: str | NotGiven | None
     max_token_bytes: int | None
+
+
+class TrainOptions(LearningOptions, total=False):
+    """Keys: those of `LearningOptions`, and what stays in this process."""
+
     initial: Tokenizer | None
     progress: Callable[..., None] | None
 

@@ -55,7 +55,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_padded(["a"], pad_token=[]), TypeError, "pad_token is a special token or an id, not []"),
     (lambda: TOK.padded_batches(["a"], max_tokens="5", pad_token=0).__next__(), TypeError, "max_tokens is .* not '5'"),
     (lambda: TOK.with_cache("5"), TypeError, "cache_bytes is an int, not '5'"),
-    (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be below 2**62"),
+    (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be 0 to 2**62 - 1, not"),
     # ids
     (lambda: TOK.decode(None), TypeError, "ids is a sequence of ints or an integer array, not None"),
     (lambda: TOK.decode(97), TypeError, "not 97; put one id into a list, too"),
@@ -72,7 +72,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.decode([97], errors="nope"), LookupError, "errors 'nope' is no codec error handler (strict, "),
     (lambda: TOK.decode([999]), KeyError, "no token has the id 999 (ids[0]): the vocabulary has 257 tokens, with ids"),
     (lambda: TOK.decode_batch(None), TypeError, "batch is an iterable of sequences of token ids, not None"),
-    (lambda: TOK.decode_batch([97, 98]), TypeError, "and batch[0] is 97; decode takes one sequence"),
+    (lambda: TOK.decode_batch([97, 98]), TypeError, "batch[0] is 97, no sequence of token ids; decode takes one"),
     (lambda: TOK.decode_batch([[97], ["a"]]), TypeError, "text 1 of the batch: token ids are ints, and ids[0] is 'a'"),
     (lambda: TOK.decode_batch([[97], [0x80]]), ValueError, "(text 1 of the batch)"),
     (lambda: TOK.decode_iterable(5), TypeError, "ids is an iterable of ints, not 5"),
