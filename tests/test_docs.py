@@ -131,7 +131,7 @@ def run_doctest(block: Block, namespace: dict[str, Any]) -> None:
 
 def run_shell(code: str) -> str:
     """What the commands print to standard output."""
-    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", code], capture_output=True, encoding="utf-8")
+    done = subprocess.run(["bash", "-e", "-c", code], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, f"{code}\n{done.stdout}{done.stderr}"
     return done.stdout
 
