@@ -154,7 +154,7 @@ def audit(
     >>> [finding.code for finding in audit(tok).findings]
     ['unreachable-bytes']
     >>> audit(tok, ["ab ab"], name="small")
-    <AuditReport of small: 259 tokens, no faults, 13 unreachable, 1.667 bytes per token>
+    <AuditReport of small: 259 tokens, no faults, 13 unreachable, 2.500 bytes per token>
     """
     vocab = tokenizer.to_vocab()
     specials = set(vocab.special_tokens.values())

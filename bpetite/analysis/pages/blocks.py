@@ -76,7 +76,8 @@ def head(title: str, verdict: str, good: bool, headline: Iterable[tuple[str, str
     files = f"<br>Texts: {name_html(provenance.read_from())}" if provenance.files else ""
     mark = f'<span class="{"fine" if good else "fault"}">{escape(verdict)}</span>'
     return (
-        f'<div class="title"><h1>{name_html(title)}</h1> {mark}</div>\n<dl class="tiles">{tiles}</dl>\n<p class="made">{cell(_sentence(provenance.made))}{files}</p>'
+        f'<div class="title"><h1>{name_html(title)}</h1> {mark}</div>\n<dl class="tiles">{tiles}</dl>\n'
+        f'<p class="made">{cell(_sentence(provenance.made))}{files}</p>'
     )
 
 

@@ -179,7 +179,7 @@ def _character(character: str) -> str:
     if character == "\n":
         return '<u class="n"></u>\n'
     if character == "\t":
-        return '<u class="t">\t</u>'
+        return '<u class="t">&#9;</u>'  # nbconvert would make a plain tab a space
     if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
         return f'<u class="x">{ord(character) - 0xDC00:02x}</u>'
     name = invisible_name(character)
