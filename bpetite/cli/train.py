@@ -53,6 +53,7 @@ __all__ = ["command"]
     help="A named pattern, a regular expression, or none; that of --initial, else gpt2, by default.",
 )
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
+@click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
 @click.option("--min-frequency", type=int, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=int, help="Learn no longer tokens.")
@@ -69,9 +70,11 @@ def command(
     whole_files: bool,
     text_key: str,
     on_error: str,
+    max_document_bytes: int,
     specials: tuple[str, ...],
     pattern: str | None,
     normalization: str | None,
+    unicode: str | None,
     initial: str | None,
     threads: int | None,
     engine: str,
@@ -95,6 +98,8 @@ def command(
         options["pattern"] = pattern
     if normalization is not None:
         options["normalization"] = normalization
+    if unicode is not None:
+        options["unicode"] = unicode
     if initial is not None:
         options["initial"] = load_tokenizer(initial)
     _rehearse(target_format, **options)
@@ -105,11 +110,11 @@ def command(
         if engine == "ray":
             tokenizer = _train_on_ray(
                 sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
-                threads=threads or 1, **options,
+                max_document_bytes=max_document_bytes, threads=threads or 1, **options,
             )
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            reading = Reading(between.encode(), text_key)
+            reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
             tokenizer = _train_here(sources, reading, on_error, num_threads=threads, **options)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")

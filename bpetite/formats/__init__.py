@@ -15,7 +15,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ..errors import FormatError
+from ..errors import FormatError, show
 from ..naming import folded, nearest
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
@@ -104,7 +104,9 @@ def named(name: str) -> Vocab | None:
 def unknown_name(name: str) -> FileNotFoundError:
     """The error for what is neither a file nor a name; it says which name is near."""
     if _module("encodings").looks_like_path(name):
-        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
+        hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     near = nearest(name, [*_module("encodings").known_names(), *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
@@ -124,6 +126,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         ValueError: No format has this name.
     """
     _check_format(format)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"load takes the path of a file or a folder, or a name, not {show(path)}")
     name = os.fspath(path)
     if not os.path.exists(name):
         by_name = named(name) if isinstance(path, str) else None
@@ -146,13 +150,16 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
                 return vocab
         found = "JSON"
         if isinstance(content, dict):
-            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}"
+            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
+        elif isinstance(content, list):
+            found = f"a JSON array of {len(content)} items"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             vocab = _module("tiktoken").from_bytes(data, name)
             return vocab
         found = f"a file that starts with {data[:24]!r}"
-    raise FormatError(f"{name}: {found} is no tokenizer in {'any known format' if format is None else format} form")
+    known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
+    raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

@@ -130,6 +130,9 @@ def test_json_and_text() -> None:
         "usage",
     }  # fmt: skip
     assert content["settings"]["special_tokens"] == {"<|x|>": 330}
+    assert (content["settings"]["unicode"], content["settings"]["unicode_of"]) == (unicode_version(), "regex")
+    named = audit(Tokenizer.train("ab", 257, unicode="13.0")).settings
+    assert (named["unicode"], named["unicode_of"]) == ("13.0", "tokenizer")
     assert content["faults"] == 0
     assert content["usage"]["documents"] == 4
     assert content["provenance"]["files"] == ["texts/a.txt", "texts/b.txt"]

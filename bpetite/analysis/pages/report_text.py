@@ -51,8 +51,9 @@ def _audit_lines(report: AuditReport) -> Iterator[str]:
     yield from _provenance_lines(report.provenance)
     yield ""
     yield f"{settings['kind']}, fingerprint {settings['fingerprint'][:8]}"
-    for key in ("merges", "ignore_merges", "pattern", "scanner", "normalization", "special_tokens"):
-        yield f"  {key.replace('_', ' ')}: {describe(settings[key])}"
+    for key in ("merges", "ignore_merges", "pattern", "scanner", "unicode", "normalization", "special_tokens"):
+        of_regex = " (that of regex)" if key == "unicode" and settings["unicode_of"] == "regex" else ""
+        yield f"  {key.replace('_', ' ')}: {describe(settings[key])}{of_regex}"
     yield ""
     yield "findings" if report.findings else "nothing found"
     for finding in report.findings:
