@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from ..analysis import audit, validate
-from ..analysis.pages.audit_page import audit_page
 from ..analysis.pages.report_text import audit_text
+from ..corpus import find_sources
 from .options import documents, load_tokenizer
 
 __all__ = ["command"]
@@ -43,19 +43,20 @@ def command(
     if check and not files:
         raise click.UsageError("--validate needs texts: name FILES")
     loaded = load_tokenizer(tokenizer)
-    report = audit(loaded, documents(files, separator) if files else None)
+    read = [piece.path for piece in find_sources(files).pieces] if files else []
+    report = audit(loaded, documents(files, separator) if files else None, name=tokenizer, files=read)
     validation = validate(loaded, islice(documents(files, separator), 100)) if check else None
     if as_json:
-        content = report.to_dict() | {"name": tokenizer}
+        content = report.to_dict()
         if validation is not None:
             content["validation"] = validation.to_dict()
         click.echo(json.dumps(content, ensure_ascii=False, indent=1))
     else:
-        click.echo(audit_text(report, tokenizer))
+        click.echo(audit_text(report))
         if validation is not None:
             click.echo(f"\n{validation}")
     if page is not None:
-        page.write_text(audit_page(report, tokenizer), encoding="utf-8", newline="")
+        report.save(page)
         click.echo(f"{page}: written", err=True)
     if strict and (report.faults or (validation is not None and not validation.ok)):
         raise click.exceptions.Exit(1)

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ..analysis import diff
 from ..analysis.pages.report_text import diff_text
+from ..corpus import find_sources
 from . import MISTAKES, one_line
 from .options import documents, load_tokenizer
 
@@ -44,6 +46,7 @@ def _error(message: str) -> click.exceptions.Exit:
 @click.argument("b")
 @click.argument("files", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing, only exit with 0 or 1.")
 @click.option("--places", type=click.IntRange(0), default=10, show_default=True, help="Differing places to show.")
 @click.option("--ordinary", is_flag=True, help="Read special tokens in texts as text.")
@@ -53,6 +56,7 @@ def command(
     b: str,
     files: tuple[str, ...],
     as_json: bool,
+    page: Path | None,
     quiet: bool,
     places: int,
     ordinary: bool,
@@ -66,11 +70,17 @@ def command(
     if not separator:
         raise click.UsageError("--separator must not be empty")
     texts = documents(files, separator) if files else None
-    report = diff(load_tokenizer(a), load_tokenizer(b), texts, ordinary=ordinary, places=places)
+    read = [piece.path for piece in find_sources(files).pieces] if files else []
+    sides = load_tokenizer(a), load_tokenizer(b)
+    report = diff(*sides, texts, ordinary=ordinary, places=places, names=(a, b), files=read)
     if not quiet:
         if as_json:
             click.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
-        elif text := diff_text(report, a, b):
+        elif text := diff_text(report):
             click.echo(text)
+    if page is not None:
+        report.save(page)
+        if not quiet:
+            click.echo(f"{page}: written", err=True)
     if not report.same:
         raise click.exceptions.Exit(1)
