@@ -13,7 +13,6 @@ import click
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
-from ..corpus.writing.durable import PARTIAL
 from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
 from ..formats.atomic import create_file
@@ -109,11 +108,21 @@ def command(
         sys.stdout.buffer.flush()
         return
     refuse_existing(target, overwrite)
-    with create_file(target, overwrite=overwrite, suffix=PARTIAL) as file:
+    with create_file(target, overwrite=overwrite) as file:
         _write(opened, file, jsonl, separator)
 
 
 def _write(opened: Opened, stream: BinaryIO, jsonl: bool, separator: str | None) -> None:
+    try:
+        _write_documents(opened, stream, jsonl, separator)
+    except KeyError as unknown:
+        raise FormatError(
+            f"{opened.files[0].path}: token {unknown.args[0]} is not in the tokenizer, here or in a file after it; "
+            "was it made with another one?"
+        ) from None
+
+
+def _write_documents(opened: Opened, stream: BinaryIO, jsonl: bool, separator: str | None) -> None:
     if not jsonl:
         decode_files(
             opened.files,

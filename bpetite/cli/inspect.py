@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file
-from ..corpus.writing.checksums import sha256_of
+from ..corpus.tokenfiles import TokenFile, files_of_shard, find_manifest, open_token_file
+from ..corpus.writing.checksums import check_file
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .options import load_tokenizer
@@ -109,12 +109,9 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
 
 def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
     """Compare all files of a token file's shard with their checksums."""
-    stem = token_file.rsplit(".", 1)[0]
-    for file in manifest["files"]:
-        if file["name"].startswith(stem + "."):
-            path = folder / file["name"]
-            if "sha256" not in file:
-                raise FormatError(f"{path}: its task belongs to a run that is not finished; it has no SHA-256 yet")
-            if sha256_of(path) != file["sha256"]:
-                raise FormatError(f"{path}: differs from the checksum in the manifest")
+    for file in files_of_shard(manifest, token_file):
+        path = folder / file["name"]
+        if "sha256" not in file:
+            raise FormatError(f"{path}: its task belongs to a run that is not finished; it has no SHA-256 yet")
+        check_file(path, file)
     return "sha256 as in the manifest"

@@ -62,6 +62,16 @@ def _all_of(*options: Options) -> Options:
     return decorate
 
 
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Bytes, with K, M, G or T for powers of 1024."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]*)([KMGT]?)", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size: bytes, or a number with K, M, G or T")
+    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+
+
 #: FILES, and how documents are found in them.
 corpus_options: Options = _all_of(
     click.argument("files", nargs=-1, required=True),
@@ -74,7 +84,11 @@ corpus_options: Options = _all_of(
     click.option("--text-key", default="text", show_default=True, help="Key of the text in records; a.b is b in a."),
     click.option(
         "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
-        help="What happens to records that have no valid text.",
+        help="What happens to records that have no valid text, or are too long.",
+    ),
+    click.option(
+        "--max-document-bytes", callback=_size, default="1G", show_default=True, metavar="SIZE",
+        help="The longest document, as 100M or 4G.",
     ),
 )
 
@@ -88,16 +102,6 @@ encoding_options: Options = _all_of(
     ),
     click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
 )
-
-
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Bytes, with K, M, G or T for powers of 1024."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([1-9][0-9]*)([KMGT]?)", value)
-    if found is None:
-        raise click.BadParameter(f"{value!r} is no size: bytes, or a number with K, M, G or T")
-    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
 
 
 #: --engine, and its own options.

@@ -20,7 +20,9 @@ def say(text: str) -> None:
 
 
 def report_left_out(sources: Sources) -> None:
-    """Say which files of folders are not read."""
+    """Say which files of folders are not read, and which names are not read again."""
+    if sources.repeated:
+        say(f"{len(sources.repeated)} names stand for files that are read already, the first: {sources.repeated[0]}")
     if sources.left_out:
         say(f"{len(sources.left_out)} files with other suffixes are not read, the first: {sources.left_out[0]}")
 

@@ -69,6 +69,7 @@ def command(
     whole_files: bool,
     text_key: str,
     on_error: str,
+    max_document_bytes: int,
     specials: tuple[str, ...],
     pattern: str | None,
     normalization: str | None,
@@ -105,11 +106,11 @@ def command(
         if engine == "ray":
             tokenizer = _train_on_ray(
                 sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
-                threads=threads or 1, **options,
+                max_document_bytes=max_document_bytes, threads=threads or 1, **options,
             )
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            reading = Reading(between.encode(), text_key)
+            reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
             tokenizer = _train_here(sources, reading, on_error, num_threads=threads, **options)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")

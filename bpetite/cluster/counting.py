@@ -79,8 +79,8 @@ def count_corpus(
         threads: Threads of a task.
         progress: Called with the bytes of input that have been counted since the last call.
         log: Called with messages for people.
-        options: How to read: separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files and on_error,
-            see `bpetite.corpus.Options`.
+        options: How to read: separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files, on_error and
+            max_document_bytes, see `bpetite.corpus.Options`.
 
     Raises:
         TypeError: There is no such option.
@@ -94,7 +94,7 @@ def count_corpus(
     settings.check()
     sources = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
-    reading = Reading(separator.encode("utf-8"), text_key)
+    reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)
     # A mistake in the options is found here.
     specials = count_pretokens(
         [], pattern=pattern, special_tokens=special_tokens, normalization=normalization
@@ -106,7 +106,7 @@ def count_corpus(
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest(
         [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, pattern, specials,
-         normalization]
+         normalization, settings.max_document_bytes]
     )
     prefix = f"counts-{identity[:16]}"
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]

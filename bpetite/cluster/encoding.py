@@ -12,6 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,6 +27,7 @@ from ..corpus.writing.durable import Journal
 from ..corpus.writing.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.writing.merge import join_manifests
 from ..corpus.writing.naming import Names, names_of
+from ..corpus.writing.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
 from ..corpus.writing.shards import finished_outputs
 from ..errors import file_exists
 from .executor import Executor, Report, check_positive, run_all
@@ -139,15 +141,20 @@ class _Run:
         """The number of tasks: that of the run in the journal, or of a new run."""
         if self.whole.overwrite:
             for record in journal.records[:1]:
+                check_shape(record, CLUSTER_HEADER, self.journal_path, "record 0")
                 _remove(self._ranks(record["tasks"]))
             _remove(self._ranks(self.wanted))  # left by a run without join_tasks
             _remove([self.names])
             journal.restart()
         if not journal.records:
+            self.names.clear_temporary(unknown=journal.existed or self.whole.overwrite)
             self._check_free(digest)
             journal.append({"run": digest, "tasks": self.wanted, "joined": self.join_tasks})
             return self.wanted
         header = journal.records[0]
+        check_shape(header, CLUSTER_HEADER, self.journal_path, "record 0")
+        for number, record in enumerate(journal.records[1:], 1):
+            check_shape(record, CLUSTER_SHARD, self.journal_path, f"record {number}")
         if header["run"] != digest or header["joined"] != self.join_tasks:
             raise ValueError(
                 f"{journal.path}: begun with other inputs, options or tokenizer; give the same command again to go on, "
@@ -285,15 +292,13 @@ def _remove(outputs: Iterable[Names]) -> None:
     for names in outputs:
         files = []
         if names.manifest.exists():
-            try:
+            with suppress(ValueError):
                 files = read_manifest(names.manifest)["files"]
-            except ValueError:
-                pass
         elif names.journal.exists():
             journal = Journal(names.journal)
             journal.close()
             files = finished_outputs(journal)
-        for file in files:
-            (names.folder / os.path.basename(file["name"])).unlink(missing_ok=True)
-        for path in [*names.temporary(), names.manifest, names.journal]:
+        names.remove(file["name"] for file in files)
+        for path in [*names.temporary(), names.manifest]:
             path.unlink(missing_ok=True)
+        Journal.discard(names.journal)

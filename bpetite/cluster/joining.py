@@ -5,7 +5,9 @@ only the tasks read tokens. The tasks write through the same writer that a singl
 """
 from __future__ import annotations
 
+import itertools
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -16,13 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.tokenfiles import open_token_file, token_files_of_split
+from ..corpus.tokenfiles import files_of_shard, open_token_file, token_files_of_split
+from ..corpus.writing.checksums import Crc32, check_file, crc32_joined
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.layouts import Layout
 from ..corpus.writing.manifest import list_files
 from ..corpus.writing.merge import copy_spans
 from ..corpus.writing.naming import Names
 from ..corpus.writing.shards import ShardWriter, settle
+from ..errors import FormatError
 from .executor import Executor, Report, run_all
 from .parcel import Parcel
 
@@ -35,10 +39,19 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
+class _File:
+    """A file of tokens that a task wrote, and all files of its shard as the task's manifest lists them."""
+
+    path: str
+    tokens: int
+    listed: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class _Extent:
     """Consecutive documents of a file, or consecutive tokens where the layout keeps no documents."""
 
-    path: str
+    file: _File
     first: int
     count: int
     tokens: int
@@ -87,21 +100,27 @@ def join(
         else:
             shards += _cut_documents(split, files, whole.options.shard_tokens, whole.options.format, dtype)
     done: dict[tuple[str, int], dict[str, Any]] = {}
+    read: dict[tuple[str, int], list[list[int]]] = {}
     for record in journal.records[1:]:
         settle(whole.names.folder, [record["shard"]])
         done[record["split"], record["index"]] = record["shard"]
+        read[record["split"], record["index"]] = record["read"]
     left = [shard for shard in shards if (shard.split, shard.index) not in done]
 
-    def finish(number: int, made: dict[str, Any]) -> None:
-        shard = left[number]
-        journal.append({"split": shard.split, "index": shard.index, "shard": made})
+    def finish(number: int, result: tuple[dict[str, Any], list[list[int]]]) -> None:
+        shard, (made, sums) = left[number], result
+        journal.append({"split": shard.split, "index": shard.index, "shard": made, "read": sums})
         settle(whole.names.folder, [made])
-        done[shard.split, shard.index] = made
+        done[shard.split, shard.index], read[shard.split, shard.index] = made, sums
 
     shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
     run_all(executor, _make_shard, shared, left, on_result=finish)
+    layout = whole.layout
+    if not layout.spooled:
+        of_shards = [(shard, read[shard.split, shard.index]) for shard in shards]
+        _verify([pair for shard, sums in of_shards for pair in zip(shard.extents, sums, strict=True)], layout.header)
     for shard in shards:
-        _lock_of(whole.names, shard).unlink(missing_ok=True)
+        Journal.discard(_lock_of(whole.names, shard))
     for path in whole.names.temporary():  # of a worker that did the job of another once more
         path.unlink(missing_ok=True)
     return list_files(
@@ -109,35 +128,53 @@ def join(
     )
 
 
-def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[tuple[str, int]]:
-    """(path, tokens) of the token files of a split, in order."""
+def _verify(read: Iterable[tuple[_Extent, list[int]]], header: int) -> None:
+    """Compare what the workers have read, each a part of a file, with the checksums of the tasks' manifests.
+
+    Raises:
+        FormatError: A file was changed after its task had written it.
+    """
+    for file, parts in itertools.groupby(read, key=lambda part: part[0].file):
+        path = Path(file.path)
+        listed = next(one for one in file.listed if one["name"] == path.name)
+        with path.open("rb") as head:
+            crc = zlib.crc32(head.read(header))
+        size = header
+        for _, (found, length) in parts:
+            crc, size = crc32_joined(crc, found, length), size + length
+        if (f"{crc:08x}", size) != (listed.get("crc32"), listed["bytes"]):
+            raise FormatError(f"{path}: differs from the checksum that its task took; --overwrite starts anew")
+
+
+def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[_File]:
+    """The token files of a split, in order."""
     return [
-        (str(whole.names.folder / file["name"]), file["tokens"])
+        _File(str(whole.names.folder / file["name"]), file["tokens"], tuple(files_of_shard(manifest, file["name"])))
         for manifest in manifests
         for file in token_files_of_split(manifest, split)
     ]
 
 
 def _whole_files(
-    split: str, files: Sequence[tuple[str, int]], whole: ShardTask, dtype: np.dtype[Any]
+    split: str, files: Sequence[_File], whole: ShardTask, dtype: np.dtype[Any]
 ) -> _Shard:
     """One shard of all the files."""
     shard = _Shard(split, 0)
-    for path, tokens in files:
-        count: int | None = tokens
+    for file in files:
+        count: int | None = file.tokens
         if not whole.layout.exact:
-            count = open_token_file(path, format=whole.options.format, dtype=dtype.name).documents
+            count = open_token_file(file.path, format=whole.options.format, dtype=dtype.name).documents
             shard.documents += count or 0
-        shard.tokens += tokens
+        shard.tokens += file.tokens
         if count:
-            shard.extents.append(_Extent(path, 0, count, tokens))
+            shard.extents.append(_Extent(file, 0, count, file.tokens))
     return shard
 
 
-def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout: Layout) -> list[_Shard]:
+def _cut_tokens(split: str, files: Iterable[_File], limit: int, layout: Layout) -> list[_Shard]:
     """Shards of exactly ``limit`` tokens; the last one has the rest, and never less than the layout's `least_tail`."""
     files = list(files)
-    left = sum(tokens for _, tokens in files)
+    left = sum(file.tokens for file in files)
     sizes = []
     while left >= limit + layout.least_tail(limit):
         sizes.append(limit)
@@ -148,28 +185,28 @@ def _cut_tokens(split: str, files: Iterable[tuple[str, int]], limit: int, layout
     for index, size in enumerate(sizes):
         shard = _Shard(split, index, tokens=size)
         while size:
-            path, tokens = files[number]
-            take = min(size, tokens - at)
+            file = files[number]
+            take = min(size, file.tokens - at)
             if take:
-                shard.extents.append(_Extent(path, at, take, take))
+                shard.extents.append(_Extent(file, at, take, take))
             size, at = size - take, at + take
-            if at == tokens:
+            if at == file.tokens:
                 number, at = number + 1, 0
         shards.append(shard)
     return shards
 
 
 def _cut_documents(
-    split: str, files: Iterable[tuple[str, int]], limit: int, format: str, dtype: np.dtype[Any]
+    split: str, files: Iterable[_File], limit: int, format: str, dtype: np.dtype[Any]
 ) -> list[_Shard]:
     """Shards of whole documents, each with as many as fit into ``limit`` tokens, and at least one."""
     shards = [_Shard(split, 0)]
-    for path, _ in files:
+    for file in files:
         first = 0
-        for lengths in open_token_file(path, format=format, dtype=dtype.name).lengths():
+        for lengths in open_token_file(file.path, format=format, dtype=dtype.name).lengths():
             for count, tokens, full in _fill(lengths, shards[-1], limit):
                 if count:
-                    shards[-1].extents.append(_Extent(path, first, count, tokens))
+                    shards[-1].extents.append(_Extent(file, first, count, tokens))
                     shards[-1].documents += count
                     shards[-1].tokens += tokens
                     first += count
@@ -200,7 +237,7 @@ def _joined(extents: Sequence[_Extent]) -> list[_Extent]:
     """The same extents, with neighbours in a file joined."""
     joined: list[_Extent] = []
     for extent in extents:
-        if joined and joined[-1].path == extent.path and joined[-1].first + joined[-1].count == extent.first:
+        if joined and joined[-1].file == extent.file and joined[-1].first + joined[-1].count == extent.first:
             before = joined.pop()
             extent = replace(before, count=before.count + extent.count, tokens=before.tokens + extent.tokens)
         joined.append(extent)
@@ -227,10 +264,16 @@ def patiently(work: Callable[[], Result]) -> Result:
             time.sleep(0.2)
 
 
-def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any]:
-    """What a worker does: write a shard under its temporary names. Doing it again overwrites the files."""
+def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> tuple[dict[str, Any], list[list[int]]]:
+    """What a worker does: write a shard under its temporary names. Doing it again overwrites the files.
+
+    Returns:
+        The record of the shard, and for each extent [CRC-32, number] of the bytes that have been read: together they
+        are whole files, which the checksums in manifests are of.
+    """
     lock = patiently(lambda: Journal(_lock_of(shared.names, shard)))
     layout = shared.names.layout
+    sums: list[list[int]] = []
     writer = ShardWriter(
         lambda _: shared.names.base(shard.split, shard.index),
         layout,
@@ -241,7 +284,13 @@ def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any
     )
     with closing(lock), closing(writer):
         for extent in shard.extents:
-            file = open_token_file(extent.path, format=layout.name, dtype=shared.dtype)
+            path = Path(extent.file.path)
+            for listed in extent.file.listed:
+                if listed["name"] != path.name or layout.spooled:
+                    check_file(path.with_name(listed["name"]), listed)
+            file = open_token_file(path, format=layout.name, dtype=shared.dtype)
+            file.checksum = Crc32()
             copy_spans(file.extent(extent.first, extent.count), writer, np.dtype(shared.dtype))
+            sums.append([int(file.checksum.hexdigest(), 16), extent.tokens * file.dtype.itemsize])
         writer.finish()
-    return writer.take_finished()[0]
+    return writer.take_finished()[0], sums

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, Ids, Offsets, join_rows
+from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
 from .reading.records import Documents, Problem, documents_of
 
@@ -70,11 +71,11 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    if rules.together and len(blocks) == 1 and blocks[0].form == "text" and blocks[0].damage is None:
+    if rules.together and len(blocks) == 1 and _goes_together(blocks[0], rules):
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
-    parsed = [documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
+    parsed = [_parsed(block, rules) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
@@ -103,6 +104,23 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+    )
+
+
+def _parsed(block: Block, rules: EncodingRules) -> Documents:
+    """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
+    long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
+    documents = documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins or long)
+    if long:
+        block.data = None
+    return documents
+
+
+def _goes_together(block: Block, rules: EncodingRules) -> bool:
+    """Whether a block is text without anything that needs a look at each document."""
+    data = block.data
+    return block.form == "text" and block.damage is None and not (data.dropped or data.long) and (
+        0 < len(data) <= rules.reading.max_document
     )
 
 
@@ -199,6 +217,8 @@ def _line_at(block: Block, data: bytes, offset: int) -> int | None:
 def _line_start(block: Block, wanted: int) -> tuple[int, int | None]:
     """Offset and, if it cannot be counted later, line of record number `wanted` among JSON lines."""
     offset = block.start
+    if block.data is None:  # one long line
+        return offset, block.lines
     for line_number, line in enumerate(block.data.split(b"\n")):
         if line and not line.isspace():
             if wanted == 0:

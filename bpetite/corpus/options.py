@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from .encoding import EOT
+from .reading.readers import MAX_DOCUMENT
 from .reading.records import POLICIES
 
 __all__ = [
@@ -38,7 +39,8 @@ class Options:
         special: Special tokens in documents: "text", "allow" or "error".
         separator: Between the documents of text files; None is the tokenizer's end-of-text literal.
         text_key, id_key: Where records have text and id; "a.b" is b inside a.
-        on_error: What happens to a record that has no valid text: "fail", "skip" or "replace".
+        on_error: What happens to a record that has no valid text, or is too long: "fail", "skip" or "replace".
+        max_document_bytes: The most bytes of a document as UTF-8, and of its record as it is in the file, decompressed.
         shard_tokens: Tokens of a shard; None for one.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
@@ -54,6 +56,7 @@ class Options:
     text_key: str = "text"
     id_key: str | None = "id"
     on_error: ErrorPolicy = "fail"
+    max_document_bytes: int = MAX_DOCUMENT
     shard_tokens: int | None = None
     val_fraction: float = 0.0
     seed: int = 0
@@ -67,6 +70,8 @@ class Options:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
         if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
             raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
+        if self.max_document_bytes < 1:
+            raise ValueError(f"max_document_bytes {self.max_document_bytes} is not at least 1")
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
         if self.separator == "":
@@ -79,6 +84,7 @@ class ReadingOptions(TypedDict, total=False):
     separator: str | None
     text_key: str
     on_error: ErrorPolicy
+    max_document_bytes: int
     input_kind: InputKind | None
     whole_files: bool
 

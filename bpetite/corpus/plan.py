@@ -84,7 +84,10 @@ class Plan:
                 raise ValueError("the tokenizer has no end-of-text token: give --separator or --whole-files")
             separator = "\0"
         return EncodingRules(
-            reading=Reading(separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block),
+            reading=Reading(
+                separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block,
+                self.options.max_document_bytes, stop=self.options.on_error == "fail",
+            ),
             on_error=self.options.on_error,
             eot=eot,
             dtype=self.layout.dtype(self.codec.vocab_size, self.options.dtype),

@@ -17,6 +17,7 @@ PROBLEMS = {
     "malformed-json": "malformed JSON",
     "no-text": "no text",
     "damaged-file": "damaged or cut short compressed data",
+    "too-long": "a document longer than --max-document-bytes",
     "special-token": "a special token in the text",
     "unencodable": "text that the tokenizer cannot encode",
 }

@@ -10,14 +10,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from ..engine._threads import in_order
-from ..errors import file_exists
+from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead
 from .plan import Plan
@@ -27,7 +27,8 @@ from .tally import Tally
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.layouts import meta_line
 from .writing.manifest import VERSION, read_manifest, write_manifest
-from .writing.shards import ShardWriter, finished_outputs, settle
+from .writing.shapes import TASK_HEADER, check_shape
+from .writing.shards import ShardWriter, finished_outputs, settle, task_records
 
 __all__ = ["Progress", "ShardTask"]
 
@@ -90,19 +91,20 @@ class ShardTask(Plan):
                 raise
             raise explained(error, self.names.journal) from None
         finally:
-            journal.close()
+            journal.close(remove=not journal.records)
         return self.summary(manifest, time.perf_counter() - began, resumed)
 
     def finished(self) -> dict[str, Any] | None:
         """The manifest of this very run, if it is complete; refuses to touch that of another."""
         path = self.names.manifest
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         manifest = read_manifest(path)
         same = manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world
         files = [(self.names.folder / file["name"], file["bytes"]) for file in manifest["files"]]
         if same and all(file.exists() and file.stat().st_size == size for file, size in files):
-            self.names.journal.unlink(missing_ok=True)
+            with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
+                Journal.discard(self.names.journal)
             return manifest
         raise file_exists(
             path, "exists already, of other inputs or options, or its files have changed; --overwrite replaces it"
@@ -238,20 +240,25 @@ class ShardTask(Plan):
             self._clear(journal)
             journal.restart()
         if not journal.records:
-            for path in self.names.temporary():
-                path.unlink()
+            self.names.clear_temporary(unknown=journal.existed or self.overwrite)
             journal.append(header)
             return Position(), tally, {}, {}
         _same_run(journal, header)
+        records = task_records(journal)
+        for number, record in enumerate(records, 1):
+            if not set(self.splits) == set(record["writers"]) == set(record["finished"]) or (
+                record["position"]["piece"] > len(self.pieces)
+            ):
+                raise FormatError(f"{journal.path}: record {number} is not of this run; --overwrite starts anew")
         shards: dict[str, list[dict[str, Any]]] = {}
-        for record in journal.records[1:]:
+        for record in records:
             for split, finished in record["finished"].items():
                 shards.setdefault(split, []).extend(finished)
         for finished in shards.values():
             settle(self.names.folder, finished)
         position, states = Position(), {}
-        if len(journal.records) > 1:
-            last = journal.records[-1]
+        if records:
+            last = records[-1]
             position, states = Position(**last["position"]), last["writers"]
             tally.restore(last["tally"])
         kept = {name for state in states.values() for name in state["sizes"]}
@@ -271,12 +278,9 @@ class ShardTask(Plan):
         """Delete what an earlier run wrote, as far as its manifest and journal say."""
         old = finished_outputs(journal)
         if self.names.manifest.exists():
-            try:
+            with suppress(ValueError):
                 old += read_manifest(self.names.manifest)["files"]
-            except ValueError:
-                pass
-        for file in old:
-            (self.names.folder / os.path.basename(file["name"])).unlink(missing_ok=True)
+        self.names.remove(file["name"] for file in old)
         self.names.manifest.unlink(missing_ok=True)
 
     def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
@@ -308,7 +312,9 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     old = journal.records[0]
     way_out = "give the same command again to go on, or --overwrite to start anew"
     if old.get("journal") != header["journal"]:
-        raise ValueError(f"{journal.path}: a journal of another release; {way_out}")
+        what = "merge" if "merge" in old else "journal of another release"
+        raise ValueError(f"{journal.path}: of an unfinished {what}; {way_out}")
+    check_shape(old, TASK_HEADER, journal.path, "record 0")
     before, now = old["settings"], header["settings"]
     for name in now:
         # a run that would fail at the first problem has met none, so any policy can still be chosen

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import os
 import re
 import struct
+import zlib
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,13 +23,28 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
-from .writing.layouts import LENGTHS, LlmC, Megatron, Npy, layout_of
+from .writing.checksums import Checksum
+from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
 from .writing.manifest import read_manifest
 
-__all__ = ["CHUNK", "Span", "TokenFile", "find_manifest", "open_token_file", "token_files", "token_files_of_split"]
+__all__ = [
+    "CHUNK",
+    "Span",
+    "TokenFile",
+    "files_of_shard",
+    "find_manifest",
+    "open_token_file",
+    "token_files",
+    "token_files_of_split",
+]
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
+
+#: The most characters of a line of a table of documents.
+ROW = 1 << 20
+
+DTYPES = ("uint16", "uint32", "int32")
 
 
 @dataclass
@@ -52,6 +68,8 @@ class TokenFile:
         path, format, dtype: What it is.
         tokens: Their number.
         documents: Their number, or None where the layout does not say.
+        header: Bytes before the tokens.
+        checksum: Takes in the bytes of all tokens that are read; not of Parquet, which is not read from start to end.
     """
 
     def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
@@ -60,15 +78,24 @@ class TokenFile:
         self.dtype = dtype
         self.tokens = tokens
         self.documents: int | None = None
-        self._header = header
+        self.header = header
+        self.checksum: Checksum | None = None
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         """Tokens from ``start`` on, fewer than ``count`` only at the end."""
         count = max(0, min(count, self.tokens - start))
-        tokens = np.fromfile(self.path, self.dtype, count, offset=self._header + start * self.dtype.itemsize)
+        tokens = np.fromfile(self.path, self.dtype, count, offset=self.header + start * self.dtype.itemsize)
         if len(tokens) != count:
             raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
+        if self.checksum is not None:
+            self.checksum.update(tokens)
         return tokens
+
+    def read_header(self) -> None:
+        """Have ``checksum`` take in what is before the tokens."""
+        if self.checksum is not None:
+            with self.path.open("rb") as file:
+                self.checksum.update(file.read(self.header))
 
     def spans(self) -> Iterator[Span]:
         """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""
@@ -86,6 +113,7 @@ class TokenFile:
             return
         start = 0
         meta = self._meta()
+        whole = first == 0 and count == self.documents  # then what comes after the last document is checked, too
         for lengths in self.lengths():
             passed = min(first, len(lengths))
             if passed:
@@ -106,25 +134,35 @@ class TokenFile:
                 yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, origins)
                 done, before = upto, stop
             start += before
-            if not count:
+            if not count and not whole:
                 return
 
     def _meta(self) -> Iterator[tuple[str | None, str, int]] | None:
         return None
 
-    def _ends(self, path: Path, dtype: str, header: int) -> Iterator[npt.NDArray[np.int64]]:
+    def _ends(self, path: Path, dtype: np.dtype[Any], header: int) -> Iterator[npt.NDArray[np.int64]]:
         """Lengths from a file of cumulative ends."""
-        last = 0
+        last = documents = 0
         with path.open("rb") as file:
             file.seek(header)
             while len(ends := np.fromfile(file, dtype, LENGTHS).astype(np.int64)):
                 lengths = np.diff(ends, prepend=last)
-                if int(lengths.min()) < 0:
-                    raise FormatError(f"{path}: a document ends before the document before it does")
+                self._check(path, documents, lengths, last)
+                documents += len(lengths)
                 last = int(ends[-1])
                 yield lengths
-        if last != self.tokens:
-            raise FormatError(f"{path}: documents end at token {last}, {self.path.name} has {self.tokens}")
+        if (last, documents) != (self.tokens, self.documents):
+            raise FormatError(f"{path}: {documents} documents end at token {last}, {self.path.name} has {self.tokens}")
+
+    def _check(self, path: Path, document: int, lengths: npt.NDArray[np.int64], start: int) -> None:
+        """Refuse lengths of documents, from number ``document`` on, that cannot be."""
+        wrong = lengths < 0
+        if wrong.any():
+            raise FormatError(f"{path}: document {document + int(wrong.argmax())} ends before the document before it")
+        # no sum of lengths that are all at most the number of tokens overflows
+        if int(lengths.max(initial=0)) > self.tokens or start + int(lengths.sum()) > self.tokens:
+            raise FormatError(f"{path}: documents {document} to {document + len(lengths) - 1} end after token "
+                              f"{self.tokens}, the last of {self.path.name}")
 
 
 class _Npy(TokenFile):
@@ -133,10 +171,13 @@ class _Npy(TokenFile):
         super().__init__(path, "npy", dtype, header, count)
         self.offsets = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
         if self.offsets.exists():
-            self.documents = _npy_head(self.offsets)[1] - 1
+            self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
+            if not ends or np.fromfile(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
+                raise FormatError(f"{self.offsets}: does not begin with offset 0")
+            self.documents = ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        return self._ends(self.offsets, "<i8", Npy.header + 8)
+        return self._ends(self.offsets, self._offsets_dtype, self._offsets_header + self._offsets_dtype.itemsize)
 
 
 class _Megatron(TokenFile):
@@ -155,21 +196,38 @@ class _Megatron(TokenFile):
             raise FormatError(f"{self.index}: version {version}, dtype code {code}; expected 1 and one of {[*kinds]}")
         if size != 34 + 12 * self.sequences + 8 * self.ends:
             raise FormatError(f"{self.index}: {size} bytes, expected {34 + 12 * self.sequences + 8 * self.ends}")
+        if not self.ends:
+            raise FormatError(f"{self.index}: does not say where the first document begins")
         dtype = np.dtype(kinds[code])
         super().__init__(path, "megatron", dtype, 0, _count(path, 0, dtype))
         self.documents = self.ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        # a document is one or more sequences, so both tables are read side by side
-        with self.index.open("rb") as lengths_file, self.index.open("rb") as documents_file:
-            lengths_file.seek(34)
-            documents_file.seek(34 + 12 * self.sequences + 8)
-            first = 0
-            while len(firsts := np.fromfile(documents_file, "<i8", LENGTHS)):
-                sequences = np.fromfile(lengths_file, "<i4", int(firsts[-1]) - first).astype(np.int64)
-                ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sequences)])
+        # a document is one or more sequences, so the tables are read side by side
+        with self.index.open("rb") as sizes, self.index.open("rb") as pointers, self.index.open("rb") as documents:
+            sizes.seek(34)
+            pointers.seek(34 + 4 * self.sequences)
+            documents.seek(34 + 12 * self.sequences)
+            first = np.fromfile(documents, "<i8", 1)[0]
+            if first:
+                raise FormatError(f"{self.index}: the first document begins at sequence {first}, not 0")
+            document = start = first = 0
+            while len(firsts := np.fromfile(documents, "<i8", LENGTHS)):
+                steps = np.diff(firsts, prepend=first)
+                if int(steps.min()) < 0 or int(firsts[-1]) > self.sequences:
+                    raise FormatError(f"{self.index}: documents {document} to {document + len(firsts) - 1} are not "
+                                      f"consecutive ranges of the {self.sequences} sequences")
+                count = int(firsts[-1]) - first
+                lengths = np.fromfile(sizes, "<i4", count).astype(np.int64)
+                self._check(self.index, document, lengths, start)
+                ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+                expected = (start + ends[:-1]) * self.dtype.itemsize
+                if not np.array_equal(np.fromfile(pointers, "<i8", count), expected):
+                    raise FormatError(f"{self.index}: sequences {first} to {first + count - 1} are not in a row")
                 yield np.diff(ends[firsts - first], prepend=0)
-                first = int(firsts[-1])
+                document, start, first = document + len(firsts), start + int(ends[-1]), int(firsts[-1])
+        if (start, first) != (self.tokens, self.sequences):
+            raise FormatError(f"{self.index}: {document} documents end at token {start}, not {self.tokens}")
 
 
 class _Datatrove(TokenFile):
@@ -178,6 +236,8 @@ class _Datatrove(TokenFile):
         self.index = path.with_name(path.name + ".index")
         last = 0
         size = self.index.stat().st_size
+        if size % 8:
+            raise FormatError(f"{self.index}: {size} bytes are not a whole number of ends of documents")
         if size:
             last = int(np.fromfile(self.index, "<u8", 1, offset=size - 8)[0])
         # the file does not say the type, but the last end is the number of tokens
@@ -189,7 +249,7 @@ class _Datatrove(TokenFile):
         self.documents = size // 8
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        return self._ends(self.index, "<u8", 0)
+        return self._ends(self.index, np.dtype("<u8"), 0)
 
 
 class _Dolma(TokenFile):
@@ -199,44 +259,72 @@ class _Dolma(TokenFile):
         if self.table.exists():
             self.documents = sum(1 for _ in self._rows())
 
-    def _rows(self) -> Iterator[list[str]]:
-        with gzip.open(self.table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
-            yield from csv.reader(text)
+    def _rows(self) -> Iterator[tuple[int, str | None, str, int]]:
+        """(end, id, path of the input, number of the record in it) of each document."""
+        last = number = 0
+        try:
+            with gzip.open(self.table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
+                # a line at a time, but of damaged data with no end of line only so much
+                for row in csv.reader(iter(lambda: text.readline(ROW), "")):
+                    start, end, found, source, record = row
+                    if not last == int(start) <= int(end) <= self.tokens or not 0 <= int(record) < 2**63:
+                        raise ValueError(f"from {start} to {end}, record {record}")
+                    last, number = int(end), number + 1
+                    yield last, found or None, source, int(record)
+        except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as wrong:
+            raise FormatError(f"{self.table}: document {number} cannot be read: {wrong}") from None
+        if last != self.tokens:
+            raise FormatError(f"{self.table}: {number} documents end at token {last}, not {self.tokens}")
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        lengths = []
-        for row in self._rows():
-            lengths.append(int(row[1]) - int(row[0]))
-            if len(lengths) == LENGTHS:
-                yield np.array(lengths, np.int64)
-                lengths = []
-        if lengths:
-            yield np.array(lengths, np.int64)
+        rows = self._rows()
+        last = np.zeros(1, np.int64)
+        while len(found := np.fromiter((row[0] for row in islice(rows, LENGTHS)), np.int64)):
+            ends = np.concatenate([last, found])
+            yield ends[1:] - ends[:-1]
+            last = ends[-1:]
 
     def _meta(self) -> Iterator[tuple[str | None, str, int]]:
-        return ((row[2] or None, row[3], int(row[4])) for row in self._rows())
+        return (row[1:] for row in self._rows())
 
 
 class _Parquet(TokenFile):
     def __init__(self, path: Path) -> None:
-        self._source = path
-        with self._open() as file:
-            documents = file.metadata.num_rows
-            if "input_ids" not in file.schema_arrow.names:
+        tokens = 0
+        with self._open(path) as file:
+            kind = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)).get("input_ids")
+            if kind is None:
                 raise FormatError(f"{path}: no column input_ids (columns: {', '.join(file.schema_arrow.names)})")
-            groups = range(file.num_row_groups)
-            tokens = sum(
-                len(file.read_row_group(group, ["input_ids"]).column(0).combine_chunks().flatten()) for group in groups
-            )
+            if str(getattr(kind, "value_type", None)) != "uint32" or not str(kind).startswith(("list<", "large_list<")):
+                raise FormatError(f"{path}: input_ids are {kind}, not lists of uint32")
+            documents = file.metadata.num_rows
+            for group in range(file.num_row_groups):
+                with self._damage(path, group):
+                    tokens += len(_lists(file.read_row_group(group, ["input_ids"])).flatten())
         super().__init__(path, "parquet", np.dtype("uint32"), 0, tokens)
         self.documents = documents
 
-    def _open(self) -> Any:
+    def _open(self, path: Path) -> Any:
         try:
             import pyarrow.parquet as pq
         except ImportError:
             raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
-        return pq.ParquetFile(self._source)
+        with self._damage(path):
+            return pq.ParquetFile(path)
+
+    @staticmethod
+    @contextmanager
+    def _damage(path: Path, group: int | None = None) -> Iterator[None]:
+        """Errors of Arrow as errors that name the file."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as wrong:
+            if isinstance(wrong, FormatError) or (isinstance(wrong, OSError) and wrong.errno is not None):
+                raise
+            where = "" if group is None else f"row group {group}: "
+            raise FormatError(f"{path}: {where}{' '.join(str(wrong).split())}") from None
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         parts = [np.empty(0, np.uint32)]
@@ -255,20 +343,31 @@ class _Parquet(TokenFile):
             yield span.lengths
 
     def extent(self, first: int, count: int) -> Iterator[Span]:
-        with self._open() as file:
+        with self._open(self.path) as file:
             columns = [name for name in ("id", "input_ids") if name in file.schema_arrow.names]
             for group in range(file.num_row_groups):
-                size = file.metadata.row_group(group).num_rows
-                if first >= size or not count:
-                    first = max(0, first - size)
-                    continue
-                table = file.read_row_group(group, columns).slice(first, count)
-                first, count = 0, count - len(table)
-                rows = table.column("input_ids").combine_chunks()
-                ids = table.column("id").to_pylist() if "id" in columns else [None] * len(table)
-                lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)
-                origins = [("", 0)] * len(lengths)  # not in the file, and not needed to write it again
-                yield Span(rows.flatten().to_numpy().astype(np.uint32), lengths, ids, origins)
+                with self._damage(self.path, group):
+                    size = file.metadata.row_group(group).num_rows
+                    if first >= size or not count:
+                        first = max(0, first - size)
+                        continue
+                    table = file.read_row_group(group, columns).slice(first, count)
+                    first, count = 0, count - len(table)
+                    rows = _lists(table)
+                    ids = table.column("id").to_pylist() if "id" in columns else [None] * len(table)
+                    lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)
+                    origins = [("", 0)] * len(lengths)  # not in the file, and not needed to write it again
+                    tokens = rows.flatten().to_numpy()
+                yield Span(tokens, lengths, ids, origins)
+
+
+def _lists(table: Any) -> Any:
+    """The lists of ids of a table; none of them, and no id, may be missing."""
+    rows = table.column("input_ids").combine_chunks()
+    rows.validate(full=True)
+    if rows.null_count or rows.values.null_count:
+        raise ValueError("input_ids have nulls")
+    return rows
 
 
 def open_token_file(
@@ -287,6 +386,8 @@ def open_token_file(
     path = Path(path)
     format = format or _sniff(path)
     layout_of(format)  # the error for a wrong name lists the right ones
+    if dtype not in (None, *DTYPES):
+        raise ValueError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
     if format == "npy":
         return _Npy(path)
     if format == "llmc":
@@ -343,20 +444,27 @@ def _count(path: Path, header: int, dtype: np.dtype[Any]) -> int:
 
 
 def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, count, bytes of the header) of a one-dimensional .npy file."""
+    """(dtype, count, bytes of the header) of a one-dimensional .npy file of integers.
+
+    NumPy's own reader of headers raises many kinds of errors for damaged ones, and parses what no NumPy writes.
+    """
     with path.open("rb") as file:
-        head = io.BytesIO(file.read(4096))
-    try:
-        version = np.lib.format.read_magic(head)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(head)
-    except ValueError as wrong:
-        raise FormatError(f"{path}: not a NumPy file: {wrong}") from None
-    if len(shape) != 1 or dtype.kind not in "ui":
-        raise FormatError(f"{path}: an array of {dtype} with shape {shape}, not one row of integers")
-    if _count(path, head.tell(), dtype) != shape[0]:
-        raise FormatError(f"{path}: the header says {shape[0]} elements, the size {_count(path, head.tell(), dtype)}")
-    return dtype, shape[0], head.tell()
+        head = file.read(4096)
+    start, size = (12, 4) if head[6:7] > b"\1" else (10, 2)
+    header = start + int.from_bytes(head[start - size : start], "little")
+    if head[:6] != b"\x93NUMPY" or not b"\1" <= head[6:7] <= b"\3" or header > len(head):
+        raise FormatError(f"{path}: not a NumPy file, or one that is cut short")
+    said = re.fullmatch(
+        rb"\s*\{'descr': '([<>|=]?[ui][1248])', 'fortran_order': (?:True|False), 'shape': \((\d{1,19}),\),? *\}\s*",
+        head[start:header],
+    )
+    if said is None:
+        found = ascii(head[start:header].decode("latin-1").strip())
+        raise FormatError(f"{path}: an array with header {found[:200]}, not one row of integers")
+    dtype, count = np.dtype(said[1].decode()), int(said[2])
+    if _count(path, header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} elements, the size {_count(path, header, dtype)}")
+    return dtype, count, header
 
 
 def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
@@ -379,8 +487,8 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
         manifest = read_manifest(candidate)
         files = {file["name"] for file in manifest["files"]}
         if path.name in files:
-            first = [name for name in token_files(manifest) if _base(name) == _base(path.name)]
-            return candidate, manifest, first
+            names = {file["name"] for file in files_of_shard(manifest, path.name)}
+            return candidate, manifest, [name for name in token_files(manifest) if name in names]
         if not path.exists():
             return candidate, manifest, token_files(manifest)
     return None
@@ -391,6 +499,11 @@ def token_files(manifest: dict[str, Any]) -> list[str]:
     suffix = layout_of(manifest["format"]).suffix
     names = [file["name"] for file in manifest["files"]]
     return [name for name in names if name.endswith(suffix) and not name.endswith(".offsets.npy")]
+
+
+def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
+    """A file of tokens and those that belong to it, as the manifest lists them."""
+    return [file for file in manifest["files"] if _base(file["name"]) == _base(token_file)]
 
 
 def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str, Any]]:

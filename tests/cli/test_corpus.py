@@ -159,6 +159,11 @@ def test_decode_without_manifest(ram_path: Path, tok: str, bpe: Bpe) -> None:
     ids = Tokenizer.load(tok).encode("ab<|endoftext|>c<|endoftext|>")
     np.array(ids, np.uint16).tofile(ram_path / "x.bin")
     assert bpe("decode", ram_path / "x.bin", "-t", tok, "-f", "nanogpt")[:2] == (0, b"ab<|endoftext|>c<|endoftext|>")
+    np.array([*ids, 65_535], np.uint16).tofile(ram_path / "y.bin")
+    for more in ((), ("--jsonl",), ("--to", ram_path / "text")):
+        code, _, err = bpe("decode", ram_path / "y.bin", "-t", tok, "-f", "nanogpt", *more)
+        assert code == 1
+        assert "y.bin: token 65535 is not in the tokenizer" in err
     code, out, err = bpe("decode", ram_path / "x.bin", "-t", tok)
     assert (code, out) == (1, b"")
     assert "give --format" in err
@@ -251,6 +256,30 @@ def test_merge(ram_path: Path, tok: str, bpe: Bpe) -> None:
     assert code == 0, err
     assert json.loads(out)["documents"] == 91
     assert bpe("decode", ram_path / "o")[:2] == (0, (TEXT * 30).encode())
+
+
+@pytest.mark.parametrize("command", ["encode", "count", "train"])
+def test_documents_that_are_too_long(ram_path: Path, tok: str, bpe: Bpe, command: str) -> None:
+    (ram_path / "in.jsonl").write_text('{"text": "ab ab"}\n' + json.dumps({"text": "x" * 3000}) + "\n")
+    options = {
+        "encode": ("-t", tok, "-o", ram_path / "o"),
+        "count": ("-t", tok),
+        "train": ("-n", "257", "-o", ram_path / "t"),
+    }
+    command_line = (command, ram_path / "in.jsonl", *options[command], "--max-document-bytes", "2K")
+    code, _, err = bpe(*command_line)
+    assert code == 1
+    assert "in.jsonl:2: a document longer than --max-document-bytes: more than 2048 bytes" in err
+    assert bpe(*command_line, "--on-error", "skip")[0] == 0
+
+
+def test_a_file_with_several_names_is_counted_once(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "in").mkdir()
+    (ram_path / "in" / "a.txt").write_text("a")
+    (ram_path / "in" / "up").symlink_to(".")
+    code, out, err = bpe("count", ram_path / "in", ram_path / "in" / "**", "-t", tok)
+    assert (code, out) == (0, b"1\n")
+    assert f"1 names stand for files that are read already, the first: {ram_path}" in err
 
 
 def test_problems_are_reported(ram_path: Path, tok: str, bpe: Bpe) -> None:

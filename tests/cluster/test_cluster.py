@@ -4,10 +4,11 @@ from __future__ import annotations
 import inspect
 import json
 import pickle
+import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from bpetite.cli import main
 from bpetite.cluster import EncodeBatch, Parcel
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
-from bpetite.cluster.executor import Call, run_all
+from bpetite.cluster.executor import Call, Outcome, Work, run_all
+from bpetite.cluster.joining import _make_shard
 from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions, LearningOptions
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.options import EncodeOptions, ReadingOptions
+from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.training.counts import PretokenCounts
 
@@ -129,6 +132,42 @@ def test_files_that_a_power_failure_damaged(ram_path: Path, corpus: Path, tokeni
     encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY)
     encode_here(corpus, ram_path / "here" / "out", tokenizer)
     assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+@pytest.mark.parametrize("shard_tokens", [None, 700])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_bit_that_flips_before_files_are_joined_is_found(
+    ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
+) -> None:
+    choose = random.Random(format)
+
+    class Flipping(HereExecutor):
+        def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
+            if work.call.function is _make_shard:
+                files = sorted(path for path in ram_path.glob("out.rank*") if path.suffix != ".json")
+                path = choose.choice(sorted(files, key=lambda path: path.stat().st_size)[-3:])  # the smallest are empty
+                data = bytearray(path.read_bytes())
+                data[choose.randrange(140, len(data))] ^= 1 << choose.randrange(8)
+                path.write_bytes(data)
+            yield from super().run(work)
+
+    options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens, "task_bytes": TINY}
+    for _ in range(4):
+        with pytest.raises(FormatError, match=r"out\.rank"):
+            encode_corpus(Flipping(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
+        assert not (ram_path / "out.manifest.json").exists()
+    encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
+
+
+def test_files_of_others_that_are_named_like_own_ones(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    for name in ("out.tasks.journal", "out.lock", "out.npy.partial"):
+        (ram_path / name).write_text("mine\n")
+        for _ in range(2):
+            with pytest.raises((FormatError, FileExistsError), match=name):
+                encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, task_bytes=TINY)
+            assert (ram_path / name).read_text() == "mine\n"
+        for path in ram_path.iterdir():
+            path.unlink()
 
 
 def test_doing_it_again_does_nothing(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:

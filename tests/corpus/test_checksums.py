@@ -3,8 +3,10 @@ import zlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bpetite.corpus.writing.checksums import Crc32, crc32_of, sha256_of, take_in
+from bpetite.corpus.writing.checksums import Crc32, crc32_joined, crc32_of, sha256_of, take_in
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2
 
@@ -40,3 +42,8 @@ def test_crc32_piece_by_piece() -> None:
     crc.update(b"1234")
     crc.update(memoryview(b"56789"))
     assert crc.hexdigest() == "cbf43926"
+
+
+@given(st.binary(max_size=60), st.binary(max_size=300))
+def test_checksums_of_parts_are_joined(first: bytes, second: bytes) -> None:
+    assert crc32_joined(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)

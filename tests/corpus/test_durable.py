@@ -1,5 +1,7 @@
 """A journal has only the records that are complete."""
 import multiprocessing
+import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.writing.durable import Journal
+from bpetite.errors import FormatError
 
 
 def test_records_come_back(ram_path: Path) -> None:
@@ -48,6 +51,11 @@ def test_damage_costs_only_the_records_after_it(tmp_path_factory: pytest.TempPat
     else:
         damaged = whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :]
     path.write_bytes(damaged)
+    if ends[0] > at and len(damaged) == len(whole):  # nothing says any more that it is a journal
+        with pytest.raises(FormatError, match="not a journal"):
+            Journal(path)
+        assert path.read_bytes() == damaged
+        return
     journal = Journal(path)
     assert journal.records == records[: sum(end <= at for end in ends)]
     journal.append({"new": 1})
@@ -86,3 +94,46 @@ def test_a_killed_process_leaves_no_lock(ram_path: Path) -> None:
     journal = Journal(ram_path / "j")
     assert journal.records == [{"held": 1}]
     journal.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"my diary\n", b"\n", b"deadbeef", b"deadbeef {}\n", b"0" * 40, b"\x80" * 9, b"{}\n" * 9, b"00000000 {\n"],
+)
+def test_what_is_no_journal_stays(ram_path: Path, content: bytes) -> None:
+    path = ram_path / "j"
+    path.write_bytes(content)
+    if content == b"deadbeef":  # a journal whose first record was being written
+        Journal(path).close()
+        return
+    with pytest.raises(FormatError, match=r"j: not a journal"):
+        Journal(path)
+    Journal.discard(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("target", ["file", "nothing", "folder", "fifo"])
+def test_links_and_devices_are_not_followed(ram_path: Path, target: str) -> None:
+    (ram_path / "file").write_bytes(b"")
+    (ram_path / "folder").mkdir()
+    if target == "fifo":
+        os.mkfifo(ram_path / "j")
+    else:
+        (ram_path / "j").symlink_to(ram_path / target)
+    with pytest.raises(FileExistsError, match="a link, a folder or a device"):
+        Journal(ram_path / "j")
+    Journal.discard(ram_path / "j")
+    assert os.path.lexists(ram_path / "j")
+    assert not (ram_path / "nothing").exists()
+
+
+def test_a_record_that_is_no_object_ends_the_journal(ram_path: Path) -> None:
+    journal = Journal(ram_path / "j")
+    journal.append({"a": 1})
+    journal.close()
+    for body in (b"[1]", b"1", b"{", b"[" * 100_000):
+        with (ram_path / "j").open("ab") as file:
+            file.write(b"%08x %b\n" % (zlib.crc32(body), body))
+        journal = Journal(ram_path / "j")
+        assert journal.records == [{"a": 1}]
+        journal.close()

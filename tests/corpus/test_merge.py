@@ -102,3 +102,44 @@ def test_refusals(ram_path: Path) -> None:
     with pytest.raises(FormatError, match="bytes, but its manifest says"):
         merge_outputs(ram_path / "m", parts)
     assert not (ram_path / "m.manifest.json").exists()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_flipped_bit_in_a_rank_is_found(ram_path: Path, format: str) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    ranks(inputs, ram_path / "o", 2, format=format)
+    chosen = random.Random(3)
+    files = [path for path in sorted(ram_path.glob("o.rank*")) if not path.name.endswith(".json")]
+    for path in files:
+        whole = path.read_bytes()
+        for at in {0, len(whole) - 1, *(chosen.randrange(len(whole)) for _ in range(8))}:
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << chosen.randrange(8)]) + whole[at + 1 :])
+            with pytest.raises(FormatError, match=path.name.split(".")[1]):
+                merge_outputs(ram_path / "m", sorted(ram_path.glob("o.rank*.manifest.json")))
+            assert not (ram_path / "m.manifest.json").exists()
+        path.write_bytes(whole)
+    merge_outputs(ram_path / "m", sorted(ram_path.glob("o.rank*.manifest.json")))
+
+
+def test_ranks_of_different_worlds_are_not_mixed(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    ranks(inputs, ram_path / "two", 2)
+    ranks(inputs, ram_path / "three", 3)
+    parts = [ram_path / "two.rank00000of00002", ram_path / "three.rank00001of00003"]
+    with pytest.raises(FormatError, match=r"one of 3 ranks, but .* is one of 2"):
+        merge_outputs(ram_path / "m", parts)
+    assert not list(ram_path.glob("m*"))
+
+
+def test_what_is_in_the_way_stays(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    ranks(inputs, ram_path / "o", 2)
+    for name, error in (("o.journal", FormatError), ("o.npy.partial", FileExistsError)):
+        for _ in range(2):
+            (ram_path / name).write_text("mine\n")
+            with pytest.raises(error, match=name):
+                merge_outputs(ram_path / "o")
+            assert (ram_path / name).read_text() == "mine\n"
+            assert not (ram_path / "o.npy").exists()
+        (ram_path / name).unlink()
+    merge_outputs(ram_path / "o")

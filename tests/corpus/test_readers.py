@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH
 
-from bpetite.corpus import Options, find_sources, make_task
+from bpetite.corpus import Options, RecordError, find_sources, make_task
 from bpetite.corpus.reading import readers
 from bpetite.corpus.reading.cutting import TRIES
 from bpetite.corpus.reading.readers import Position, Reading, read_blocks
@@ -197,6 +198,59 @@ def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
     path.write_text("ab")
     with pytest.raises(ValueError, match="has changed since the run began"):
         task.run()
+
+
+def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = ram_path / "in.parquet"
+    documents = [f"document {n} " * 20 for n in range(400)]
+    pq.write_table(pa.table({"text": documents}), path, row_group_size=100, use_dictionary=False)
+    at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
+    with pytest.raises(RecordError, match=r"in\.parquet: row 101: damaged .*: row group 1: "):
+        run(path, ram_path / "o")
+    made = run(path, ram_path / "s", on_error="skip")
+    assert made["problems"]["damaged-file"]["count"] == 1
+    assert texts_in(ram_path / "s.npy") == documents[:100] + documents[200:]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.parquet", "whole.txt"])
+@pytest.mark.parametrize("change", ["appended", "cut short", "overwritten", "replaced"])
+def test_a_file_that_changes_while_it_is_read(ram_path: Path, name: str, change: str) -> None:
+    path = ram_path / name
+    documents = [f"document {n} " * 50 for n in range(2000)]
+    if name == "in.parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"text": documents}), path, row_group_size=100)
+    else:
+        path.write_bytes(pack(MAKERS["." + name.split(".")[1]](documents), ".gz" if name.endswith("gz") else ""))
+    pieces = find_sources([path], whole_files=name == "whole.txt").pieces
+    blocks = read_blocks(pieces, Reading(block=10_000))
+    if name != "whole.txt":
+        next(blocks)
+    else:
+        status = path.stat()
+    if change == "appended":
+        with path.open("ab") as file:
+            file.write(b"x")
+    elif change == "cut short":
+        os.truncate(path, path.stat().st_size // 2)
+    elif change == "overwritten":
+        with path.open("r+b") as file:
+            file.write(path.read_bytes())
+        os.utime(path, ns=(1, 1))
+    else:
+        (ram_path / "new").write_bytes(path.read_bytes())
+        if name == "whole.txt":
+            os.utime(ram_path / "new", ns=(status.st_mtime_ns, status.st_mtime_ns - 1))
+        os.replace(ram_path / "new", path)
+    with pytest.raises(ValueError, match=rf"{name}: "):
+        deque(blocks, 0)
 
 
 @pytest.mark.parametrize("kind", ["text", "jsonl", "json"])

@@ -35,7 +35,51 @@ def test_folders_globs_and_names_with_anything_in_them(ram_path: Path) -> None:
     assert [os.path.basename(name) for name in sources.left_out] == ["n.md"]
     assert found(ram_path / "*.txt") == [str(ram_path / "b.txt")]
     assert found(ram_path / "**" / "*.json*") == [str(ram_path / "a b.jsonl"), str(ram_path / "sub/ü.json.gz")]
-    assert found(ram_path / "b.txt", ram_path / "b.txt") == [str(ram_path / "b.txt")] * 2
+
+
+def test_each_file_is_read_once(ram_path: Path) -> None:
+    make(ram_path, "data/a.txt", "data/sub/b.txt", "data/sub/deep/c.txt", "other/d.txt")
+    (ram_path / "data" / "0").symlink_to("sub")
+    (ram_path / "data" / "0.txt").symlink_to("a.txt")
+    (ram_path / "data" / "sub" / "up").symlink_to("..")
+    (ram_path / "data" / "sub" / "deep" / "root").symlink_to(ram_path)
+    (ram_path / "data" / "sub" / "deep" / "self").symlink_to(".")
+    os.link(ram_path / "data" / "a.txt", ram_path / "data" / "z.txt")
+    data = ram_path / "data"
+    linked = ["data/0.txt", "data/sub/b.txt", "data/sub/deep/c.txt", "data/sub/deep/root/other/d.txt"]
+    expected = [str(ram_path / name) for name in linked]
+    assert found(data) == expected
+    assert found(data / "**") == expected
+    assert found(data, data / "**", data / "sub", data / "*") == expected
+    assert len(found(data / "**" / "*.txt")) == 4
+    assert len(found(data / "*")) == 4
+    assert found(data / "sub" / "**" / "deep" / "*.txt") == [str(data / "sub" / "deep" / "c.txt")]
+    assert found(ram_path / "**" / "up" / "0.txt") == [str(data / "sub" / "up" / "0.txt")]
+    sources = find_sources([data / "a.txt", data / "a.txt", data])
+    assert [piece.path for piece in sources.pieces] == [str(data / "a.txt"), *expected[1:]]
+    assert sources.repeated == tuple(map(str, [data / "a.txt", data / "0.txt", data / "a.txt", data / "z.txt"]))
+
+
+def test_links_of_every_folder_to_every_other(ram_path: Path) -> None:
+    names = [f"f{number}" for number in range(12)]
+    make(ram_path, *(f"{name}/{name}.txt" for name in names))
+    for name in names:
+        for other in names:
+            (ram_path / name / f"to-{other}").symlink_to(ram_path / other)
+    expected = [str(ram_path / name / f"{name}.txt") for name in sorted(names)]
+    assert found(ram_path) == expected
+    assert found(ram_path / "**") == expected
+    assert len(found(ram_path / "f3" / "**" / "*.txt")) == 12
+
+
+def test_a_pattern_without_a_folder(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(ram_path, "a.txt", "b/c.txt")
+    monkeypatch.chdir(ram_path)
+    assert found("**") == found("**/*") == found("**/*.txt") == ["a.txt", "b/c.txt"]
+    assert found("*.txt", "b") == ["a.txt", "b/c.txt"]
+    (ram_path / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(OSError, match=r"loop\.txt"):
+        found(".")
 
 
 def test_a_name_that_looks_like_a_pattern_is_a_name(ram_path: Path) -> None:

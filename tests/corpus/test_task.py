@@ -186,6 +186,77 @@ def test_neighbours_are_left_alone(ram_path: Path) -> None:
         assert (ram_path / name).read_text() == "of another run"
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_named_like_the_journal_stays(ram_path: Path, overwrite: bool) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    (ram_path / "folder").mkdir()
+    for sink, name in ((ram_path / "o", "o.journal"), (ram_path / "folder", "folder/journal")):
+        (ram_path / name).write_text("Dear diary,\n")
+        before = sorted(ram_path.rglob("*"))
+        with pytest.raises(ValueError, match=f"{name}: not a journal"):
+            run(inputs, sink, overwrite=overwrite)
+        assert (ram_path / name).read_text() == "Dear diary,\n"
+        assert sorted(ram_path.rglob("*")) == before
+
+
+def test_a_journal_that_is_a_link_is_refused(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    (ram_path / "mine").write_text("")
+    (ram_path / "o.journal").symlink_to(ram_path / "mine")
+    with pytest.raises(FileExistsError, match=r"a link.*o\.journal"):
+        run(inputs, ram_path / "o")
+    assert (ram_path / "o.journal").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["o.npy.partial", "o.lengths.partial", "o.manifest.json.partial", "o_val.npy.partial"])
+@pytest.mark.parametrize("link", [False, True])
+def test_a_temporary_name_that_is_taken(ram_path: Path, name: str, link: bool) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    (ram_path / "mine").write_text("mine")
+    if link:
+        (ram_path / name).symlink_to(ram_path / "mine")
+    else:
+        (ram_path / name).write_text("mine")
+    for _ in range(2):
+        with pytest.raises(FileExistsError, match=name):
+            run(inputs, ram_path / "o")
+        assert (ram_path / name).read_text() == "mine"
+        assert not (ram_path / "o.journal").exists()
+    run(inputs, ram_path / "o", overwrite=True)
+    assert (ram_path / "mine").read_text() == "mine"
+
+
+def test_a_finished_run_leaves_a_file_named_like_its_journal(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    run(inputs, ram_path / "o")
+    (ram_path / "o.journal").write_text("mine\n")
+    run(inputs, ram_path / "o")
+    assert (ram_path / "o.journal").read_text() == "mine\n"
+
+
+def test_an_output_that_is_a_broken_link_is_not_written_through(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    for name in ("o.npy", "o.offsets.npy", "o.manifest.json"):
+        (ram_path / name).symlink_to(ram_path / "elsewhere")
+        with pytest.raises(OSError, match=name):
+            run(inputs, ram_path / "o")
+        assert not (ram_path / "elsewhere").exists()
+        (ram_path / name).unlink()
+        for left in ram_path.glob("o.*"):
+            left.unlink()
+
+
+def test_overwrite_deletes_only_files_of_the_output(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(3))
+    made = Path(run(inputs, ram_path / "o")["manifest"])
+    manifest = json.loads(made.read_text())
+    (ram_path / "thesis.txt").write_text("mine")
+    manifest["files"].append({**manifest["files"][0], "name": "thesis.txt"})
+    made.write_text(json.dumps(manifest))
+    run(inputs, ram_path / "o", overwrite=True)
+    assert (ram_path / "thesis.txt").read_text() == "mine"
+
+
 def interrupted(ram_path: Path, monkeypatch: pytest.MonkeyPatch, inputs: list[Path], **options: Any) -> None:
     undo = crash_at(monkeypatch, ram_path, 12)
     with pytest.raises(Crash):

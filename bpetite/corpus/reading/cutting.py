@@ -4,13 +4,17 @@ Only new bytes are ever searched, so one document of many chunks costs no more t
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .sources import overlaps_itself
 from .streams import DamagedError, Stream
 
-__all__ = ["TRIES", "Damage", "Segment", "segments"]
+__all__ = ["LONG", "TRIES", "Damage", "Segment", "segments"]
+
+#: Bytes from which on a record is long: it is not copied, and has a segment of its own.
+LONG = 16 << 20
 
 #: Occurrences of a separator's first byte that are tested one by one before a search for the whole separator.
 TRIES = 32
@@ -28,20 +32,30 @@ class Damage:
 class Segment:
     """Bytes of whole records as they were read: the open end of the previous chunk, and a chunk to its last separator.
 
-    They are joined only record by record, because a copy of everything costs as much as the search for separators.
+    They are joined only record by record, because a copy of everything costs as much as the search for separators. A
+    record of more than `LONG` bytes has a segment of its own, in which nothing has to be joined.
 
     Attributes:
         head: The part of the first record that was read before the chunk.
         chunk: Contains the end of the last record's separator.
         end: Offset in the chunk of that end.
+        dropped: Bytes of a record, its separator included, that is too long to be kept; then there are no others.
+        closed: Whether a separator ended the record that was dropped.
     """
 
     head: list[bytes]
     chunk: bytes
     end: int
+    dropped: int = 0
+    closed: bool = False
 
     def __len__(self) -> int:
-        return sum(map(len, self.head)) + self.end
+        return sum(map(len, self.head)) + self.end + self.dropped
+
+    @property
+    def long(self) -> bool:
+        """Whether this is a single long record."""
+        return len(self.head) == 1 and len(self.head[0]) >= LONG
 
     def split(self, separator: bytes) -> list[bytes]:
         """``bytes.split`` of all the bytes."""
@@ -50,29 +64,46 @@ class Segment:
             records[-1] = b""  # the open end, which goes to the next segment
         if self.head:
             # a separator may begin in the head
-            records[:1] = b"".join([*self.head, records[0]]).split(separator)
+            joined = b"".join([*self.head, records[0]]) if records[0] or len(self.head) > 1 else self.head[0]
+            records[:1] = joined.split(separator)
         return records
+
+    def parts(self) -> list[bytes | memoryview]:
+        """All the bytes, in order."""
+        return [*self.head, memoryview(self.chunk)[: self.end]]
 
     def join(self) -> bytes:
         """All the bytes."""
-        return b"".join([*self.head, memoryview(self.chunk)[: self.end]])
+        return b"".join(self.parts())
 
 
 def segments(
-    stream: Stream, separator: bytes, size: int, limit: int | None = None
+    stream: Stream,
+    separator: bytes,
+    size: int,
+    limit: int | None = None,
+    *,
+    most: int,
+    stop: bool,
+    on_drop: Callable[[bytes], object] | None = None,
 ) -> Iterator[tuple[Segment, Damage | None]]:
     """Segments that end after a separator, or at the end of the stream; of damaged data, the part before the damage.
+
+    While a record that is too long is passed over, empty segments come, so that the caller can end the reading.
 
     Args:
         stream: What to cut.
         separator: Ends a record.
         size: Bytes read at a time.
         limit: The offset in the stream to read up to; None for its end.
+        most: Bytes of a record; what is known to be longer is not kept in memory.
+        stop: Read nothing behind a record that is too long.
+        on_drop: Called with all bytes of records that are dropped.
     """
     chained = overlaps_itself(separator)
     find = _last_of_chain if chained else _last
     keep = len(separator) - 1
-    parts: list[bytes] = []  # of the open record
+    record = _Open()
     edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
     damage = None
     while True:
@@ -83,21 +114,91 @@ def segments(
             break
         if not chunk:
             break
-        end = find(edge, chunk, separator)
+        if record.dropped or record.size >= LONG:
+            end = _first(edge, chunk, separator)
+            if end:
+                record.add(chunk[:end], on_drop)
+                yield record.close(separator), None
+                chunk = chunk[end:]
+                record, edge = _Open(), b""
+        end = 0 if record.dropped or record.size >= LONG else find(edge, chunk, separator)
         if end:
-            segment = Segment(parts, chunk, end)
+            segment = Segment(record.parts, chunk, end)
             if chained or end < len(separator):
                 # where separators are matched from the left, or the only one begins before the chunk
                 segment = Segment([], segment.join(), len(segment))
             yield segment, None
             chunk = chunk[end:]
-            parts, edge = [], b""
+            record, edge = _Open(), b""
         if chunk:
-            parts.append(chunk)
+            record.add(chunk, on_drop)
         edge = (edge + chunk[-keep:])[-keep:] if keep else b""
-    if parts or damage:
-        data = b"".join(parts)
-        yield Segment([], data, len(data)), damage
+        if record.dropped:
+            yield Segment([], b"", 0), None
+        elif record.size - keep > most:
+            record.drop(on_drop)
+            if stop:
+                break
+    if record.size or damage:
+        yield record.end(), damage
+
+
+class _Open:
+    """The record that has no end yet."""
+
+    def __init__(self) -> None:
+        self.size: int = 0
+        self.parts: list[bytes] = []
+        self.dropped: bool = False
+        self._joined: io.BytesIO | None = None
+
+    def add(self, data: bytes, on_drop: Callable[[bytes], object] | None) -> None:
+        """Its next bytes."""
+        self.size += len(data)
+        if self.dropped:
+            if on_drop is not None:
+                on_drop(data)
+        elif self._joined is None and self.size < LONG:
+            self.parts.append(data)
+        else:
+            # one copy of it, which grows, and which `getvalue` gives away as it is
+            if self._joined is None:
+                self._joined = io.BytesIO()
+                self._joined.writelines(self.parts)
+                self.parts = []
+            self._joined.write(data)
+
+    def drop(self, on_drop: Callable[[bytes], object] | None) -> None:
+        """Keep nothing of it from now on."""
+        if on_drop is not None:
+            for part in self.parts or [self._joined.getvalue() if self._joined is not None else b""]:
+                on_drop(part)
+        self.dropped, self.parts, self._joined = True, [], None
+
+    def close(self, separator: bytes) -> Segment:
+        """A long record, the last bytes of which are a separator."""
+        if self.dropped:
+            return Segment([], b"", 0, self.size, closed=True)
+        assert self._joined is not None
+        self._joined.truncate(self.size - len(separator))
+        return Segment([self._joined.getvalue()], separator, len(separator))
+
+    def end(self) -> Segment:
+        """The record at the end of the stream."""
+        if self.dropped:
+            return Segment([], b"", 0, self.size)
+        if self._joined is not None:
+            return Segment([self._joined.getvalue()], b"", 0)
+        data = b"".join(self.parts)
+        return Segment([], data, len(data))
+
+
+def _first(edge: bytes, chunk: bytes, separator: bytes) -> int:
+    """The end, in ``chunk``, of the first separator in ``edge + chunk``; 0 if there is none."""
+    found = (edge + chunk[: len(separator) - 1]).find(separator)
+    if found >= 0:
+        return found + len(separator) - len(edge)
+    return chunk.find(separator) + len(separator) if separator in chunk else 0
 
 
 def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:

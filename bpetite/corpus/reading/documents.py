@@ -1,8 +1,9 @@
 """The documents of a corpus as texts instead of tokens, for training."""
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def read_documents(
     Raises:
         RecordError: A record has a problem, and the policy is "fail".
     """
+    reading = replace(reading, stop=on_error == "fail")
     collector = _Collector()
     codec = Codec(collector.encode, collector.encode, lambda _: b"", 1, None, None, "", "")
     rules = EncodingRules(reading, on_error, "none", "uint32")
@@ -50,6 +52,15 @@ def read_documents(
             progress(encoded.raw)
 
 
+def _check_utf8(text: bytes) -> None:
+    """Raises UnicodeDecodeError for bytes that are not UTF-8; a window at a time, because a str can take four bytes a
+    character."""
+    decoder = getincrementaldecoder("utf-8")()
+    for at in range(0, len(text), 1 << 20):
+        decoder.decode(text[at : at + (1 << 20)])
+    decoder.decode(b"", final=True)
+
+
 @dataclass
 class _Collector:
     """A codec's encoder that gives no ids and keeps the documents that are UTF-8."""
@@ -59,7 +70,7 @@ class _Collector:
     def encode(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
         for text in texts:
             if not text.isascii():
-                text.decode("utf-8")
+                _check_utf8(text)
         self.texts.extend(texts)
         return np.empty(0, np.uint32), np.zeros(len(texts) + 1, np.int64)
 

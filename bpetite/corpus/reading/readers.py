@@ -9,6 +9,7 @@ A block has the position where reading goes on after it, which a journal records
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
 import zlib
@@ -17,14 +18,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import MissingExtraError
-from .cutting import Damage, segments
+from .cutting import LONG, Damage, segments
 from .sources import STDIN, Piece
 from .streams import BOM, DamagedError, Stream, open_stream
 
-__all__ = ["BLOCK", "Block", "Position", "Reading", "read_blocks", "require"]
+__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "read_blocks", "require"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
+
+#: Bytes of a document, unless told otherwise.
+MAX_DOCUMENT = 1 << 30
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -81,12 +85,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read: the separator of text, the keys of text and id in records, the size of blocks."""
+    """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
+    document, and whether to stop at one that is longer."""
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
     id_key: str | None = None
     block: int = BLOCK
+    max_document: int = MAX_DOCUMENT
+    stop: bool = False
 
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
@@ -141,18 +148,30 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _skip_mark(stream)
             crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
         newlines = position.newlines
-        for data, damage in segments(stream, separator, reading.block, limit):
+        reached = (newlines, crc)  # at `start`
+
+        def take(part: bytes | memoryview) -> None:
+            nonlocal crc, newlines
+            crc, newlines = zlib.crc32(part, crc), newlines + bytes(part).count(b"\n")
+
+        for data, damage in segments(
+            stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop,
+            on_drop=take if piece.path == STDIN else None,
+        ):
             line = None
             if piece.path == STDIN:
-                joined = data.join()
-                crc, line = zlib.crc32(joined, crc), newlines + 1
-                newlines += joined.count(b"\n")
-            end = Position(position.piece, start + len(data), newlines, crc)
+                line = reached[0] + 1
+                for part in data.parts():
+                    take(part)
+            if len(data):
+                reached = (newlines, crc)
+            end = Position(position.piece, start + len(data), *reached)
             if damage is not None:
                 end = Position(position.piece + 1)  # else a resumed run would meet, and count, the damage again
             yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
             raw = stream.raw_offset
             start += len(data)
+        stream.check_unchanged()
 
 
 def _skip_mark(stream: Stream) -> int:
@@ -188,18 +207,20 @@ def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
 def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     if position.offset:
         return
-    parts: list[bytes] = []
+    joined = io.BytesIO()
     damage = None
     with open_stream(piece) as stream:
         start = _skip_mark(stream)
         try:
-            while chunk := stream.read(reading.block):
-                parts.append(chunk)
+            # of a file that is too long, the first block behind the limit shows it
+            while joined.tell() <= reading.max_document and (chunk := stream.read(reading.block)):
+                joined.write(chunk)
         except DamagedError as error:
             damage = Damage("damaged-file", str(error))
+        stream.check_unchanged()
         end = Position(position.piece + 1)
         lines = 1 if piece.path == STDIN else None
-        yield Block("whole", b"".join(parts), position.piece, start, end, stream.raw_offset, lines, damage=damage)
+        yield Block("whole", joined.getvalue(), position.piece, start, end, stream.raw_offset, lines, damage=damage)
 
 
 # JSON: an array of records, one record, or records one after another
@@ -223,7 +244,7 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
             end = Position(position.piece, count)
             return Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines)
 
-        for value, line, length in _values(stream, reading.block):
+        for value, line, length in _values(stream, reading.block, reading.max_document):
             if count >= position.offset:
                 values.append(value)
                 lines.append(line)
@@ -234,6 +255,7 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
                 raw, size, values, lines = stream.raw_offset, 0, [], []
         if values:
             yield block()
+        stream.check_unchanged()
 
 
 def _holds_lines(piece: Piece, size: int) -> bool:
@@ -247,12 +269,14 @@ def _holds_lines(piece: Piece, size: int) -> bool:
             return False
 
 
-def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
+def _values(stream: Stream, size: int, most: int) -> Iterator[tuple[object, int, int]]:
     """(value or Damage, its line, its length) of each record, with no more than one record and one chunk in memory.
 
     An incomplete record is parsed again only when the text in memory has doubled, so a long one costs no more than
     twice its length. After a malformed record, reading goes on at the next line.
     """
+    # where a record that is not kept ends is not known, so nothing behind it can be read
+    too_long = Damage("too-long", f"more than {most} characters; the file is not read any further")
     decoder = json.JSONDecoder()
     text, at, line, want = "", 0, 1, size
     ended, array, damage = False, False, None
@@ -303,6 +327,9 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
                 raise json.JSONDecodeError("a number may go on", "", end)
         except (ValueError, RecursionError) as wrong:
             if not ended and _may_go_on(wrong, len(text)):
+                if len(text) - at > most:
+                    yield too_long, line, 0
+                    return
                 want = 2 * max(size, len(text) - at)
                 fill()
                 continue
@@ -310,6 +337,9 @@ def _values(stream: Stream, size: int) -> Iterator[tuple[object, int, int]]:
                 break
             value = Damage("malformed-json", str(wrong))
             end = text.find("\n", at) + 1 or len(text)
+        if end - at > most:
+            yield too_long, line, 0
+            return
         want = size
         here, length = line, end - at
         move(end)
@@ -340,18 +370,24 @@ def _whole_characters(data: bytes) -> int:
 
 
 def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+    if piece.compression or piece.path == STDIN:
+        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
+    with open_stream(piece) as stream:
+        yield from _row_groups(piece, position, reading)
+        stream.check_unchanged()
+
+
+def _row_groups(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     import pyarrow as pa
     import pyarrow.compute
     import pyarrow.parquet as pq
 
-    if piece.compression or piece.path == STDIN:
-        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
-    with open_stream(piece):
-        pass  # checks that the file is still the same
     try:
         file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False)
-    except pa.ArrowInvalid as wrong:
-        raise ValueError(f"{piece.path}: not a Parquet file: {wrong}") from None
+    except (pa.ArrowException, OSError) as wrong:
+        if isinstance(wrong, OSError) and wrong.errno is not None:
+            raise
+        raise ValueError(f"{piece.path}: not a Parquet file: {' '.join(str(wrong).split())}") from None
     with file:
         schema = file.schema_arrow
         text_path = _column(schema, reading.text_key, pa)
@@ -369,7 +405,21 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
                 row += rows
                 continue
             at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
-            for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
+            last = row + rows
+            batches = file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
+            while True:
+                try:
+                    batch = next(batches, None)
+                except (pa.ArrowException, OSError) as wrong:
+                    if isinstance(wrong, OSError) and wrong.errno is not None:
+                        raise
+                    damage = Damage("damaged-file", f"row group {group}: {' '.join(str(wrong).split())}")
+                    end, nothing = Position(position.piece, last), pa.array([], pa.binary())
+                    yield Block("rows", nothing, position.piece, row, end, damage=damage)
+                    row = last  # other row groups can be read
+                    break
+                if batch is None:
+                    break
                 skip = max(0, position.offset - row)
                 row += len(batch)
                 if skip >= len(batch):
@@ -379,8 +429,14 @@ def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Blo
                 ids = _dig(batch, id_path, pa).to_pylist() if id_path else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
-                yield Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
+                block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
                 raw = done
+                del batch, texts  # only the block holds them from now on
+                if row == last and block.size >= LONG:
+                    next(batches, None)  # has the reader free its pages, which can be twice as large as the rows
+                    pa.default_memory_pool().release_unused()
+                yield block
+                del block
 
 
 def _column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cutting import Damage, Segment
+from .cutting import LONG, Damage, Segment
+from .long_lines import parse_long_line
 from .readers import Block, Reading
 
 _fast_loads: Callable[[bytes], Any]
@@ -42,8 +43,8 @@ class Problem:
     """What is wrong with a record.
 
     Attributes:
-        what: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "special-token" or
-            "unencodable".
+        what: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "too-long",
+            "special-token" or "unencodable".
         detail: What was found, for people.
         piece: Number of the piece.
         offset: In bytes of the (decompressed) file; for Parquet, the number of the row.
@@ -83,7 +84,10 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
         with_origins: Also collect the id of each record and its number in the block.
     """
     documents = Documents(origins=[] if with_origins else None)
-    _PARSERS[block.form](block, reading, policy, documents)
+    if isinstance(block.data, Segment) and block.data.dropped:
+        _dropped(block, reading, policy, documents)
+    else:
+        _PARSERS[block.form](block, reading, policy, documents)
     if block.damage is not None and not (policy == "fail" and documents.problems):
         held = block.data.join() if isinstance(block.data, Segment) else b""
         line = None if block.lines is None else block.lines + held.count(b"\n")
@@ -93,6 +97,22 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
     return documents
 
 
+def _dropped(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    """A record that was too long to be kept in memory."""
+    out.records = 1
+    if block.form == "text":
+        out.final_separator = block.data.closed
+    out.problems.append(Problem(*_too_long(reading), block.piece, block.start, block.lines))
+    if policy == "replace":
+        out.texts = [b""]
+        if out.origins is not None:
+            out.origins = [(None, 0)]
+
+
+def _too_long(reading: Reading) -> tuple[str, str]:
+    return "too-long", f"more than {reading.max_document} bytes"
+
+
 def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     texts = block.data.split(reading.separator)
     terminated = not texts[-1]
@@ -100,18 +120,45 @@ def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
         texts.pop()
     elif block.damage is not None and policy != "replace":
         texts.pop()  # the document that the damage cut short
-    out.texts = texts
     out.records = len(texts)
-    out.final_separator = terminated
+    if len(block.data):
+        out.final_separator = terminated
+    kept: Sequence[int] = range(len(texts))
+    if len(block.data) > reading.max_document and max(map(len, texts), default=0) > reading.max_document:
+        kept, texts = _short_enough(block, reading, policy, out, texts)
+    out.texts = texts
     if out.origins is not None:
-        out.origins = [(None, number) for number in range(len(texts))]
+        out.origins = [(None, number) for number in kept]
+
+
+def _short_enough(
+    block: Block, reading: Reading, policy: str, out: Documents, texts: list[bytes]
+) -> tuple[Sequence[int], list[bytes]]:
+    """The documents of text that are not too long, or stand for those that are, and their numbers."""
+    kept = []
+    offset = block.start
+    for number, text in enumerate(texts):
+        if len(text) > reading.max_document:
+            before = b"" if block.lines is None else block.data.join()[: offset - block.start]
+            line = None if block.lines is None else block.lines + before.count(b"\n")
+            out.problems.append(Problem(*_too_long(reading), block.piece, offset, line))
+            if policy == "fail":
+                break
+        if policy == "replace" or len(text) <= reading.max_document:
+            kept.append(number)
+        offset += len(text) + len(reading.separator)
+    return kept, [texts[number] if len(texts[number]) <= reading.max_document else b"" for number in kept]
 
 
 def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     out.records = 1
     out.final_separator = False
-    if block.damage is None or policy == "replace":
-        out.texts = [block.data]
+    text = block.data
+    if len(text) > reading.max_document:
+        text = b""
+        out.problems.append(Problem(*_too_long(reading), block.piece, 0, block.lines))
+    if not (block.damage or out.problems) or policy == "replace":
+        out.texts = [text]
         if out.origins is not None:
             out.origins = [(None, 0)]
 
@@ -124,15 +171,25 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     append = out.texts.append
     get_id = _getter(reading.id_key or None)
     origins = out.origins
+    most = reading.max_document
     for number, line in enumerate(lines):
         try:
-            record = _fast_loads(line)
-            append(get(record).encode())
+            if len(line) > most:
+                raise ValueError
+            if len(line) >= LONG:
+                record, text = _long_line(line, get, get_id)
+                append(text)
+            else:
+                record = _fast_loads(line)
+                append(get(record).encode())
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             if not line or line.isspace():
                 continue
             out.records += 1
-            text, record, problem = _slow_line(line, get, reading.text_key)
+            problem: tuple[str, str] | None = _too_long(reading)
+            text, record = b"", None
+            if len(line) <= most:
+                text, record, problem = _slow_line(line, get, reading.text_key)
             if problem is not None:
                 what, detail = problem
                 offset = _first_offset(out, what)
@@ -150,6 +207,16 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             out.records += 1
         if origins is not None:
             origins.append((_id_of(record, get_id), out.records - 1))
+
+
+def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], Any]) -> tuple[Any, bytes]:
+    """(record, its text) of a line that the fast parser would need a lot of memory for."""
+    record, strings = parse_long_line(line, _fast_loads)
+    text = strings.get(get(record))
+    if text is None or _id_of(record, get_id) in strings:
+        record = _fast_loads(line)
+        text = get(record).encode()
+    return record, text
 
 
 def _first_offset(out: Documents, what: str) -> int | None:
@@ -242,6 +309,8 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
             text, problem = _text_of(value, get, reading.text_key)
             if problem and problem[0] == "lone-surrogate":
                 text, problem = _mend(get(value))
+            if len(text) > reading.max_document:
+                text, problem = b"", _too_long(reading)
         if problem is not None:
             out.problems.append(Problem(*problem, block.piece, block.start, line))
             if policy == "fail":
@@ -266,10 +335,9 @@ def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
 def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     for number, text in enumerate(block.data.to_pylist()):
         out.records += 1
-        if text is None:
-            out.problems.append(
-                Problem("no-text", f"{reading.text_key!r} is null", block.piece, block.start + number)
-            )
+        if text is None or len(text) > reading.max_document:
+            problem = ("no-text", f"{reading.text_key!r} is null") if text is None else _too_long(reading)
+            out.problems.append(Problem(*problem, block.piece, block.start + number))
             if policy == "fail":
                 return
             if policy == "skip":

@@ -11,6 +11,7 @@ import glob
 import os
 import stat
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -66,10 +67,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Sources:
-    """The pieces found, and the files of folders that are left out because no reader knows their suffix."""
+    """The pieces found; the files of folders that are left out because no reader knows their suffix; and the names of
+    files that are read under another name already."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 def find_sources(
@@ -78,7 +81,8 @@ def find_sources(
     """The pieces that files, folders, glob patterns and "-" (standard input) stand for.
 
     Args:
-        arguments: Paths or patterns. A folder is read with all its subfolders, without hidden files.
+        arguments: Paths or patterns. A folder is read with all its subfolders, without hidden files. A file is read
+            once, however many arguments, links and folders name it.
         kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name.
         whole_files: Read every text file as one document.
 
@@ -93,49 +97,102 @@ def find_sources(
         raise ValueError(f"kind {kind!r} is not one of {', '.join(dict.fromkeys(KINDS.values()))}")
     pieces: list[Piece] = []
     left_out: list[str] = []
+    repeated: list[str] = []
+    seen: set[object] = set()
     for argument in arguments:
         name = os.fspath(argument)
         if name == STDIN:
             pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files)))
             continue
-        named = [name] if os.path.lexists(name) else _matches(name)
-        for path in named:
-            for file in _walk(path) if os.path.isdir(path) else [path]:
-                piece = _piece(file, kind, whole_files)
-                if piece is not None:
-                    pieces.append(piece)
-                elif file == name:
-                    raise ValueError(
-                        f"{file}: no reader for this suffix (known: {', '.join(KINDS)}, each also .gz and .zst); "
-                        f"say what it holds with --input-format text, jsonl, json or parquet"
-                    )
-                else:
-                    left_out.append(file)
+        for file in _files(name):
+            piece = _piece(file, kind, whole_files)
+            if piece is None and file == name:
+                raise ValueError(
+                    f"{file}: no reader for this suffix (known: {', '.join(KINDS)}, each also .gz and .zst); "
+                    f"say what it holds with --input-format text, jsonl, json or parquet"
+                )
+            if piece is None:
+                left_out.append(file)
+            elif (identity := _identity(file)) in seen:
+                repeated.append(file)
+            else:
+                seen.add(identity)
+                pieces.append(piece)
     if not pieces:
         raise FileNotFoundError(errno.ENOENT, f"nothing to read here (known suffixes: {', '.join(KINDS)})", name)
     if sum(piece.path == STDIN for piece in pieces) > 1:
         raise ValueError("standard input (-) can be read only once")
-    return Sources(tuple(pieces), tuple(left_out))
+    return Sources(tuple(pieces), tuple(left_out), tuple(repeated))
 
 
-def _matches(pattern: str) -> list[str]:
-    found = sorted(glob.glob(pattern, recursive=True), key=os.fsencode) if glob.has_magic(pattern) else []
+def _files(name: str) -> list[str]:
+    """The files that one argument stands for; those of a folder or a pattern by the bytes of their paths."""
+    if os.path.lexists(name) and not os.path.isdir(name):
+        return [name]
+    named = [name] if os.path.isdir(name) else _matches(name)
+    found: set[str] = set()
+    for path in named:
+        found.update((file for folder, files in _walk(path) for file in files) if os.path.isdir(path) else [path])
+    return sorted(found, key=os.fsencode)
+
+
+def _matches(pattern: str) -> set[str]:
+    found = _expand(pattern) if glob.has_magic(pattern) else set()
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", pattern)
     return found
 
 
-def _walk(folder: str) -> list[str]:
-    """All files below a folder that are not hidden, by the bytes of their paths."""
-    found = []
-    for parent, folders, files in os.walk(folder, onerror=_raise, followlinks=True):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [os.path.join(parent, name) for name in files if not name.startswith(".")]
-    return sorted(found, key=os.fsencode)
+def _expand(pattern: str) -> set[str]:
+    """`glob.glob` with ``**``, which follows links; but each real folder once, so it ends whatever the links are."""
+    head, star, tail = _at_stars(pattern)
+    if not star:
+        return set(glob.glob(pattern))
+    found = set()
+    for base in glob.glob(head) if head else [""]:
+        for folder, files in _walk(base) if not base or os.path.isdir(base) else ():
+            found |= _expand(os.path.join(glob.escape(folder), tail)) if tail else set(files)
+    return found
 
 
-def _raise(error: OSError) -> None:
-    raise error
+def _at_stars(pattern: str) -> tuple[str, bool, str]:
+    """(what is before the first component that is ``**``, whether there is one, what is after it)."""
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        return pattern, False, ""
+    at = parts.index("**")
+    head = os.sep.join(parts[:at])
+    return head + os.sep if at == 1 and not head else head, True, os.sep.join(parts[at + 1 :])
+
+
+def _walk(top: str) -> Iterator[tuple[str, list[str]]]:
+    """(folder, its files) for a folder and all below it that are not hidden. Links to folders are followed after all
+    folders that are in their places, and each real folder is visited once: links may form loops."""
+    folders, links = deque([top]), deque[str]()
+    seen: set[object] = set()
+    while folders or links:
+        folder = folders.popleft() if folders else links.popleft()
+        identity = _identity(folder or os.curdir)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        files = []
+        with os.scandir(folder or os.curdir) as entries:
+            for entry in sorted(entries, key=lambda entry: os.fsencode(entry.name)):
+                path = os.path.join(folder, entry.name)
+                if entry.name.startswith("."):
+                    continue
+                if os.path.isdir(path):
+                    (links if entry.is_symlink() else folders).append(path)
+                else:
+                    files.append(path)
+        yield folder, files
+
+
+def _identity(path: str) -> object:
+    """What is equal for two names of the same file or folder."""
+    status = os.stat(path)
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
 
 
 def _document_kind(kind: str, whole_files: bool) -> str:

@@ -6,6 +6,7 @@ that ends early or is damaged is an error here, never a silent end of file.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import zlib
 from typing import Any, BinaryIO
@@ -27,8 +28,12 @@ COMPRESSED_READ = 1 << 18
 EXPANDED = 1 << 20
 
 #: The output of Zstandard's decompressor cannot be limited; it gets at most this many bytes, and fewer of data that
-#: expands a lot.
-MOST_FED = 1 << 15
+#: expands a lot. Four bytes can expand to 128 KB, so no input makes it give more than 128 MB at once.
+MOST_FED = 1 << 12
+
+
+#: What stays the same while a file is read.
+SAME = ("st_size", "st_mtime_ns", "st_ino")
 
 
 class DamagedError(ValueError):
@@ -50,12 +55,13 @@ class Stream:
         self._feed = COMPRESSED_READ if self._bounded else 1 << 10
         self._own = piece.path != STDIN
         self._file: BinaryIO = open(piece.path, "rb", buffering=0) if self._own else sys.stdin.buffer  # noqa: SIM115
-        self._held: list[bytes] = []
+        self._held: list[bytes | memoryview] = []
         self._held_size = 0
         self._input = b""
         self._decompress: Any = None
         self._ended = False
         self._damage = ""
+        self._opened = self.status() if self._own else None
 
     def __enter__(self) -> Stream:
         return self
@@ -63,6 +69,18 @@ class Stream:
     def __exit__(self, *exc: object) -> None:
         if self._own:
             self._file.close()
+
+    def check_unchanged(self) -> None:
+        """At the end of reading, whether the file is still the one that was opened.
+
+        Raises:
+            ValueError: It has been written to or replaced since.
+        """
+        if self._opened is not None and not stat.S_ISFIFO(self._opened.st_mode):
+            for now in (self.status(), os.stat(self.name)):
+                if any(getattr(now, name) != getattr(self._opened, name) for name in SAME):
+                    raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
+                                     "differs); start anew with --overwrite")
 
     def status(self) -> os.stat_result:
         """The status of the open file."""
@@ -86,11 +104,13 @@ class Stream:
                 self._held.append(more)
                 self._held_size += len(more)
         data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-        data, rest = (data, b"") if len(data) <= size else (data[:size], data[size:])
-        self._held = [rest] if rest else []
-        self._held_size = len(rest)
+        self._held = []
+        self._held_size = max(0, len(data) - size)
+        if self._held_size:  # not copied again at each read: there may be a lot of it
+            view = memoryview(data)
+            data, self._held = view[:size], [view[size:]]
         self.offset += len(data)
-        return data
+        return data if isinstance(data, bytes) else bytes(data)
 
     def unread(self, data: bytes) -> None:
         """Put back the bytes that were read last."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import stat
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
 
 try:
@@ -25,6 +28,7 @@ __all__ = [
     "Journal",
     "begin_writeback",
     "explained",
+    "open_own",
     "write_all",
 ]
 
@@ -68,6 +72,30 @@ def begin_writeback(file: BinaryIO, start: int, stop: int) -> int:
     return stop
 
 
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that only this program writes: never through a symbolic link, which could lead anywhere.
+
+    Raises:
+        FileExistsError: There is a link, or something else that is not a file.
+        OSError: It cannot be opened.
+    """
+    try:
+        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        handle = -1
+    if handle < 0 or not stat.S_ISREG(os.fstat(handle).st_mode):
+        if handle >= 0:
+            os.close(handle)
+        raise file_exists(path, "a link, a folder or a device is where a file of this output goes; nothing was changed")
+    return handle
+
+
+#: What the first line of a journal looks like, also when it was being written as the run was killed.
+_TORN = re.compile(rb"(?:[0-9a-f]{0,8}|[0-9a-f]{8} (?:\{[^\n]*)?|\0*)\Z")
+
+
 class Journal:
     """An append-only list of records, of which only complete ones count.
 
@@ -77,17 +105,21 @@ class Journal:
 
     Attributes:
         records: What was read when the journal was opened, the first of them the header.
+        existed: Whether there was a file.
     """
 
     def __init__(self, path: Path) -> None:
         """Open or create.
 
         Raises:
+            FormatError: A file of this name is not a journal; it is left as it is.
             BlockingIOError: Another process has it open.
             OSError: It cannot be read and written.
         """
         self.path = path
-        self._file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)  # noqa: SIM115
+        self.existed: bool = os.path.lexists(path)
+        handle = open_own(path, os.O_RDWR | os.O_CREAT)
+        self._file = open(handle, "r+b", buffering=0)  # noqa: SIM115
         try:
             if fcntl is not None:
                 try:
@@ -99,15 +131,42 @@ class Journal:
             self._file.close()
             raise
 
+    @classmethod
+    def discard(cls, path: Path) -> None:
+        """Delete a journal, if there is one; a file of this name that is something else stays.
+
+        Raises:
+            BlockingIOError: Another process has it open.
+        """
+        if os.path.lexists(path):
+            try:
+                journal = cls(path)
+            except (FormatError, FileExistsError):
+                return
+            journal.close(remove=True)
+
     def _read(self) -> list[dict[str, Any]]:
         records = []
         good = 0
-        for line in self._file.read().splitlines(keepends=True):
+        # a file of any size may have this name: all of it is read only if it begins like a journal
+        data = self._file.read(16)
+        if _TORN.match(data.partition(b"\n")[0]):
+            data += self._file.read()
+        for line in data.splitlines(keepends=True):
             checksum, _, body = line.rstrip(b"\n").partition(b" ")
             if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
                 break
-            records.append(json.loads(body))
+            try:
+                record = json.loads(body)
+            except (ValueError, RecursionError):
+                break
+            if not isinstance(record, dict):
+                break
+            records.append(record)
             good += len(line)
+        if not records and not _TORN.match(data):
+            raise FormatError(f"{self.path}: not a journal of bpetite, or a damaged one; nothing was changed. "
+                              "Choose another output, or move the file away")
         self._file.truncate(good)
         self._file.seek(good)
         return records
@@ -129,7 +188,9 @@ class Journal:
 
     def close(self, *, remove: bool = False) -> None:
         """Let others open the journal; ``remove`` deletes it first."""
-        if remove:
-            self.path.unlink(missing_ok=True)
-            sync_folder(self.path.parent)
-        self._file.close()
+        try:
+            if remove:
+                self.path.unlink(missing_ok=True)
+                sync_folder(self.path.parent)
+        finally:
+            self._file.close()

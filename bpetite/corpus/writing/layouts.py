@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import MissingExtraError
+from ...errors import FormatError, MissingExtraError
 
 __all__ = ["LAYOUTS", "Layout", "OpenShard", "layout_of", "meta_line"]
 
@@ -63,8 +63,16 @@ class OpenShard:
 
     def meta(self) -> Iterator[list[Any]]:
         """[id, source, number of the record in it] of each document."""
+        number = 0
         with self.meta_path.open("rb") as file:
-            yield from map(json.loads, file)
+            for line in file:
+                try:
+                    found, source, record = json.loads(line)
+                except (ValueError, TypeError, RecursionError):
+                    break
+                yield [found, source, record]
+                number += 1
+        raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; --overwrite starts anew")
 
 
 class Layout:

@@ -19,6 +19,7 @@ from ...formats.atomic import write_file
 from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
 from .durable import PARTIAL
+from .shapes import MANIFEST, check_shape
 
 __all__ = ["VERSION", "digest", "libraries", "list_files", "list_inputs", "read_manifest", "write_manifest"]
 
@@ -82,9 +83,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
         version = manifest["manifest"]
-    except (ValueError, KeyError, TypeError) as wrong:
+    except (ValueError, KeyError, TypeError, RecursionError) as wrong:
         raise FormatError(f"{path}: not a manifest of a token file: {wrong}") from None
     if version != VERSION:
         raise FormatError(f"{path}: manifest version {version!r}; this release reads {VERSION}")
-    assert isinstance(manifest, dict)
-    return manifest
+    check_shape(manifest, MANIFEST, path)
+    return dict(manifest)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -16,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError, file_exists
-from ..tokenfiles import Span, find_manifest, open_token_file, token_files_of_split
+from ..tokenfiles import Span, files_of_shard, find_manifest, open_token_file, token_files_of_split
+from .checksums import check_file, listed_checksum
 from .durable import Journal
 from .layouts import layout_of, meta_line
 from .manifest import list_files, write_manifest
@@ -45,7 +47,7 @@ def merge_outputs(
         The manifest, equal to that of a single run over the same inputs.
 
     Raises:
-        FormatError: A rank is missing or belongs to another run; files have been changed.
+        FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
         FileExistsError: The output exists already.
     """
     found = _manifests(output, parts)
@@ -63,9 +65,8 @@ def merge_outputs(
         begun = bool(journal.records)
         if begun and journal.records[0] != header and not overwrite:
             raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or --overwrite")
+        names.clear_temporary(unknown=journal.existed or overwrite)
         journal.restart()
-        for path in names.temporary():
-            path.unlink()
         journal.append(header)
         shards: dict[str, list[dict[str, Any]]] = {}
         for split in splits_of(options["val_fraction"]):
@@ -79,13 +80,14 @@ def merge_outputs(
             finally:
                 writer.close()
             shards[split] = writer.take_finished()
-            settle(names.folder, shards[split])
+        for finished in shards.values():  # all of them have been verified now
+            settle(names.folder, finished)
         manifest = join_manifests(manifests)
         manifest["files"] = list_files(shards)
         write_manifest(names.manifest, manifest)
         journal.close(remove=True)
     finally:
-        journal.close()
+        journal.close(remove=not journal.records)
     return manifest
 
 
@@ -109,27 +111,55 @@ def _manifests(
         if output_of_rank is None:
             raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
         found.append(output_of_rank[:2])
+    first_path, first = found[0]
     for path, manifest in found:
         if manifest["rank"] is None:
             raise FormatError(f"{path}: not the output of one rank of several")
-        if manifest["run"] != found[0][1]["run"]:
-            raise FormatError(f"{path}: from another run than {found[0][0]} (inputs, options or tokenizer differ)")
+        if any(manifest[name] != first[name] for name in _COMMON):
+            raise FormatError(f"{path}: from another run than {first_path} (inputs, options or tokenizer differ)")
+        if manifest["rank"][1] != first["rank"][1]:
+            raise FormatError(
+                f"{path}: one of {manifest['rank'][1]} ranks, but {first_path} is one of {first['rank'][1]}; "
+                "name those of one run"
+            )
     found.sort(key=lambda item: item[1]["rank"])
-    size = found[0][1]["rank"][1]
+    size = first["rank"][1]
     ranks = [manifest["rank"][0] for _, manifest in found]
-    if ranks != list(range(size)):
-        missing = sorted(set(range(size)) - set(ranks))
-        raise FormatError(f"ranks {missing or ranks} of {size} are {'missing' if missing else 'given more than once'}")
+    twice = [rank for rank, following in itertools.pairwise(ranks) if rank == following]
+    if twice:
+        raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")
+    if len(ranks) < size:
+        # a size that is damaged could be any number
+        missing = list(itertools.islice((rank for rank in range(size) if rank not in set(ranks)), 10))
+        more = " and others" if len(missing) < size - len(ranks) else ""
+        raise FormatError(f"{os.fspath(output)}: ranks {missing}{more} of {size} are missing")
     return found
 
 
+#: What the manifests of all ranks agree in.
+_COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
+
+
 def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:
-    """The documents of one rank and split."""
+    """The documents of one rank and split. The checksums of the manifest are compared on the way: the bytes of tokens
+    that are given out are those that go into the checksum."""
     for listed in token_files_of_split(manifest, split):
         file = path.parent / listed["name"]
-        if file.stat().st_size != listed["bytes"]:
-            raise FormatError(f"{file}: {file.stat().st_size} bytes, but its manifest says {listed['bytes']}")
-        yield from open_token_file(file, format=manifest["format"], dtype=manifest["dtype"]).spans()
+        for one in files_of_shard(manifest, listed["name"]):
+            beside = path.parent / one["name"]
+            if beside.stat().st_size != one["bytes"]:
+                raise FormatError(f"{beside}: {beside.stat().st_size} bytes, but its manifest says {one['bytes']}")
+            if beside != file or manifest["format"] == "parquet":
+                check_file(beside, one)
+        opened = open_token_file(file, format=manifest["format"], dtype=manifest["dtype"])
+        if manifest["format"] == "parquet":
+            yield from opened.spans()
+            continue
+        opened.checksum, expected = listed_checksum(listed, file)
+        opened.read_header()
+        yield from opened.spans()
+        if opened.checksum.hexdigest() != expected:
+            raise FormatError(f"{file}: differs from the checksum in the manifest")
 
 
 def copy_spans(

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...errors import file_exists
 from .durable import PARTIAL
-from .layouts import Layout
+from .layouts import LAYOUTS, Layout
 
 __all__ = ["Names", "names_of", "splits_of"]
 
@@ -50,15 +52,42 @@ class Names:
     def journal(self) -> Path:
         return self.beside("journal")
 
+    def _pattern(self, layouts: Iterable[Layout], endings: Iterable[str]) -> re.Pattern[str]:
+        """The names of this output's files: shards of these layouts, and with other endings."""
+        bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
+        suffixes = [path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))]
+        return re.compile(rf"(?:{bases})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})")
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
+        ours = self._pattern([layout() for layout in LAYOUTS.values()], [])
+        for name in names:
+            if ours.fullmatch(name):
+                (self.folder / name).unlink(missing_ok=True)
+
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
-        bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
-        suffixes = [path.name.removeprefix("x") for path in self.layout.outputs(Path("x"))]
-        suffixes += [".lengths", ".meta", self.layout.suffix + ".tokens"]
-        endings = "|".join(map(re.escape, suffixes))
-        ours = re.compile(rf"(?:{bases})(?:_\d{{6,}})?(?:{endings}){re.escape(PARTIAL)}")
-        manifest = self.manifest.name + PARTIAL
-        return [path for path in self.folder.iterdir() if ours.fullmatch(path.name) or path.name == manifest]
+        ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
+        found = []
+        for path in self.folder.iterdir():
+            name = path.name.removesuffix(PARTIAL)
+            if name != path.name and (ours.fullmatch(name) or name == self.manifest.name):
+                found.append(path)
+        return found
+
+    def clear_temporary(self, *, unknown: bool) -> None:
+        """Delete the temporary files.
+
+        Args:
+            unknown: Also if no journal says that a run of this output made them.
+
+        Raises:
+            FileExistsError: There is one, and ``unknown`` is false.
+        """
+        for path in self.temporary():
+            if not unknown:
+                raise file_exists(path, "exists, and no journal says that a run made it; --overwrite deletes it")
+            path.unlink()
 
 
 def names_of(

@@ -20,14 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...engine._threads import Future
-from ...errors import file_exists
+from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
 from .appending import Appender
 from .checksums import Crc32, crc32_of, sha256_of
-from .durable import PARTIAL, Journal, explained, write_all
+from .durable import PARTIAL, Journal, explained, open_own, write_all
 from .layouts import Layout, OpenShard
+from .shapes import TASK_RECORD, check_shape
 
-__all__ = ["ShardWriter", "finished_outputs", "settle"]
+__all__ = ["ShardWriter", "finished_outputs", "settle", "task_records"]
 
 
 @dataclass
@@ -197,7 +198,7 @@ class ShardWriter:
     def _open(self) -> _Growing:
         shard = self.next_shard()
         for path in self.layout.outputs(shard.base):
-            if path.exists() and not self._overwrite:
+            if os.path.lexists(path) and not self._overwrite:
                 raise file_exists(path, "exists already; --overwrite replaces it")
         growing = self._grow(shard, None)
         head = bytes(self.layout.header)
@@ -213,10 +214,13 @@ class ShardWriter:
         found: dict[Path, int] = {}
         with ExitStack() as opened:
             for path in [shard.tokens_path, *self._spools(shard)]:
-                file: BinaryIO = opened.enter_context(open(path, "w+b" if sizes is None else "r+b", buffering=0))
+                if sizes is not None and not (path.name in sizes and path.exists()):
+                    raise FormatError(f"{path}: missing, or not in the journal; --overwrite starts anew")
+                handle = open_own(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sizes is None else 0))
+                file: BinaryIO = opened.enter_context(open(handle, "r+b", buffering=0))
                 files[path], found[path] = file, 0 if sizes is None else sizes[path.name]
                 if os.fstat(file.fileno()).st_size < found[path]:
-                    raise ValueError(f"{path}: shorter than the journal says; delete the journal to start anew")
+                    raise FormatError(f"{path}: shorter than the journal says; --overwrite starts anew")
                 file.truncate(found[path])
                 file.seek(found[path])
             opened.pop_all()
@@ -271,7 +275,7 @@ class ShardWriter:
                 outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, growing.tokens))
             for path in others:
                 temporary = path.with_name(path.name + PARTIAL)
-                with temporary.open("w+b") as file:
+                with open(open_own(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC), "w+b") as file:
                     self.layout.index(shard, path, file)
                     file.flush()
                     outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
@@ -332,6 +336,12 @@ class ShardWriter:
         if state["open"]:
             shard = self.next_shard()
             shard.tokens, shard.documents = state["tokens"], state["documents"]
+            sizes = {shard.tokens_path: self.layout.header + shard.tokens * self._dtype.itemsize}
+            if self.layout.lengths:
+                sizes[shard.lengths_path] = 8 * shard.documents
+            for path, size in sizes.items():
+                if state["sizes"].get(path.name) != size:
+                    raise FormatError(f"{path}: not {size} bytes in the journal; --overwrite starts anew")
             self._grow(shard, state["sizes"])
 
 
@@ -355,9 +365,20 @@ def _output(
     return {**output, kind: digest.result()}
 
 
+def task_records(journal: Journal) -> list[dict[str, Any]]:
+    """The records of a task's progress, without the header.
+
+    Raises:
+        FormatError: One of them is something else.
+    """
+    for number, record in enumerate(journal.records[1:], 1):
+        check_shape(record, TASK_RECORD, journal.path, f"record {number}")
+    return journal.records[1:]
+
+
 def finished_outputs(journal: Journal) -> list[dict[str, Any]]:
     """What the journal of a task records of each file of its finished shards."""
-    finished = [shards for record in journal.records[1:] for shards in record["finished"].values()]
+    finished = [shards for record in task_records(journal) for shards in record["finished"].values()]
     return [output for shards in finished for shard in shards for output in shard["outputs"]]
 
 
@@ -365,7 +386,7 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
     """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
 
     Raises:
-        ValueError: A shard has neither its temporary nor its final name, or has another size.
+        FormatError: A shard has neither its temporary nor its final name, or has another size.
     """
     if not shards:
         return
@@ -379,8 +400,8 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
                         os.fsync(file.fileno())
                 os.replace(temporary, path)
             elif not path.exists() or path.stat().st_size != size:
-                raise ValueError(f"{path}: finished by an earlier run, but missing or changed now; "
-                                 "delete the journal to start anew")
+                raise FormatError(f"{path}: finished by an earlier run, but missing or changed now; "
+                                  "--overwrite starts anew")
         for name in shard["drop"]:
             (folder / name).unlink(missing_ok=True)
     sync_folder(folder)
