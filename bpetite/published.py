@@ -15,7 +15,8 @@ def get_encoding(name: str) -> Tokenizer:
 
     It equals ``Tokenizer.load(name)``, except that no file of this name is looked for, and it is made once in a
     process. Methods are those of :class:`bpetite.Tokenizer`, which recognise special tokens in a text by default;
-    ``.as_tiktoken()`` has tiktoken's methods and defaults.
+    ``.as_tiktoken()`` has tiktoken's methods and defaults. Where tiktoken has two special tokens with one id, the one
+    that it decodes to is here: ``<|endofprompt|>`` in o200k_harmony, and not ``<|reserved_200018|>``.
 
     The ranks are not in this package. They come from the first of these that has them, and are used only if their
     SHA-256 is the published one:

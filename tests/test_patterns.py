@@ -8,7 +8,7 @@ import tiktoken_ext.openai_public as openai_public
 from hypothesis import given
 from splits import texts
 
-from bpetite import Tokenizer, count_pretokens, patterns, pretokenize
+from bpetite import PretokenCounts, Tokenizer, count_pretokens, patterns, pretokenize
 from bpetite.patterns import STAGES
 from bpetite.splitting.compile_regex import compile_regex
 from bpetite.splitting.pretokenizer import pretokenizer
@@ -62,7 +62,7 @@ def test_names_in_any_spelling_wherever_a_pattern_is_taken(name: str, pattern: p
     assert patterns.resolve(name) == patterns.by_name(name) == pattern
     tok = Tokenizer.train("ab ab", 256, pattern=name)
     assert tok.pattern == Tokenizer(tok.vocab, tok.merges, pattern=name).pattern == pattern
-    assert count_pretokens(["a b"], pattern=name).pattern == pattern
+    assert count_pretokens(["a b"], pattern=name).pattern == PretokenCounts(pattern=name).pattern == pattern
     assert list(pretokenize("it's 12 ", name)) == list(pretokenize("it's 12 ", pattern))
 
 

@@ -81,7 +81,10 @@ def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: 
         (lambda: Tokenizer.load("o200_base"), FileNotFoundError, "did you mean 'o200k_base'"),
         (lambda: Tokenizer.load("bpetite-64k"), FileNotFoundError, "did you mean 'bpetite-32k'"),
         (lambda: Tokenizer.load("nothing like it"), FileNotFoundError, "no name of a tokenizer: 'nothing like it'"),
-        (lambda: Tokenizer.load("gpt-4o.json"), FileNotFoundError, "No such file"),
+        (lambda: Tokenizer.load("gpt-4o.json"), FileNotFoundError, "No such file or directory: 'gpt-4o.json'"),
+        (lambda: Tokenizer.load("someone/gpt2"), FileNotFoundError, "from_pretrained asks the Hugging Face Hub"),
+        (lambda: get_encoding(5), TypeError, "a str, not 5"),
+        (lambda: encoding_for_model(None), TypeError, "a str, not None"),
     ],
 )
 def test_an_unknown_name(call: Callable[[], object], error: type[Exception], message: str) -> None:

@@ -104,7 +104,9 @@ def named(name: str) -> Vocab | None:
 def unknown_name(name: str) -> FileNotFoundError:
     """The error for what is neither a file nor a name; it says which name is near."""
     if _module("encodings").looks_like_path(name):
-        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
+        hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     near = nearest(name, [*_module("encodings").known_names(), *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)

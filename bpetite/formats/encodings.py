@@ -115,11 +115,14 @@ def encoding_name(name: str) -> str:
     """The published name of an encoding, however it is spelled.
 
     Raises:
+        TypeError: It is no str.
         ValueError: No published encoding has the name.
 
     >>> encoding_name("cl100k"), encoding_name("CL100K-base"), encoding_name("gpt-2")
     ('cl100k_base', 'cl100k_base', 'gpt2')
     """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an encoding is a str, not {name!r}")
     try:
         return _FOLDED[folded(name)]
     except KeyError:
@@ -132,11 +135,14 @@ def encoding_name_for_model(model: str) -> str:
     """The encoding that a model of OpenAI uses: by its name, else by the start of its name, as "gpt-4o-2024-08-06".
 
     Raises:
+        TypeError: It is no str.
         KeyError: No known model has the name.
 
     >>> encoding_name_for_model("gpt-4o"), encoding_name_for_model("GPT4-turbo")
     ('o200k_base', 'cl100k_base')
     """
+    if not isinstance(model, str):
+        raise TypeError(f"the name of a model is a str, not {model!r}")
     found = _of_model(model)
     if found is None:
         near = nearest(model, known_names())

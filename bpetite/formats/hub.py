@@ -17,7 +17,11 @@ TIMEOUT = 10
 
 
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
-    """As :meth:`bpetite.Tokenizer.from_pretrained`."""
+    """As :meth:`bpetite.Tokenizer.from_pretrained`.
+
+    "gpt2" names an encoding and a repository: where the ranks of the one cannot be had, the cache of the other is
+    enough, since they give the same ids.
+    """
     name = os.fspath(name_or_directory)
     if os.path.exists(name):
         if revision is not None:
@@ -25,11 +29,17 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
         return load_local(name)
     if not isinstance(name_or_directory, str) or name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise FileNotFoundError(f"{name}: no such file or directory")
-    local = named(name) if revision is None else None
+    try:
+        local = named(name) if revision is None else None
+    except ConnectionError as lost:
+        with suppress(OSError, ImportError, FormatError):
+            return _from_hub(name, None, str(lost))
+        raise
     return local if local is not None else _from_hub(name, revision)
 
 
-def _from_hub(name: str, revision: str | None) -> Vocab:
+def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab:
+    """From the Hub; only from its cache where the network is lost, for the reason that is given."""
     try:
         from huggingface_hub import constants, hf_hub_download
         from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
@@ -39,7 +49,7 @@ def _from_hub(name: str, revision: str | None) -> Vocab:
     from .gpt2 import ADDED
 
     try:
-        lost = _unreachable(name, revision)
+        lost = lost or _unreachable(name, revision)
     except HFValidationError:
         raise unknown_name(name) from None
     missing: Exception | None = None

@@ -7,6 +7,7 @@ Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/ti
 """
 from __future__ import annotations
 
+import errno
 import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
@@ -19,7 +20,7 @@ from ..steps.splits import SplitPattern, SplitPatternLike
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .encodings import PUBLISHED, encoding_name
+from .encodings import PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
 
 __all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes", "vocab_of_tokens"]
@@ -56,6 +57,8 @@ def from_object(
     name: str | None = None,
 ) -> Vocab:
     """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
+    if isinstance(source, str) and not os.path.exists(source) and find_name(source) is not None:
+        raise FileNotFoundError(errno.ENOENT, f"no such file; Tokenizer.load({source!r}) finds published ranks", source)
     if isinstance(source, str | os.PathLike):
         return load(source, pattern=pattern, special_tokens=special_tokens, name=name)
     if not hasattr(source, "_mergeable_ranks"):
@@ -117,7 +120,8 @@ def from_bytes(
             f"{name}: the last line does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
-    return vocab_of_tokens(parse(data, name), name, split, special_tokens, encoding)
+    named = encoding if pattern is BY_NAME else None
+    return vocab_of_tokens(parse(data, name), name, split, special_tokens, named)
 
 
 def _encoding_of_file(path: str) -> str | None:

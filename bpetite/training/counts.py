@@ -21,7 +21,7 @@ from typing import IO, Any
 from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
-from ..patterns import Pattern
+from ..patterns import Pattern, PatternLike
 from ._count_table import CountTable
 
 __all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
@@ -57,14 +57,14 @@ class PretokenCounts(Mapping[bytes, int]):
         self,
         counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),
         *,
-        pattern: Pattern = patterns.GPT2,
+        pattern: PatternLike = patterns.GPT2,
         normalization: str | None = None,
         special_tokens: Sequence[str] = (),
         documents: int = 0,
     ) -> None:
         self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
-        self.pattern: Pattern = pattern
+        self.pattern: Pattern = patterns.resolve(pattern)
         self.normalization: str | None = normalization
         self.special_tokens: tuple[str, ...] = tuple(special_tokens)
         self.documents: int = documents

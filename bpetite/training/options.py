@@ -189,6 +189,10 @@ class TrainingOptions:
 
 def chosen_options(vocab_size: int, options: Mapping[str, Any]) -> TrainingOptions:
     """The options as `TrainOptions` has them: ``initial`` is a tokenizer, and ``progress`` is not for here."""
+    for name in options:
+        if name not in TrainOptions.__annotations__:
+            known = ", ".join(TrainOptions.__annotations__)
+            raise TypeError(f"unexpected keyword argument {name!r}; the options of training are {known}")
     given = {name: value for name, value in options.items() if name != "progress"}
     initial = given.pop("initial", None)
     return TrainingOptions(vocab_size, **given, initial=initial.to_vocab() if hasattr(initial, "to_vocab") else initial)

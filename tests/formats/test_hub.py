@@ -157,6 +157,20 @@ def test_a_hub_that_cannot_be_reached_is_asked_once(tmp_path: Path) -> None:
     assert "(HF_HUB_OFFLINE is set)" in offline
 
 
+def test_the_repository_gpt2_stands_in_for_the_encoding(tmp_path: Path) -> None:
+    folder = tmp_path / "hub" / "models--gpt2"
+    (folder / "snapshots" / "x").mkdir(parents=True)
+    TRAINED.save(folder / "snapshots" / "x" / "tokenizer.json")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("x")
+    nothing = {"BPETITE_CACHE_DIR": str(tmp_path / "none"), "TIKTOKEN_CACHE_DIR": "", "HF_HUB_OFFLINE": "1"}
+    code = "[setattr(r, 'PACKAGES', ()), attempt('gpt2'), attempt('r50k_base')[2]][1:]"
+    code = f"[r := __import__('bpetite.formats.rank_files', fromlist=['x']), {code}][1]"
+    found, error = run(code, tmp_path, "http://127.0.0.1:9", BPETITE_ENCODINGS_URL="http://127.0.0.1:9", **nothing)
+    assert found == TRAINED.fingerprint()
+    assert "put r50k_base.tiktoken from" in error
+
+
 def test_a_pair_in_the_cache_needs_no_hub(hub: Any, tmp_path: Path) -> None:
     found = run("attempt('someone/pair')", tmp_path, address(hub))
     assert run("attempt('someone/pair')", tmp_path, "http://127.0.0.1:9") == found == TRAINED.fingerprint()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, patterns
 from bpetite.errors import FormatError
 from bpetite.formats import tiktoken
 from bpetite.formats.encodings import PUBLISHED
@@ -152,7 +152,7 @@ def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
     assert tok.pattern == PUBLISHED["cl100k_base"].pattern
     assert tok.special_tokens["<|endofprompt|>"] == 100276
     bare = Tokenizer.from_tiktoken(tmp_path / "cl100k_base.tiktoken", pattern=None)
-    assert (bare.pattern, bare.special_tokens) == (None, {})
+    assert (bare.pattern, bare.special_tokens, bare.as_tiktoken().name) == (None, {}, "bpetite")
     (tmp_path / "mine.tiktoken").write_bytes(SMALL)
     assert Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="p50k_edit").eot_token == 50256
     with pytest.raises(FormatError, match=r"mine\.tiktoken: .*pattern=.*p50k_base"):
@@ -161,6 +161,11 @@ def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
         Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="p60k")
     with pytest.raises(TypeError, match=r"tiktoken\.Encoding"):
         Tokenizer.from_tiktoken(7)
+    with pytest.raises(FileNotFoundError, match=r"Tokenizer\.load\('cl100k_base'\) finds published ranks"):
+        Tokenizer.from_tiktoken("cl100k_base")
+    assert Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="P50K-edit").as_tiktoken().name == "p50k_edit"
+    named = Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", pattern="CL100K-base")
+    assert (named.pattern, named.as_tiktoken().name) == (patterns.CL100K, "bpetite")
 
 
 BYTES = {bytes([byte]): byte for byte in range(256)}

@@ -105,6 +105,11 @@ def test_documents_that_no_pattern_would_cut_are_no_sign(corpus: list[str]) -> N
     train(corpus, 257, pattern="[A-Zx]+")
 
 
+def test_an_option_that_there_is_not() -> None:
+    with pytest.raises(TypeError, match="'num_threads'; the options of training are special_tokens"):
+        Tokenizer.train_from_counts({}, 256, num_threads=2)  # type: ignore[call-arg]
+
+
 # Special tokens with ids
 
 
