@@ -63,7 +63,7 @@ def test_text_comes_back_byte_for_byte(ram_path: Path, tok: str, bpe: Bpe, forma
 def test_shared_text_comes_back(ram_path: Path, bpe: Bpe, shared: Callable[[str], Path]) -> None:
     source = shared("text/english.txt")
     assert bpe("encode", source, "-o", ram_path / "o.npy", "--jobs", 2)[0] == 0
-    assert bpe("decode", ram_path / "o.npy", "--to", ram_path / "back.txt")[0] == 0
+    assert bpe("decode", ram_path / "o.npy", "-o", ram_path / "back.txt")[0] == 0
     assert (ram_path / "back.txt").read_bytes() == source.read_bytes()
 
 
@@ -160,7 +160,7 @@ def test_decode_without_manifest(ram_path: Path, tok: str, bpe: Bpe) -> None:
     np.array(ids, np.uint16).tofile(ram_path / "x.bin")
     assert bpe("decode", ram_path / "x.bin", "-t", tok, "-f", "nanogpt")[:2] == (0, b"ab<|endoftext|>c<|endoftext|>")
     np.array([*ids, 65_535], np.uint16).tofile(ram_path / "y.bin")
-    for more in ((), ("--jsonl",), ("--to", ram_path / "text")):
+    for more in ((), ("--jsonl",), ("-o", ram_path / "text")):
         code, _, err = bpe("decode", ram_path / "y.bin", "-t", tok, "-f", "nanogpt", *more)
         assert code == 1
         assert "y.bin: token 65535 is not in the tokenizer" in err
@@ -179,7 +179,7 @@ def test_decode_mistakes(ram_path: Path, tok: str, bpe: Bpe) -> None:
         ((ram_path / "nothing",), "no token file"),
         ((ram_path / "o", "-t", other), "not with this one"),
         ((ram_path / "o", "--split", "val"), "no files of split val"),
-        ((ram_path / "o", "--to", source), "--overwrite"),
+        ((ram_path / "o", "-o", source), "--overwrite"),
         ((ram_path,), "without a manifest.json"),
     ):
         code, out, err = bpe("decode", *arguments)

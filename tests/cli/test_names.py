@@ -42,14 +42,14 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def test_a_name_on_every_command(run: Run, name: str) -> None:
     ids = get_encoding("gpt2").encode(TEXT)
     assert run("count", "corpus.txt", "-t", name).out == f"{len(ids)}\n"
-    assert run("tokens", name, TEXT, "--ids").out.split() == list(map(str, ids))
+    assert run("tokens", "-t", name, TEXT, "--ids").out.split() == list(map(str, ids))
     assert run("encode", "corpus.txt", "-t", name, "-o", "out").code == 0
     assert run("decode", "out.npy", "-t", name).out.startswith(TEXT)
     assert run("convert", name, "pair", "--to", "gpt2").code == 1  # its pattern is another text
     assert run("convert", name, "tok.json").code == 0
     assert run("diff", name, "tok.json", "corpus.txt").code == 0
-    assert run("view", name, "corpus.txt", "-o", "page.html").code == 0
-    assert json.loads(run("audit", name, "--json").out)["name"] == name
+    assert run("view", "-t", name, "corpus.txt", "-o", "page.html").code == 0
+    assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
     assert run("train", "corpus.txt", "-n", 50258, "-o", "b", "--initial", name).err.count("no merge list") == 1
 
 
@@ -75,10 +75,10 @@ def test_spellings_in_options_of_convert(run: Run) -> None:
         (("-o", "absent/tok.json"), "no such folder"),
         (("-o", "folder"), "exists already"),
         (("-o", "folder", "--overwrite"), "a folder has this name"),
-        (("-o", "pair", "--format", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
-        (("-o", "full", "--format", "gpt2"), "vocab.json: exists already"),
+        (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
+        (("-o", "full", "--to", "gpt2"), "vocab.json: exists already"),
         (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
-        (("-o", "tok.json", "--format", "tekken"), "'tekken' is not one of"),
+        (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
         (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k'?"),
         (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
         (("-o", "tokenizer.json", "--pattern", r"\bx"), "tokenizer.json"),

@@ -185,7 +185,7 @@ def test_overwrite(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
         encode_corpus(HereExecutor(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
-    with pytest.raises(ValueError, match="--overwrite"):
+    with pytest.raises(ValueError, match="overwrite=True"):
         encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
     encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
     encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
