@@ -48,9 +48,6 @@ def test_there_and_back_through_every_format(convert: Convert, native: Path, tmp
     assert "neither the split pattern" in done.stderr
     options = ("--pattern", TRAINED.pattern, "--special", f"<|endoftext|>={TRAINED.eot_token}")
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
-    assert "no such folder" in done.stderr
-    (tmp_path / "back").mkdir()
-    done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
     assert "the ranks became a merge list" in done.stderr
     assert Tokenizer.load(tmp_path / "back") == TRAINED
 

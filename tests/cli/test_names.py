@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from bpetite import Tokenizer, get_encoding, patterns
-from bpetite.cli import main, saving, train
+from bpetite.cli import main, options, saving
 
 TEXT = "the cat sat on the mat, the cat ate the hat"
 
@@ -71,12 +71,14 @@ def test_spellings_in_options_of_convert(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-o", "corpus.txt"), "--overwrite replaces it"),
-        (("-o", "absent/tok.json"), "no such folder"),
-        (("-o", "folder"), "exists already"),
+        (("-o", "corpus.txt"), "corpus.txt: the file exists; --overwrite replaces it"),
+        (("-o", "corpus.txt/tok.json"), "corpus.txt: Not a directory"),
+        (("-o", "folder"), "a folder has this name; name a file"),
         (("-o", "folder", "--overwrite"), "a folder has this name"),
+        (("-o", "corpus.txt", "--to", "huggingface"), "a file has this name, and huggingface is a folder"),
+        (("-o", "-", "--to", "gpt2"), "gpt2 is a folder with several files, which do not go to -"),
         (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
-        (("-o", "full", "--to", "gpt2"), "vocab.json: exists already"),
+        (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
         (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
         (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
         (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k'?"),
@@ -92,9 +94,9 @@ def test_train_checks_everything_before_it_reads(
     Path("folder").mkdir()
     Path("full").mkdir()
     Path("full/vocab.json").write_text("{}")
-    monkeypatch.setattr(train, "read_documents", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr(options, "read_documents", lambda *_, **__: pytest.fail("it was read"))
     done = run("train", "corpus.txt", "-n", 260, *arguments)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2 if "(bpetite train --help)" in done.err else 1, "")
     assert message in done.err
     assert "Traceback" not in done.err
 
