@@ -19,6 +19,7 @@ from difflib import get_close_matches
 import click
 
 from .. import __version__
+from .reports import discard_output
 
 __all__ = ["cli", "main"]
 
@@ -102,20 +103,12 @@ def main(arguments: list[str] | None = None) -> None:
         after = str(stopped)
         _print_error(f"interrupted: {after}" if after else "interrupted")
         code = 130
-    except BrokenPipeError:
-        # the reader of the output has closed it (`| head`): without this, flushing at exit would print an error
-        _discard_output()
-        code = 1
     except OSError as wrong:
         _print_error(f"Error: standard output: {wrong.strerror}")
-        _discard_output()
+        discard_output()
         code = 1
     gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _discard_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_error(line: str) -> None:

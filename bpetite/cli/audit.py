@@ -12,7 +12,7 @@ from ..analysis.pages.audit_page import audit_page
 from ..analysis.pages.report_text import audit_text
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, overwrite_option, sample_options
-from .outputs import check_output, create_output, one_stream
+from .outputs import check_output, create_output, named, one_stream
 from .reports import manner, say, show, show_json
 
 __all__ = ["command"]
@@ -75,6 +75,6 @@ def command(
     if page is not None:
         with create_output(page, overwrite) as file:
             file.write(audit_page(report, tokenizer).encode("utf-8"))
-        say(f"{page}: written")
+        say(f"{named(page)}: written")
     if strict and (report.faults or (validation is not None and not validation.ok)):
         raise click.exceptions.Exit(1)

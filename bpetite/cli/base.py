@@ -1,7 +1,7 @@
 """What all commands have: examples in their help, -q and --no-progress, exit codes, and errors in the words of a shell.
 
-0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted. A command whose exit code is an answer (the
-tokenizers differ; there is a fault) ends every error with 2, as diff and grep do.
+0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted, 141 the reader of the output is gone. A
+command whose exit code is an answer (the tokenizers differ; there is a fault) ends every error with 2, as diff does.
 """
 from __future__ import annotations
 
@@ -65,8 +65,11 @@ class Command(click.Command):
         mistake = NoVerdict if self.verdict else click.ClickException
         try:
             return super().invoke(ctx)
-        except (click.UsageError, BrokenPipeError):
+        except click.UsageError:
             raise
+        except BrokenPipeError:
+            reports.discard_output()
+            raise click.exceptions.Exit(141) from None  # as of a process that SIGPIPE ends
         except click.ClickException as wrong:
             raise mistake(wrong.message) from wrong
         except MISTAKES as wrong:
@@ -87,6 +90,8 @@ def one_line(error: Exception) -> str:
     """The message of a mistake, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, FileExistsError):
+        return error.strerror
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return " ".join(text.split()) or type(error).__name__
 

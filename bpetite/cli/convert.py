@@ -10,6 +10,7 @@ from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
 from .options import overwrite_option
+from .outputs import named
 from .reports import counted, say
 from .saving import check_target, save, special_tokens, to_option
 
@@ -19,10 +20,10 @@ __all__ = ["command"]
 @click.command(
     cls=Command,
     examples=[
-        "bpetite convert tok.json model/ --to huggingface",
+        "bpetite convert tok.json hf/ --to huggingface",
         "bpetite convert tok.json tok.tiktoken",
         "bpetite convert o200k_base o200k.json",
-        "bpetite convert ranks.tiktoken out.json --pattern cl100k --special '<|endoftext|>=400'",
+        "bpetite convert tok.tiktoken again.json --pattern gpt2 --special '<|endoftext|>'",
     ],
 )
 @click.argument("source")
@@ -62,4 +63,4 @@ def command(
     else:
         tokenizer = Tokenizer.load(source, format=source_format)
     tokenizer = save(tokenizer, target, target_format, overwrite)
-    say(f"{target}: {counted(len(tokenizer), 'token')}, {target_format}")
+    say(f"{named(target)}: {counted(len(tokenizer), 'token')}, {target_format}")

@@ -22,8 +22,8 @@ __all__ = ["command"]
     cls=Command,
     examples=[
         "bpetite inspect tokens/gpt2",
-        "bpetite inspect tokens/*.npy --verify --json",
-        "bpetite inspect tokens/nano/tokens_train.bin -f nanogpt -t tok.json --tokens 8",
+        "bpetite inspect tokens/gpt2 --verify --json",
+        "bpetite inspect tokens/nano/train.bin -f nanogpt -t tok.json --tokens 8",
     ],
 )
 @click.argument("files", nargs=-1, required=True)
@@ -67,6 +67,8 @@ def _look(
     if located is None:
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
+        if Path(name).is_dir():
+            raise FormatError(f"{name}: a folder without a manifest.json; name a token file")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
     path, manifest, names = located

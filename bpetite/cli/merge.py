@@ -14,8 +14,8 @@ __all__ = ["command"]
 @click.command(
     cls=Command,
     examples=[
-        "bpetite merge -o tokens/run",
-        "bpetite merge tokens/run.rank*of*.manifest.json -o tokens/whole",
+        "bpetite merge -o tokens/megatron",
+        "bpetite merge tokens/megatron.rank*of*.manifest.json -o tokens/whole",
     ],
     after_interrupt="nothing is lost, the same command merges again",
 )

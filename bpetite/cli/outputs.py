@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from ..errors import file_exists
 
-__all__ = ["check_output", "create_output", "is_stream", "one_stream"]
+__all__ = ["check_output", "create_output", "is_stream", "named", "one_stream"]
 
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
@@ -25,6 +25,11 @@ def one_stream(what: str) -> str:
     'Where the page goes; - is standard output.'
     """
     return f"Where {what} goes; - is standard output."
+
+
+def named(path: str | os.PathLike[str]) -> str:
+    """An output, for people."""
+    return "standard output" if os.fspath(path) in STDOUT else os.fspath(path)
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:

@@ -1,22 +1,26 @@
 """What commands print: data on standard output; on standard error, for people, messages and progress bars."""
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..corpus import Piece, Sources
-from ..corpus.task import Progress
+if TYPE_CHECKING:
+    from ..corpus import Piece, Sources
+    from ..corpus.task import Progress
 
 __all__ = [
     "bytes_bar",
     "corpus_bar",
     "counted",
+    "discard_output",
     "manner",
     "progress_bar",
     "report_left_out",
@@ -55,14 +59,15 @@ def show(text: str, color: bool | None = None) -> None:
     click.echo(text, file=sys.stdout, color=color)
 
 
+def discard_output() -> None:
+    """Drop what cannot be written to standard output: without this, flushing at exit would print an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def show_json(content: Any, indent: int | None = None) -> None:
-    """A JSON value on standard output, with escapes for what its encoding does not have."""
-    text = json.dumps(content, ensure_ascii=False, indent=indent)
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        text = json.dumps(content, indent=indent)
-    show(text)
+    """A JSON value on standard output, in ASCII where that is not UTF-8."""
+    unicode = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
+    show(json.dumps(content, ensure_ascii=not unicode, indent=indent))
 
 
 def show_summary(summary: dict[str, Any], asked: bool) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import click
@@ -49,8 +50,7 @@ def command(
     """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    if text is None:
-        text = _standard_input()
+    text = _standard_input() if text is None else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if from_printable:
         ids = _from_printable(loaded, text)
@@ -84,6 +84,16 @@ def _standard_input() -> str:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as wrong:
         raise ValueError(f"standard input is not UTF-8 at byte {wrong.start}") from None
+
+
+def _typed(text: str) -> str:
+    """An argument, which Python decodes with surrogates where the locale is not that of the terminal."""
+    try:
+        if re.search("[\ud800-\udfff]", text):
+            return os.fsencode(text).decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise ValueError(f"TEXT is not UTF-8 at byte {wrong.start}") from None
+    return text
 
 
 def _colours(asked: bool | None) -> bool:

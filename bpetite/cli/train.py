@@ -28,7 +28,7 @@ from .options import (
     only_with_engine,
     overwrite_option,
 )
-from .outputs import is_stream, one_stream
+from .outputs import is_stream, named, one_stream
 from .reports import bytes_bar, counted, progress_bar, say
 from .saving import check_target, save_trained, special_tokens, to_option
 
@@ -120,7 +120,7 @@ def command(
             only_with_engine(address=address, task_bytes=task_bytes)
             tokenizer = _train_here(sample, num_threads=jobs, **options)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
-    say(f"{output}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
+    say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
 
 def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:

@@ -10,7 +10,7 @@ from ..analysis import view
 from ..analysis.viewing import WINDOW
 from .base import Command
 from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
-from .outputs import check_output, create_output, one_stream
+from .outputs import check_output, create_output, named, one_stream
 from .reports import say
 
 __all__ = ["command"]
@@ -24,7 +24,7 @@ __all__ = ["command"]
         "bpetite view - -t gpt2 --characters 10k -o - < corpus.txt > small.html",
     ],
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file")
 @click.option(
     "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True,
     help="A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base; a second one is shown beside the first "
@@ -61,4 +61,4 @@ def command(
         page.write(shown.page().encode("utf-8"))
     counts = ", ".join(f"{name} {tokens:,}" for name, tokens in zip(names, shown.tokens, strict=True))
     window = "" if shown.whole else f"; shows characters {shown.first:,} to {shown.last:,} of {shown.characters:,}"
-    say(f"{output}: tokens: {counts}{window}")
+    say(f"{named(output)}: tokens: {counts}{window}")
