@@ -1,6 +1,7 @@
 """What commands print: in a terminal and elsewhere, in any encoding, through a closed pipe, one thing and several."""
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,12 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[b
 
 def in_terminal(*arguments: object) -> str:
     """All that a command prints in a terminal."""
+    import fcntl
     import pty
+    import termios
 
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=follower,
         stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "TERM": "xterm"},
