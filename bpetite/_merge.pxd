@@ -4,11 +4,17 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from .headers.join cimport bp_head, bp_joiner
 from .headers.types cimport token_t
+from .headers.watch cimport bp_watch
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
     LOW_IDS = 256      # pairs of ids below it have a table of their own
     PASS_SHARE = 16    # more tokens are merged by passes, while the pairs of a pass are at least one in PASS_SHARE
+    SECTION = 2048     # tokens of a section: what merging them reads and writes stays in the first caches
+    SECTION_GROWTH = 4  # a section that cannot be merged on its own becomes that many times longer
+    HEAP_STEPS = 4096  # tokens taken from the heap of a long section between two reports of work
+    CUT = 64           # tokens that are merged to see where a section should end
+    EDGE_TOKENS = 32   # tokens that are remembered of either end of a section
 
 
 cdef struct merge_entry:
@@ -24,13 +30,39 @@ cdef struct merge_node:
     uint32_t previous, next
 
 
+cdef struct merge_edge:
+    # The tokens that have been at one end of a section, in order.
+    int count                          # past EDGE_TOKENS where there were more
+    token_t ids[EDGE_TOKENS]
+    uint32_t since[EDGE_TOKENS]        # the highest rank that had been joined in the section when it came; 0 at first
+
+
+cdef inline void edge_put(merge_edge* edge, token_t token_id, uint32_t since) noexcept nogil:
+    if edge.count < EDGE_TOKENS:
+        edge.ids[edge.count] = token_id
+        edge.since[edge.count] = since
+    edge.count += edge.count <= EDGE_TOKENS
+
+
+cdef struct merge_section:
+    # Tokens that are merged without regard to what is around them.
+    Py_ssize_t start, stop  # which of those given
+    token_t* ids           # in `copy`, or in place where they will not be merged again
+    Py_ssize_t size        # how many are left
+    token_t* copy
+    uint64_t capacity      # of it
+    merge_edge first, last
+
+
 cdef struct merge_space:
     # Working memory of merge(); all zero at first, owned by one thread, freed by space_free.
     token_t* ids           # IN and OUT
-    uint32_t* ranks        # of each token with the next, or NO_MERGE
+    uint32_t* ranks        # of each token of a section with the next, or NO_MERGE
     merge_node* nodes
     uint64_t* heap
-    uint64_t capacity      # of ids and ranks
+    merge_section sections[2]
+    uint64_t capacity      # of ids
+    uint64_t rank_capacity
     uint64_t node_capacity
     uint64_t heap_capacity
 
@@ -69,13 +101,24 @@ cdef class MergeTable:
     cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil
     # The rank of a pair, NO_MERGE where it has none. The table has been filled.
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil
-    # Merge space.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory.
-    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n) noexcept nogil
+    # Merge space.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory or the
+    # watch has been interrupted. The result does not depend on the size of the sections.
+    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch, Py_ssize_t section=*) noexcept nogil
+    cdef void _rank(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_passes(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, uint32_t* lowest) noexcept nogil
+    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
+                                       bp_watch* watch) noexcept nogil
+    cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
+                             Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil
+    cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
+                    bint in_place) noexcept nogil
+    cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil
+    cdef bint _merge_by_passes(self, merge_section* section, uint32_t* ranks, uint32_t* level,
+                               bp_watch* watch) noexcept nogil
     cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil
     cdef uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil
-    cdef Py_ssize_t _merge_by_heap(self, merge_space* space, Py_ssize_t n) noexcept nogil
+    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
+                             bp_watch* watch) noexcept nogil
 
 
 @cython.final

@@ -26,11 +26,12 @@ class MergeTable:
         """(rank, resulting id) of a pair, or None."""
     def results(self) -> array[int]:
         """uint32 ids as an ``array('I')``: what each merge gives, in rank order; for a table made of a list."""
-    def apply(self, ids: Buffer) -> array[int]:
+    def apply(self, ids: Buffer, *, section: int = 2048) -> array[int]:
         """Merge token ids: the lowest rank first, the leftmost first, until no pair has a rank.
 
         Args:
             ids: uint32[n], an ``array('I')`` or a NumPy array; n is less than 2^32 - 1.
+            section: How many ids of a long array are merged at a time, at least 1; the result does not depend on it.
 
         Returns:
             The ids that are left, as an ``array('I')``.

@@ -9,14 +9,26 @@ import os
 import sys
 import warnings
 
-__all__ = ["FormatError", "MissingExtraError", "TrainingWarning", "file_exists", "warn_caller"]
+__all__ = [
+    "FormatError",
+    "MissingExtraError",
+    "TrainingWarning",
+    "UnknownTokenError",
+    "file_exists",
+    "not_a_text",
+    "show",
+    "warn_caller",
+]
 
 
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.
 
-    The message names the file, the position in it, what was found and what was expected.
+    The message names the file, the position in it, what was found and what was expected; of a long one, both ends.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) < 1000 else f"{message[:600]} ... {message[-300:]}")
 
 
 class MissingExtraError(ImportError):
@@ -34,6 +46,56 @@ class MissingExtraError(ImportError):
 
 class TrainingWarning(UserWarning):
     """Training went otherwise than asked: it ended before ``vocab_size``, since no pair was left to learn."""
+
+
+class UnknownTokenError(KeyError):
+    """A vocabulary does not have a token.
+
+    Args:
+        token: The id, or the bytes or text, that it does not have; the first of ``args``.
+        message: What to tell people.
+
+    >>> error = UnknownTokenError(7, "no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1")
+    >>> error.args, str(error)
+    ((7,), 'no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1')
+    """
+
+    def __init__(self, token: int | bytes | str, message: str = "") -> None:
+        super().__init__(token)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message or super().__str__()
+
+
+def show(value: object) -> str:
+    """A repr short enough for an error message.
+
+    >>> show([1, 2]), show([0] * 100), show("a" * 100)[-6:]
+    ('[1, 2]', 'a list of 100 items', 'aaa...')
+    """
+    if isinstance(value, dict | list | tuple | set | frozenset) and len(value) > 8:
+        return f"a {type(value).__name__} of {len(value)} items"
+    text = repr(value[:80] if isinstance(value, str | bytes | bytearray) else value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def not_a_text(given: object) -> TypeError:
+    """The error to raise for what is neither str nor bytes.
+
+    >>> str(not_a_text(["a", "b"]))
+    "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch takes several texts"
+    """
+    hint = ""
+    if isinstance(given, bytearray | memoryview):
+        hint = "; bytes(text) makes bytes of it"
+    elif isinstance(given, list | tuple):
+        hint = "; encode_batch takes several texts"
+    elif hasattr(given, "read_text"):
+        hint = "; text.read_text() is what is in the file"
+    elif hasattr(given, "read"):
+        hint = "; encode_iterable takes an open file"
+    return TypeError(f"text is str or UTF-8 bytes, not {show(given)}{hint}")
 
 
 def file_exists(

@@ -9,8 +9,8 @@ al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, af
 """
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
 
 import regex
 
@@ -21,6 +21,7 @@ __all__ = [
     "decode",
     "encode",
     "merge_pretoken",
+    "normalize",
     "replace_pair",
     "split",
     "train",
@@ -29,11 +30,25 @@ __all__ = [
 Pair = tuple[bytes, bytes]
 
 
-def split(text: str, pattern: str | Sequence[str] | None) -> list[str]:
+def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
+    """Text in a Unicode normal form. Unassigned code points stay as they are, and nothing combines across them.
+
+    >>> normalize("e\u0301", "NFC"), normalize("e\u0301", "NFC", {0x301}) == "e\u0301"
+    ('é', True)
+    """
+    runs = groupby(text, lambda char: ord(char) in unassigned)
+    return "".join(
+        "".join(run) if fixed else unicodedata.normalize(form, "".join(run))  # type: ignore[arg-type]
+        for fixed, run in runs
+    )
+
+
+def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[int] = ()) -> list[str]:
     """Cut text into pre-tokens; joined again they give the text.
 
     What the pattern matches is a pre-token, and so is what lies between two matches. A sequence of patterns applies
-    each one inside the pieces of the one before; None leaves the text whole.
+    each one inside the pieces of the one before; None leaves the text whole. Patterns see U+D0000, which no version of
+    Unicode assigns, for each of the code points that count as unassigned, and must not write out any of them.
 
     >>> split("I'll go", r"'ll| ?\\w+")
     ['I', "'ll", ' go']
@@ -41,14 +56,15 @@ def split(text: str, pattern: str | Sequence[str] | None) -> list[str]:
     patterns = () if pattern is None else (pattern,) if isinstance(pattern, str) else pattern
     pieces = [text] if text else []
     for one in patterns:
-        pieces = [part for piece in pieces for part in _split_once(piece, one)]
+        pieces = [part for piece in pieces for part in _split_once(piece, one, unassigned)]
     return pieces
 
 
-def _split_once(text: str, pattern: str) -> list[str]:
+def _split_once(text: str, pattern: str, unassigned: Container[int]) -> list[str]:
+    seen = "".join("\U000d0000" if ord(char) in unassigned else char for char in text) if unassigned else text
     pieces, end = [], 0
-    for match in regex.finditer(pattern, text):
-        pieces += [text[end : match.start()], match.group()]
+    for match in regex.finditer(pattern, seen):
+        pieces += [text[end : match.start()], text[match.start() : match.end()]]
         end = match.end()
     return [piece for piece in [*pieces, text[end:]] if piece]
 
@@ -138,6 +154,7 @@ def encode(
     special_tokens: Mapping[str, int] | None = None,
     pattern: str | Sequence[str] | None = None,
     normalization: str | None = None,
+    unassigned: Container[int] = (),
     ignore_merges: bool = False,
 ) -> list[int]:
     """Text to token ids: special tokens out first, then the split, then merges inside each pre-token.
@@ -150,6 +167,7 @@ def encode(
         special_tokens: literal -> id of the special tokens to recognise.
         pattern: The split pattern, see :func:`split`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        unassigned: The code points that do not count as assigned, see :func:`split` and :func:`normalize`.
         ignore_merges: With a merge list, take a pre-token that is a token whole, as the ranks kind does.
 
     Raises:
@@ -169,8 +187,8 @@ def encode(
             ids.append(special_tokens[piece])
             continue
         if normalization is not None:
-            piece = unicodedata.normalize(normalization, piece)  # type: ignore[arg-type]
-        for pretoken in split(piece, pattern):
+            piece = normalize(piece, normalization, unassigned)
+        for pretoken in split(piece, pattern, unassigned):
             data = pretoken.encode("utf-8")
             parts = [data] if whole and data in id_of else merge_pretoken(data, ranks)
             ids += [id_of[part] for part in parts]
@@ -214,6 +232,7 @@ def train(
     min_frequency: int = 1,
     tie_break: str = "ids",
     normalization: str | None = None,
+    unassigned: Container[int] = (),
     max_token_bytes: int | None = None,
 ) -> tuple[dict[int, bytes], list[Pair]]:
     """Learn merges: count all pairs, join the most frequent one everywhere, and again.
@@ -226,7 +245,7 @@ def train(
         min_frequency: Pairs that occur less often are not learned.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the greatest
             (left bytes, right bytes).
-        normalization: As for :func:`encode`.
+        normalization, unassigned: As for :func:`encode`.
         max_token_bytes: Pairs that would give a longer token are not learned.
 
     Returns:
@@ -243,8 +262,8 @@ def train(
             if special:
                 continue
             if normalization is not None:
-                piece = unicodedata.normalize(normalization, piece)  # type: ignore[arg-type]
-            for pretoken in split(piece, pattern):
+                piece = normalize(piece, normalization, unassigned)
+            for pretoken in split(piece, pattern, unassigned):
                 words[tuple(bytes([byte]) for byte in pretoken.encode("utf-8"))] += 1
 
     tokens = {byte: bytes([byte]) for byte in range(256)}

@@ -54,6 +54,8 @@ class Tokenizer(Surface):
             see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
+        unicode: The version of Unicode that assigns code points, such as "16.0", so that ids never change with that of
+            ``regex``; None for the latter. See docs/unicode.md.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
 
     Raises:
@@ -78,8 +80,9 @@ class Tokenizer(Surface):
         pattern: SplitPatternLike = patterns.GPT2,
         normalization: Normalization = None,
         errors: ErrorHandler = "strict",
+        unicode: str | None = None,
     ) -> None:
-        settings: Settings = {"normalization": normalization, "errors": errors}
+        settings: Settings = {"normalization": normalization, "errors": errors, "unicode": unicode}
         self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, **settings))
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
@@ -127,6 +130,7 @@ class Tokenizer(Surface):
         min_frequency: int = 1,
         tie_break: Literal["ids", "bytes"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
+        unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
         initial: Tokenizer | None = None,
         num_threads: int | None = None,
@@ -147,6 +151,7 @@ class Tokenizer(Surface):
                 lexicographically greatest (left bytes, right bytes).
             normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
                 ``initial``, else None.
+            unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
             max_token_bytes: Learn no token longer than this many bytes.
             initial: Keep this tokenizer's merges and learn further ones after them.
             num_threads: Threads that count; all cores when None. The result never depends on it.
@@ -169,7 +174,7 @@ class Tokenizer(Surface):
 
         kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, kept)
+                                  normalization, max_token_bytes, kept, unicode)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -205,8 +210,8 @@ class Tokenizer(Surface):
 
         Args:
             counts: pre-token (UTF-8 bytes) -> how often it occurs.
-            vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern`` and
-                ``normalization`` that are not given are those that the counts were made with.
+            vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern``,
+                ``normalization`` and ``unicode`` that are not given are those that the counts were made with.
 
         Raises:
             ValueError: A negative count; an option out of range, or one that contradicts the counts or ``initial``.
@@ -240,6 +245,7 @@ class Tokenizer(Surface):
         pattern: SplitPatternLike = BY_NAME,
         special_tokens: SpecialTokens = None,
         name: str | None = None,
+        unicode: str | None = None,
     ) -> Tokenizer:
         """A ``.tiktoken`` file (base64 token and rank a line) or a ``tiktoken.Encoding``, with the ranks rule.
 
@@ -249,6 +255,7 @@ class Tokenizer(Surface):
                 which ``name`` or the file's name names, see :func:`bpetite.get_encoding`.
             special_tokens: Neither does a file hold these; those of the encoding when no pattern is given either.
             name: The encoding that a file is of, where its own name does not say.
+            unicode: As for :class:`Tokenizer`; tiktoken 0.14 itself has "16.0".
 
         Raises:
             FormatError, OSError: The file is damaged or cannot be read; the message names file and line. No pattern
@@ -256,12 +263,13 @@ class Tokenizer(Surface):
         """
         from .formats import tiktoken
 
-        vocab = tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name)
+        vocab = tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name,
+                                     unicode=unicode)  # fmt: skip
         return cls.from_vocab(vocab)
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
-        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids.
+        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids for what both Unicodes have.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
@@ -423,11 +431,7 @@ class Tokenizer(Surface):
         return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
     def encode_to_arrow(
-        self,
-        texts: Iterable[Text],
-        *,
-        large: bool = False,
-        **options: Unpack[BatchOptions],
+        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
     ) -> pyarrow.ListArray | pyarrow.LargeListArray:
         """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
 

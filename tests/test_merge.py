@@ -1,4 +1,5 @@
 """Merging on ids against the definition, for both kinds of vocabulary and on both sides of the scan/heap switch."""
+import random
 from array import array
 
 import pytest
@@ -22,30 +23,34 @@ def learned(pieces: list[bytes]) -> dict[int, bytes]:
     return tokens
 
 
-def apply(table: MergeTable, text: bytes) -> list[int]:
-    return table.apply(array("I", list(text))).tolist()
+def apply(table: MergeTable, text: bytes, **section: int) -> list[int]:
+    return table.apply(array("I", list(text)), **section).tolist()
+
+
+sections = st.one_of(st.integers(1, 20), st.just(150))
 
 
 words = st.text("abc", min_size=1, max_size=6).map(str.encode)
 texts = st.one_of(
     st.text("abc", max_size=300),
+    st.text("ab", min_size=100, max_size=150),
     st.tuples(st.text("abc", min_size=1, max_size=4), st.integers(1, 80)).map(lambda pair: pair[0] * pair[1]),
 ).map(str.encode)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(words, max_size=12), texts)
-def test_ranks_kind(pieces: list[bytes], text: bytes) -> None:
+@given(st.lists(words, max_size=12), texts, sections)
+def test_ranks_kind(pieces: list[bytes], text: bytes, section: int) -> None:
     tokens = learned(pieces)
     ranks = {token: token_id for token_id, token in tokens.items()}
     table = build_merge_table(TokenTable(tokens), None)
     expected = [ranks[part] for part in reference.merge_pretoken(text, ranks)]
-    assert apply(table, text) == expected
+    assert apply(table, text) == apply(table, text, section=section) == expected
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(words, max_size=12), texts, st.randoms())
-def test_merges_kind_in_any_order(pieces: list[bytes], text: bytes, random) -> None:
+@given(st.lists(words, max_size=12), texts, st.randoms(), sections)
+def test_merges_kind_in_any_order(pieces: list[bytes], text: bytes, order: random.Random, section: int) -> None:
     """Odd lists too: parts that only a later merge makes, and several merges that give one token."""
     tokens = learned(pieces)
     ranks = {token: token_id for token_id, token in tokens.items()}
@@ -55,11 +60,11 @@ def test_merges_kind_in_any_order(pieces: list[bytes], text: bytes, random) -> N
         for cut in range(1, len(token))
         if token[:cut] in ranks and token[cut:] in ranks
     ]
-    random.shuffle(merges)
+    order.shuffle(merges)
     table = build_merge_table(TokenTable(tokens), [(ranks[left], ranks[right]) for left, right in merges])
     by_pair = {pair: rank for rank, pair in enumerate(merges)}
     expected = [ranks[part] for part in reference.merge_pretoken(text, by_pair)]
-    assert apply(table, text) == expected
+    assert apply(table, text) == apply(table, text, section=section) == expected
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 95, 96, 97, 98, 1000, 100_000])
@@ -67,6 +72,24 @@ def test_one_letter(length: int) -> None:
     table = build_merge_table(TokenTable({97: b"a", 256: b"aa", 257: b"aaaa"}), [(97, 97), (256, 256)])
     fours, rest = divmod(length, 4)
     assert apply(table, b"a" * length) == [257] * fours + [256] * (rest // 2) + [97] * (rest % 2)
+
+
+@pytest.mark.parametrize("letters", [b"ab", b"abc"])
+def test_long_texts_do_not_depend_on_the_sections(letters: bytes) -> None:
+    """All pairs of letters, and longer tokens, so that every cut may be inside a token."""
+    chooser = random.Random(0)
+    pieces = {bytes(chooser.choices(letters, k=size)) for size in (2, 2, 2, 3, 3, 4, 5, 8) for _ in range(10)}
+    tokens = learned(sorted(pieces))
+    table = build_merge_table(TokenTable(tokens), None)
+    text = bytes(chooser.choices(letters, k=20_000)) + b"ab" * 5000
+    expected = apply(table, text, section=len(text))
+    for section in (1, 2, 7, 100, 2048, 10_000):
+        assert apply(table, text, section=section) == expected
+
+
+def test_a_section_of_nothing() -> None:
+    with pytest.raises(ValueError, match="section must be at least 1, not 0"):
+        apply(build_merge_table(TokenTable(SINGLE), None), b"ab", section=0)
 
 
 def test_order_of_the_list_decides_and_not_the_ids() -> None:

@@ -4,13 +4,17 @@ import json
 import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, bytelevel, patterns, reference
+from bpetite.splitting.unicode_version import unassigned
+from bpetite.steps.splits import Split
 
 CAT = {
     0: b" ", 1: b"a", 2: b"c", 3: b"e", 4: b"h", 5: b"t", 6: b"th", 7: b" c", 8: b" a", 9: b"the", 10: b" at",
@@ -232,6 +236,47 @@ def test_normalization_is_part_of_it() -> None:
     assert tok.decode(tok.encode(decomposed)) == "café"
     assert tok.encode(decomposed) == tok.encode("café")
     assert tok.normalization == "NFC"
+
+
+#: Letters and marks from Unicode 7.0 to 16.0, and what is unassigned in all.
+LATER = "\u037f\u1ac1\u1ac5\u1c89\u1dfa\U00010570\U00011935\U00011930\u0378"
+
+
+@pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.O200K, r"(?<!\d)\p{L}+|\s+"])
+@pytest.mark.parametrize("form", [None, "NFC", "NFKD"])
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(st.one_of(st.sampled_from(LATER), st.sampled_from("aé1 e\u0301\u0323가\u11a8")), max_size=14))
+def test_with_a_version_of_unicode_encoding_is_the_reference(pattern: str, form: str | None, text: str) -> None:
+    lacks = {code for start, stop in unassigned("12.1") for code in range(start, min(stop, 0x20000))}
+    settings: dict[str, Any] = {"pattern": pattern, "normalization": form}
+    corpus = [LATER, "é1 " + LATER[::-1], "ab " + LATER] * 2
+    tok = Tokenizer.train(corpus, 320, special_tokens=["<s>"], unicode="12.1", **settings)
+    tokens, merges = reference.train(corpus, 320, special_tokens=["<s>"], unassigned=lacks, **settings)
+    assert tok.merges == merges
+    expected = reference.encode(text + "<s>" + text, tokens, merges, special_tokens=tok.special_tokens,
+                                unassigned=lacks, **settings)
+    assert tok.encode(text + "<s>" + text) == expected
+    assert list(tok.encode_iterable(text + "<s>" + text)) == expected
+    ids, spans = tok.encode_with_offsets(text + "<s>" + text)
+    assert ids == expected
+    assert all(0 <= start <= end <= 2 * len(text) + 3 for start, end in spans)
+    steps = Tokenizer.from_vocab(replace(tok.to_vocab(), pattern=(Split(pattern),)))
+    assert steps.scanner == "pipeline"
+    assert steps.encode(text + "<s>" + text) == expected
+
+
+def test_a_version_of_unicode_is_part_of_it() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], unicode="13.0")
+    assert (tok.unicode, pickle.loads(pickle.dumps(tok))) == ("13.0", tok)
+    assert Tokenizer.train("ab", 256).unicode is None
+
+
+def test_added_tokens_that_are_words_look_at_the_version_of_unicode() -> None:
+    """U+1C89 is a letter from 16.0 on."""
+    tok = Tokenizer.train("ab", 256, special_tokens=["ab"])
+    for version, tokens in (("15.1", 4), ("16.0", 5)):
+        vocab = replace(tok.to_vocab(), token_flags={"ab": ("single_word",)}, unicode=version)
+        assert len(Tokenizer.from_vocab(vocab).encode("\u1c89ab")) == tokens
 
 
 def test_repr_says_what_it_is(tok: Tokenizer) -> None:

@@ -106,6 +106,8 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             found = [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(given, flag)]
             if not (special_tokens or given.special):
                 found.append("plain")
+            if len(literal.encode("utf-8")) == 1 and specials[literal] not in vocab.tokens:
+                found.append("added")
             if found:
                 flags[literal] = tuple(found)
         added = len(specials) - len(vocab.special_tokens)

@@ -167,7 +167,8 @@ def _byte_example(byte: int) -> Example:
 
 
 def _missing_bytes(vocab: Vocab) -> Iterator[Finding]:
-    missing = [byte for byte in range(256) if bytes([byte]) not in vocab.id_of]
+    known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.special_only}
+    missing = [byte for byte in range(256) if bytes([byte]) not in known]
     needed = [byte for byte in missing if byte not in NEVER_IN_UTF8]
     invalid = [byte for byte in missing if byte in NEVER_IN_UTF8]
     message = "bytes without a token: text that holds them is refused"

@@ -20,7 +20,6 @@ alone. Why ``neighbours`` may look at one pair of tokens at a time: see :mod:`bp
 from __future__ import annotations
 
 import random
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, product
@@ -30,7 +29,7 @@ import numpy as np
 
 from ..patterns import as_tuple
 from ..reference import merge_pretoken
-from ..steps.normalizers import FORMS
+from ..steps.normalizers import FORMS, normalize
 from ..tokenizer import Tokenizer
 from .neighbours import Neighbours, Ranks, TooManyPairs
 from .utf8 import some_characters_with, split_part
@@ -115,6 +114,7 @@ class _Search:
             self.ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
         self.form = vocab.normalization if vocab.normalization in FORMS else None
+        self.unicode = vocab.unicode
         #: A pre-token that is a token is taken whole, so a token can be reached without merges.
         self.takes_whole = vocab.merges is None or vocab.ignore_merges
         self.neighbours = Neighbours(self.tokens.values(), self.ranks)
@@ -183,7 +183,7 @@ class _Search:
             return ()
 
     def in_form(self, text: str) -> bool:
-        return self.form is None or unicodedata.normalize(self.form, text) == text  # type: ignore[arg-type]
+        return self.form is None or normalize(self.form, text, self.unicode) == text
 
     # Tokens of whole characters
 

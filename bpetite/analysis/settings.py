@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..splitting.unicode_version import unicode_version
 from ..tokenizer import Tokenizer
 
 __all__ = ["settings_of"]
@@ -22,6 +23,8 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "ignore_merges": vocab.ignore_merges,
         "pattern": _plain(tokenizer.pattern),
         "scanner": tokenizer.scanner,
+        "unicode": tokenizer.unicode or unicode_version(),
+        "unicode_of": "regex" if tokenizer.unicode is None else "tokenizer",
         "normalization": _plain(tokenizer.normalization),
         "errors": tokenizer.errors,
         "special_tokens": tokenizer.special_tokens,

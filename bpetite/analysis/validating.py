@@ -93,7 +93,7 @@ class _Validation:
         self.tokenizer = tokenizer
         self.random = random.Random(seed)
         self.vocab = tokenizer.to_vocab()
-        self.normalize = normalizer(self.vocab.normalization) or (lambda text: text)
+        self.normalize = normalizer(self.vocab.normalization, self.vocab.unicode) or (lambda text: text)
         #: Whether decoding gives back special tokens as they were: not those that take white space with them.
         self.exact = self.vocab.normalization is None and not self.vocab.token_flags and self.vocab.template is None
         self.copy = pickle.loads(pickle.dumps(tokenizer))

@@ -1,6 +1,7 @@
 """``bpetite convert``: a tokenizer in another file format, with the same ids."""
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -33,6 +34,7 @@ __all__ = ["command"]
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
+@click.option("--unicode", help="Hold TARGET to a version of Unicode, such as 16.0.")
 @overwrite_option
 def command(
     source: str,
@@ -42,6 +44,7 @@ def command(
     name: str | None,
     pattern: str | None,
     specials: tuple[str, ...],
+    unicode: str | None,
     overwrite: bool,
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
@@ -62,5 +65,7 @@ def command(
         )
     else:
         tokenizer = Tokenizer.load(source, format=source_format)
+    if unicode is not None:
+        tokenizer = Tokenizer.from_vocab(replace(tokenizer.to_vocab(), unicode=unicode))
     tokenizer = save(tokenizer, target, target_format, overwrite)
     say(f"{named(target)}: {counted(len(tokenizer), 'token')}, {target_format}")

@@ -116,7 +116,7 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
             found["text"] = tokenizer.decode(first, errors="replace")
         except KeyError as unknown:
             raise FormatError(
-                f"{file.path}: token {unknown} is not in the tokenizer; was the file made with another one?"
+                f"{file.path}: token {unknown.args[0]} is not in the tokenizer; was the file made with another one?"
             ) from None
     return found
 

@@ -60,6 +60,7 @@ __all__ = ["command"]
     help="A named pattern, a regular expression, or none; that of --initial, else gpt2, by default.",
 )
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
+@click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
 @click.option("--min-frequency", type=COUNT, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
@@ -81,6 +82,7 @@ def command(
     specials: tuple[str, ...],
     pattern: str | None,
     normalization: str | None,
+    unicode: str | None,
     initial: str | None,
     jobs: int | None,
     engine: str,
@@ -102,6 +104,8 @@ def command(
         options["pattern"] = pattern
     if normalization is not None:
         options["normalization"] = normalization
+    if unicode is not None:
+        options["unicode"] = unicode
     if initial is not None:
         options["initial"] = load_tokenizer(initial)
     _rehearse(target_format, **options)

@@ -48,6 +48,7 @@ class _Shared:
     pattern: Pattern
     special_tokens: tuple[str, ...]
     normalization: str | None
+    unicode: str | None
     threads: int
 
 
@@ -59,6 +60,7 @@ def count_corpus(
     pattern: Pattern = patterns.GPT2,
     special_tokens: Sequence[str] = ("<|endoftext|>",),
     normalization: str | None = None,
+    unicode: str | None = None,
     task_bytes: int = TASK_BYTES,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -74,7 +76,7 @@ def count_corpus(
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
-        pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
+        pattern, special_tokens, normalization, unicode: As for `bpetite.count_pretokens`.
         task_bytes: Input of one task.
         threads: Threads of a task.
         progress: Called with the bytes of input that have been counted since the last call.
@@ -97,16 +99,16 @@ def count_corpus(
     reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)
     # A mistake in the options is found here.
     specials = count_pretokens(
-        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization
+        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
     ).special_tokens
-    shared = _Shared(reading, on_error, pattern, specials, normalization, threads)
+    shared = _Shared(reading, on_error, pattern, specials, normalization, unicode, threads)
     count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
     cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
     folder = Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest(
         [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, pattern, specials,
-         normalization, settings.max_document_bytes]
+         normalization, unicode, settings.max_document_bytes]
     )
     prefix = f"counts-{identity[:16]}"
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
@@ -177,6 +179,7 @@ def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Re
             pattern=shared.pattern,
             special_tokens=shared.special_tokens,
             normalization=shared.normalization,
+            unicode=shared.unicode,
             num_threads=shared.threads,
         )
         counts.save(table, overwrite=True)

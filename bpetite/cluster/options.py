@@ -6,10 +6,10 @@ from typing import Literal, TypedDict
 
 from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
 from ..corpus.task import Progress
-from ..not_given import NotGiven
 from ..patterns import Pattern
+from ..training.options import LearningOptions
 
-__all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions", "LearningOptions"]
+__all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions"]
 
 
 class BatchOptions(TypedDict, total=False):
@@ -44,18 +44,7 @@ class ClusterCountOptions(_CountingTasks, total=False):
     pattern: Pattern
     special_tokens: Sequence[str]
     normalization: str | None
-
-
-class LearningOptions(TypedDict, total=False):
-    """Keys: the options of `bpetite.Tokenizer.train_from_counts`."""
-
-    pattern: Pattern | NotGiven
-    special_tokens: Sequence[str]
-    special_ids: Literal["after", "before"]
-    min_frequency: int
-    tie_break: Literal["ids", "bytes"]
-    normalization: str | NotGiven | None
-    max_token_bytes: int | None
+    unicode: str | None
 
 
 class ClusterTrainOptions(_CountingTasks, LearningOptions, total=False):

@@ -17,12 +17,12 @@ from ..patterns import Pattern
 from ..tokenizer import Tokenizer
 from ..training.counting import Progress, count_pretokens
 from ..training.counts import PretokenCounts
-from ..training.options import TrainingOptions
+from ..training.options import LearningOptions, TrainingOptions
 from ..training.train import rehearse, train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .executor import Call, Outcome, Work
-from .options import BatchOptions, ClusterEncodeOptions, ClusterTrainOptions, LearningOptions
+from .options import BatchOptions, ClusterEncodeOptions, ClusterTrainOptions
 from .parcel import Parcel
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def count_column(
     pattern: Pattern = patterns.GPT2,
     special_tokens: Sequence[str] = ("<|endoftext|>",),
     normalization: str | None = None,
+    unicode: str | None = None,
 ) -> Any:
     """The pre-tokens of a column of texts and how often each occurs: a dataframe of pretoken (binary), count (bigint).
 
@@ -93,14 +94,16 @@ def count_column(
 
     Args:
         frame: A pyspark.sql.DataFrame with a string column.
-        column, pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
+        column, pattern, special_tokens, normalization, unicode: As for `bpetite.count_pretokens`.
     """
     _pyspark()
     if column not in frame.columns:
         raise ValueError(f"no column {column!r} (columns: {', '.join(frame.columns)})")
     # A mistake in the options is found here.
-    none = count_pretokens([], pattern=pattern, special_tokens=special_tokens, normalization=normalization)
-    count = _CountBatches(pattern, none.special_tokens, normalization)
+    none = count_pretokens(
+        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
+    )
+    count = _CountBatches(none)
     parts = frame.select(column).mapInArrow(count, "pretoken binary, count bigint")
     return parts.groupBy("pretoken").sum("count").withColumnRenamed("sum(count)", "count")
 
@@ -110,8 +113,9 @@ class _CountBatches:
 
     ROWS = 1 << 16
 
-    def __init__(self, pattern: Pattern, special_tokens: tuple[str, ...], normalization: str | None) -> None:
-        self.pattern, self.special_tokens, self.normalization = pattern, special_tokens, normalization
+    def __init__(self, made_with: PretokenCounts) -> None:
+        self.pattern, self.special_tokens = made_with.pattern, made_with.special_tokens
+        self.normalization, self.unicode = made_with.normalization, made_with.unicode
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -121,6 +125,7 @@ class _CountBatches:
             pattern=self.pattern,
             special_tokens=self.special_tokens,
             normalization=self.normalization,
+            unicode=self.unicode,
             num_threads=1,
         )
         pretokens: list[bytes] = []
@@ -146,15 +151,18 @@ def to_counts(
     pattern: Pattern = patterns.GPT2,
     special_tokens: Sequence[str] = ("<|endoftext|>",),
     normalization: str | None = None,
+    unicode: str | None = None,
 ) -> PretokenCounts:
     """The counts of `count_column`, collected here a partition at a time.
 
     Args:
         frame: From `count_column`, or any dataframe of pretoken and count.
-        pattern, special_tokens, normalization: Those that it was counted with.
+        pattern, special_tokens, normalization, unicode: Those that it was counted with.
     """
     rows = ((bytes(row[0]), row[1]) for row in frame.select("pretoken", "count").toLocalIterator())
-    return PretokenCounts(rows, pattern=pattern, special_tokens=special_tokens, normalization=normalization)
+    return PretokenCounts(
+        rows, pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
+    )
 
 
 def train_column(

@@ -41,9 +41,10 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     require(found.pieces)
     rehearse(chosen)
+    separator = (settings.separator or SEPARATOR).encode()
     documents = read_documents(
         found.pieces,
-        Reading((settings.separator or SEPARATOR).encode(), settings.text_key),
+        Reading(separator, settings.text_key, max_document=settings.max_document_bytes),
         on_error=settings.on_error,
         log=options.get("log"),
     )

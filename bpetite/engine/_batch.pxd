@@ -9,6 +9,9 @@ from ._special cimport Specials
 cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
                        Py_ssize_t threads)
 
+# The error to raise for what is wrong with text i of n.
+cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n)
+
 # uint32 ids of all texts and int64 offsets; ids that go before and after those of each text.
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
                        object before, object after)

@@ -1,15 +1,20 @@
 """Many texts at once: lists, one flat array with offsets, over several threads.
 
 The texts are inspected first with the interpreter lock held (where their characters are, how many), then encoded
-without it. Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with
-one, so an uneven batch is shared evenly; the ids of runs are joined meanwhile (_gather.pyx). Errors are raised after
-all threads have ended: that of the first text that has one, whatever the number of threads.
+without it. Those of an Arrow array are read where they are; no Python object is made of them.
+
+Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with one, so an
+uneven batch is shared evenly; the ids of runs are joined meanwhile (_gather.pyx). Errors are raised after all threads
+have ended: that of the first text that has one, whatever the number of threads.
 """
-from libc.stdint cimport int64_t
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..headers.types cimport token_t
+from ..headers.utf8 cimport bp_utf8_valid
+from ..headers.watch cimport bp_stop, bp_watch_begin
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, Share
 from ._ids cimport IdLists, own_ids
@@ -17,8 +22,11 @@ from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
 from ._worker cimport Worker
 
+from collections.abc import Mapping
 from functools import partial
 
+from ..errors import UnknownTokenError, show
+from ._columns import chunks_of
 from ._threads import together
 
 cdef enum:
@@ -30,7 +38,8 @@ cdef class _Batch:
     """Texts to encode, and what has become of them."""
     cdef Encoder encoder
     cdef IdLists id_lists          # makes the lists
-    cdef list texts                # keeps the characters alive
+    cdef list texts                # keeps the characters alive; None where they are in an Arrow array
+    cdef list chunks               # of that array (_columns.pyx), or None
     cdef text_view* views
     cdef int64_t* ends             # ids up to and with each text, counted from the first text of its run
     cdef Py_ssize_t n
@@ -45,15 +54,14 @@ cdef class _Batch:
     cdef Specials specials
     cdef Py_ssize_t failed         # the first text with an error, or n
     cdef object error
+    cdef int stop                  # not 0 when the threads are to end
 
     def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused):
         cdef Py_ssize_t i = 0
-        if isinstance(texts, (str, bytes)):
-            raise TypeError(f"texts is an iterable of texts, not one {type(texts).__name__}: use [text]")
         self.encoder = encoder
         self.specials = specials
-        self.texts = list(texts)
-        self.n = self.failed = len(self.texts)
+        self.hold(texts)
+        self.failed = self.n
         self.views = <text_view*> malloc((self.n + 1) * sizeof(text_view))
         self.ends = <int64_t*> malloc((self.n + 1) * sizeof(int64_t))
         self.runs = <Py_ssize_t*> malloc((self.n + 2) * sizeof(Py_ssize_t))
@@ -61,15 +69,18 @@ cdef class _Batch:
         if self.views == NULL or self.ends == NULL or self.runs == NULL or self.sizes == NULL:
             raise MemoryError()
         try:
+            if self.texts is None:
+                self.view_chunks(&i)
             if refused is not None:
                 for i in range(self.n):
-                    refuse(refused, self.texts[i])
+                    refuse(refused, self.text(i))
             for i in range(self.n):
-                view_text(self.texts[i], self.views + i)
+                if self.texts is not None:
+                    view_text(self.texts[i], self.views + i)
                 self.total += self.views[i].length
                 self.guess += guess_ids(self.views + i)
         except (TypeError, ValueError) as error:
-            raise _of_text(error, i, self.n) from None
+            raise of_text(error, i, self.n) from None
 
     def __dealloc__(self):
         free(self.views)
@@ -77,10 +88,63 @@ cdef class _Batch:
         free(self.runs)
         free(self.sizes)
 
+    cdef int hold(self, texts) except -1:
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts is an iterable of texts, not one {type(texts).__name__}: use [text]")
+        if isinstance(texts, Mapping):
+            raise TypeError(f"texts is an iterable of texts, not {show(texts)}: use texts.values()")
+        if not isinstance(texts, (list, tuple)):
+            self.chunks = chunks_of(texts)
+        if self.chunks is not None:
+            for offsets, _ in self.chunks:
+                self.n += len(offsets) - 1
+            return 0
+        try:
+            iterator = iter(texts)
+        except TypeError:
+            raise TypeError(f"texts is an iterable of texts, not {show(texts)}") from None
+        self.texts = list(iterator)
+        self.n = len(self.texts)
+        return 0
+
+    cdef int view_chunks(self, Py_ssize_t* i) except -1:
+        # INOUT: *i, the text at hand.
+        cdef const int64_t[::1] offsets
+        cdef const uint8_t[::1] data
+        cdef const uint8_t* first
+        cdef text_view* view = self.views
+        cdef Py_ssize_t start, at, n, bad
+        for offsets, data in self.chunks:
+            first = &data[0] if data.shape[0] else <const uint8_t*> b""
+            n = offsets.shape[0] - 1
+            start = i[0]
+            bad = -1
+            with nogil:
+                for at in range(n):
+                    view = self.views + start + at
+                    view.utf8 = first + offsets[at]
+                    view.length = offsets[at + 1] - offsets[at]
+                    view.units = NULL
+                    view.width = 1
+                    if bp_utf8_valid(view.utf8, view.length) < view.length:
+                        bad = at
+                        break
+            if bad >= 0:
+                i[0] = start + bad
+                view_text(self.text(i[0]), view)   # raises
+            i[0] = start + n
+        return 0
+
+    cdef object text(self, Py_ssize_t i):
+        if self.texts is not None:
+            return self.texts[i]
+        return PyBytes_FromStringAndSize(<const char*> self.views[i].utf8, self.views[i].length)
+
     def fail(self, error):
         """Let the threads end: one of them has met an error."""
         if self.error is None:
             self.error = error
+        bp_stop(&self.stop)
 
     cdef int encode(self, Py_ssize_t threads) except -1:
         if self.total < ALONE_BYTES or not self.encoder.compiled:
@@ -89,8 +153,8 @@ cdef class _Batch:
         self.made = [None] * self.run_count
         if self.lists is None and self.run_count:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
-        work = partial(_encode_runs, self)
-        together(work, work, min(threads, self.run_count) - 1, self.fail)
+        together(partial(_encode_runs, self, True), partial(_encode_runs, self, False),
+                 min(threads, self.run_count) - 1, self.fail)
         if self.error is not None:
             raise self.error
         return 0
@@ -120,7 +184,7 @@ cdef class _Batch:
         worker.reserve(guess)
         if not self.encoder.compiled:
             while i[0] < self.runs[run + 1]:
-                self.encoder.encode_in_python(worker, self.texts[i[0]], self.specials)
+                self.encoder.encode_in_python(worker, self.text(i[0]), self.specials)
                 self.ends[i[0]] = worker.used
                 i[0] += 1
             return 0
@@ -132,7 +196,7 @@ cdef class _Batch:
                 self.ends[i[0]] = worker.used
                 i[0] += 1
         if status != DONE:
-            check(status, self.texts[i[0]], offset)
+            check(status, self.text(i[0]), offset)
         return 0
 
     cdef int join(self, Worker worker, Py_ssize_t run, Share share) except -1:
@@ -154,13 +218,15 @@ cdef class _Batch:
         return 0
 
 
-def _encode_runs(_Batch batch):
-    """Encode runs of texts until none is left: what one thread does."""
+def _encode_runs(_Batch batch, bint called):
+    """Encode runs of texts until none is left: what one thread does, the one that called or another."""
     cdef Worker worker = None
     cdef Py_ssize_t run, i = 0
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
         worker = batch.encoder.take()
+        if not called:
+            bp_watch_begin(&worker.watch, &batch.stop)
         while batch.next_run < batch.run_count and batch.error is None:
             run = batch.next_run
             batch.next_run += 1
@@ -169,16 +235,19 @@ def _encode_runs(_Batch batch):
                 batch.join(worker, run, share)
             else:
                 batch.list_run(worker, run)
-    except BaseException as error:                 # raised by the thread that called
+    except BaseException as error:
+        # A signal ends the call at once; an error in a text is raised when no text before it can have one.
+        if called and (worker is None or worker.watch.interrupted or not isinstance(error, Exception)):
+            raise
         if batch.error is None or i < batch.failed:
-            batch.error = _of_text(error, i, batch.n)
+            batch.error = of_text(error, i, batch.n)
             batch.failed = i
     finally:
         if worker is not None:
             batch.encoder.give(worker)
 
 
-cdef object _of_text(object error, Py_ssize_t i, Py_ssize_t n):
+cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     """What is wrong with a text, saying which of several it is."""
     if n == 1:
         return error
@@ -186,6 +255,8 @@ cdef object _of_text(object error, Py_ssize_t i, Py_ssize_t n):
         return type(error)(*error.args[:4], f"{error.reason} (text {i} of the batch)")
     if type(error) is TypeError or type(error) is ValueError:
         return type(error)(f"text {i} of the batch: {error}")
+    if isinstance(error, UnknownTokenError):
+        return UnknownTokenError(error.args[0], f"text {i} of the batch: {error}")
     return error
 
 

@@ -20,15 +20,18 @@ cdef class Decoder:
 
     cdef int set_up(self, TokenTable tokens, str errors) except -1
     cdef bytes decode_bytes(self, object ids)
-    cdef str decode(self, object ids, str errors)
+    cdef str decode(self, object ids, object errors)
+    # The name of an error handler, in C; the tokenizer's own where errors is None.
+    cdef bytes handler(self, object errors)
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
-    cdef list char_spans(self, list ids, bytes text)
+    cdef list char_spans(self, object ids, bytes text)
     # OUT: the positions of all ids in the byte table; an array of uint32 is read where it is.
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_sequence(self, object ids, id_view* view) except -1
-    cdef void to_positions(self, uint32_t* positions, Py_ssize_t n) noexcept
-    cdef object unknown(self, object ids, Py_ssize_t index)
-    # Both without the interpreter lock where there are many ids.
-    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) noexcept
-    cdef void join(self, const id_view* view, uint8_t* out, int64_t total) noexcept
+    cdef int to_positions(self, uint32_t* positions, Py_ssize_t n) except -1
+    # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.
+    cdef object unknown(self, object token_id, Py_ssize_t index)
+    # Both without the interpreter lock where there are many ids. False: the ids are not those that size has seen.
+    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) except -1
+    cdef bint join(self, const id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) noexcept

@@ -3,12 +3,17 @@
 Two passes: the sizes of all tokens give the length, then one allocation and one copy (ByteTable). Where all tokens of a
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
 span tokens.
+
+An array of uint32 is read where it is, which another thread, or another process that shares the memory, may write to
+meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
+differ, both are done again on a copy. Copying first would take longer than the check.
 """
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.list cimport PyList_GET_ITEM
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -19,9 +24,13 @@ from ..headers.join cimport bp_join, bp_join_size
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
 from ..vocabulary._tokens cimport TokenTable
 
+import codecs
+from collections.abc import Mapping
+
+from ..errors import UnknownTokenError, show
+
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
-    NOT_A_POSITION = 0xFFFFFFFF
 
 ctypedef fused integer:
     int8_t
@@ -33,17 +42,21 @@ ctypedef fused integer:
     uint64_t
 
 
-cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions) noexcept nogil:
-    """Copy to uint32; returns the index of the first value outside 0..2^32-1, n where there is none."""
+cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions, uint64_t* wrong) noexcept nogil:
+    """Copy to uint32; returns the index of the first value outside 0..2^32-1 (OUT: *wrong), n where there is none."""
     cdef Py_ssize_t i
+    cdef integer value
     for i in range(n):
+        value = values[i]
         if integer is int64_t or integer is uint64_t:
-            if <uint64_t> values[i] >> 32:
+            if <uint64_t> value >> 32:
+                wrong[0] = <uint64_t> value
                 return i
         elif integer is int8_t or integer is int16_t or integer is int32_t:
-            if values[i] < 0:
+            if value < 0:
+                wrong[0] = <uint64_t> <int64_t> value
                 return i
-        positions[i] = <uint32_t> values[i]
+        positions[i] = <uint32_t> value
     return n
 
 
@@ -67,20 +80,18 @@ cdef class Decoder:
         cdef unsigned not_ascii = 0
         cdef int64_t total
         cdef bytes joined
-        cdef uint8_t* out
         self.read_ids(ids, &view, &buffer)
         try:
-            total = self.size(&view, &not_ascii)
-            if total < 0:
-                raise self.unknown(ids, -1 - total)
-            joined = PyBytes_FromStringAndSize(NULL, total)
-            out = <uint8_t*> PyBytes_AS_STRING(joined)
-            self.join(&view, out, total)
-            return joined
+            while True:
+                total = self.size(&view, &not_ascii)
+                joined = PyBytes_FromStringAndSize(NULL, total)
+                if self.join(&view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
+                    return joined
+                _copy(&view)
         finally:
             _release(&view, &buffer)
 
-    cdef str decode(self, object ids, str errors):
+    cdef str decode(self, object ids, object errors):
         cdef id_view view
         cdef Py_buffer buffer
         cdef unsigned not_ascii = 0
@@ -90,37 +101,55 @@ cdef class Decoder:
         cdef bytes handler
         self.read_ids(ids, &view, &buffer)
         try:
-            total = self.size(&view, &not_ascii)
-            if total < 0:
-                raise self.unknown(ids, -1 - total)
-            if total == 0:
-                return ""
-            if not not_ascii:
-                text = PyUnicode_New(total, 127)
-                self.join(&view, <uint8_t*> PyUnicode_DATA(text), total)
-                return text
-            out = <uint8_t*> malloc(total)
-            if out == NULL:
-                raise MemoryError()
-            self.join(&view, out, total)
-            handler = (self.errors if errors is None else errors).encode()
-            return PyUnicode_DecodeUTF8(<char*> out, total, handler)
+            handler = self.handler(errors)
+            while True:
+                total = self.size(&view, &not_ascii)
+                if total == 0:
+                    return ""
+                if not not_ascii:
+                    text = PyUnicode_New(total, 127)
+                    if self.join(&view, <uint8_t*> PyUnicode_DATA(text), total, False):
+                        return text
+                else:
+                    out = <uint8_t*> malloc(total)
+                    if out == NULL:
+                        raise MemoryError(f"no memory for the {total} bytes of the text")
+                    if self.join(&view, out, total, True):
+                        return PyUnicode_DecodeUTF8(<char*> out, total, handler)
+                    free(out)
+                    out = NULL
+                _copy(&view)
         finally:
             free(out)
             _release(&view, &buffer)
 
-    cdef list char_spans(self, list ids, bytes text):
+    cdef bytes handler(self, object errors):
+        if errors is None and self.errors is not None:
+            return self.errors.encode()
+        if not isinstance(errors, str):
+            raise TypeError(f"errors is the name of a codec error handler, not {show(errors)}")
+        try:
+            codecs.lookup_error(errors)
+        except LookupError:
+            raise LookupError(
+                f"errors {show(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
+        return (<str?> errors).encode()
+
+    cdef list char_spans(self, object ids, bytes text):
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-        cdef Py_ssize_t at = 0, started = 0, first, end, i, slot, n = len(ids)
-        cdef list spans = [None] * n
+        cdef Py_ssize_t at = 0, started = 0, first, end, i, slot
+        cdef tuple held = tuple(ids)
+        cdef list spans = [None] * len(held)
+        cdef int64_t token_id
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
-        for i in range(n):
-            slot = self.tokens.slot(ids[i])
+        for i in range(len(held)):
+            token_id = bp_token_value(held[i])
+            slot = self.tokens.slot(<uint32_t> token_id) if token_id >= 0 else -1
             if slot < 0:
-                raise KeyError(ids[i])
+                raise self.unknown(held[i], i)
             end = at + <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-            if end > len(text):
+            if end > PyBytes_GET_SIZE(text):
                 raise ValueError(f"token {i} reaches past the text")
             first = started - (data[at] & 0xC0 == 0x80)
             while at < end:
@@ -129,37 +158,44 @@ cdef class Decoder:
             spans[i] = (first, started)
         return spans
 
-    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) noexcept:
+    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) except -1:
+        cdef uint32_t unknown = 0
+        cdef int64_t total
         if view.n <= KEEP_LOCK:
-            return bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii)
-        with nogil:
-            return bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii)
+            total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
+        else:
+            with nogil:
+                total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
+        if total < 0:
+            raise self.unknown(unknown, -1 - total)
+        return total
 
-    cdef void join(self, const id_view* view, uint8_t* out, int64_t total) noexcept:
+    cdef bint join(self, const id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) noexcept:
         if view.n <= KEEP_LOCK:
-            bp_join(&self.table.joiner, view.positions, view.n, out, total)
-            return
+            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
         with nogil:
-            bp_join(&self.table.joiner, view.positions, view.n, out, total)
+            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
 
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
         memset(view, 0, sizeof(id_view))
-        if isinstance(ids, (list, tuple)):
+        if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
             return self.read_sequence(ids, view)
-        if isinstance(ids, str):
-            raise TypeError("token ids are ints, not str")
-        if not PyObject_CheckBuffer(ids) or isinstance(ids, bytes):
-            return self.read_sequence(list(ids), view)
+        if isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):
+            return self.read_sequence(_listed(ids), view)
         try:
             PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
-        except (BufferError, ValueError):              # not contiguous
-            import numpy                               # not at the top: lists do without it
-            ids = numpy.ascontiguousarray(ids)
+        except (BufferError, ValueError):              # not contiguous, or no numbers
+            ids = _in_order(ids)
             PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
         view.held = True
         try:
+            if buffer.itemsize > 1 and <size_t> buffer.buf % <size_t> buffer.itemsize:
+                _release(view, buffer)
+                ids = _in_order(ids)
+                PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
+                view.held = True
             return self.read_array(ids, view, buffer)
         except BaseException:
             _release(view, buffer)
@@ -167,9 +203,10 @@ cdef class Decoder:
 
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         cdef char code = _format(buffer)
-        cdef Py_ssize_t n, wrong
+        cdef Py_ssize_t n, index
+        cdef uint64_t wrong = 0
         if buffer.ndim != 1 or (code == 0 and (buffer.len or buffer.itemsize == 0)):
-            raise TypeError(f"token ids are a one-dimensional array of integers, not {ids!r:.60}")
+            raise _no_ids(ids, buffer.ndim)
         n = buffer.len // buffer.itemsize
         view.n = n
         if self.table.joiner.slot_of != NULL and code == b"I":
@@ -177,24 +214,25 @@ cdef class Decoder:
             return 0
         view.owned = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         if view.owned == NULL:
-            raise MemoryError()
-        wrong = _copy_array(buffer, code, n, view.owned)
-        if wrong < n:
-            raise KeyError(int(ids[wrong]))
-        self.to_positions(view.owned, n)
+            raise MemoryError(f"no memory for {n} token ids")
         view.positions = view.owned
+        index = _copy_array(buffer, code, n, view.owned, &wrong)
+        if index < n:
+            raise self.unknown(wrong if code == b"Q" else <int64_t> wrong, index)
+        self.to_positions(view.owned, n)
         view.held = False
         PyBuffer_Release(buffer)
         return 0
 
     cdef int read_sequence(self, object ids, id_view* view) except -1:
-        cdef Py_ssize_t n = len(ids), i
-        cdef bint is_list = isinstance(ids, list)
+        # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
+        cdef bint is_list = PyList_CheckExact(ids)
+        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i
         cdef PyObject* item
         cdef int64_t value = 0
         cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         if positions == NULL:
-            raise MemoryError()
+            raise MemoryError(f"no memory for {n} token ids")
         for i in range(n):
             item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
             value = bp_token_value(<object> item)
@@ -204,30 +242,39 @@ cdef class Decoder:
         if value < 0:
             free(positions)
             if value == -1:
-                raise KeyError(ids[i])
+                raise self.unknown(<object> item, i)
             # not an int: numpy integers and others with __index__ are
-            return self.read_sequence([_index(each) for each in ids], view)
-        self.to_positions(positions, n)
+            return self.read_sequence([_index(each, i) for i, each in enumerate(ids)], view)
         view.owned = positions
         view.positions = positions
         view.n = n
+        try:
+            self.to_positions(positions, n)
+        except BaseException:
+            _release(view, NULL)
+            raise
         return 0
 
-    cdef void to_positions(self, uint32_t* positions, Py_ssize_t n) noexcept:
+    cdef int to_positions(self, uint32_t* positions, Py_ssize_t n) except -1:
         cdef Py_ssize_t i, slot
         if self.table.joiner.slot_of == NULL:
             for i in range(n):
                 slot = self.tokens.slot(positions[i])
-                positions[i] = <uint32_t> slot if slot >= 0 else <uint32_t> NOT_A_POSITION
+                if slot < 0:
+                    raise self.unknown(positions[i], i)
+                positions[i] = <uint32_t> slot
+        return 0
 
-    cdef object unknown(self, object ids, Py_ssize_t index):
-        try:
-            return KeyError(int(ids[index]))
-        except TypeError:                          # a set, a generator: only its list had an order
-            return KeyError("a token id is not in the vocabulary")
+    cdef object unknown(self, object token_id, Py_ssize_t index):
+        cdef TokenTable tokens = self.tokens
+        have = f"{tokens.size} tokens, with ids from {tokens.ids[0]} to {tokens.ids[tokens.size - 1]}" \
+            if tokens.size else "no tokens"
+        return UnknownTokenError(token_id, f"no token has the id {token_id}"
+                                 f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
 
 
 cdef void _release(id_view* view, Py_buffer* buffer) noexcept:
+    # buffer: may be NULL where nothing is held
     free(view.owned)
     view.owned = NULL
     if view.held:
@@ -235,13 +282,60 @@ cdef void _release(id_view* view, Py_buffer* buffer) noexcept:
         PyBuffer_Release(buffer)
 
 
-cdef object _index(object value):
-    if isinstance(value, int):
-        return value
-    try:
-        return value.__index__()
-    except AttributeError:
-        raise TypeError(f"token ids are ints, not {type(value).__name__}: {value!r:.60}") from None
+cdef int _copy(id_view* view) except -1:
+    """Go on with a copy of an array that was changed while it was read."""
+    view.owned = <uint32_t*> malloc((view.n + 1) * sizeof(uint32_t))
+    if view.owned == NULL:
+        raise MemoryError(f"no memory for {view.n} token ids")
+    memcpy(view.owned, view.positions, view.n * sizeof(uint32_t))
+    view.positions = view.owned
+    return 0
+
+
+cdef object _index(object value, Py_ssize_t i):
+    if hasattr(type(value), "__index__"):
+        return PyNumber_Index(value)               # raises where that gives no int
+    several = "; decode_batch takes several sequences" if isinstance(value, (list, tuple)) else ""
+    raise TypeError(f"token ids are ints, and ids[{i}] is {show(value)}{several}")
+
+
+cdef list _listed(object ids):
+    """A list of what is neither list nor array."""
+    hint = ""
+    if isinstance(ids, int):
+        hint = "; put one id into a list, too"
+    elif isinstance(ids, str):
+        hint = "; encode gives the ids of a text"
+    elif isinstance(ids, (bytes, bytearray)):
+        hint = "; numpy.frombuffer(ids, dtype) makes an array of ids in binary form"
+    elif isinstance(ids, Mapping):
+        hint = "; give the ids that are in it" + (', ids["input_ids"]' if "input_ids" in ids else "")
+    else:
+        try:
+            iterator = iter(ids)
+        except TypeError:
+            pass
+        else:
+            return list(iterator)
+    raise TypeError(f"ids is a sequence of ints or an integer array, not {show(ids)}{hint}")
+
+
+cdef object _in_order(object ids):
+    """The array in contiguous, aligned memory."""
+    import numpy                                   # not at the top: lists do without it
+    ids = numpy.asarray(ids)
+    if ids.dtype.kind not in "biu":
+        raise _no_ids(ids, ids.ndim)
+    return numpy.require(ids, requirements=["C", "A"])
+
+
+cdef object _no_ids(object ids, int ndim):
+    kind = getattr(ids, "dtype", getattr(ids, "format", getattr(ids, "typecode", "?")))
+    hint = ""
+    if ndim:
+        hint = "; astype makes an array of another type" if ndim == 1 else "; decode_batch takes several rows"
+    return TypeError(f"ids is a one-dimensional array of integers in native byte order, not one of {ndim} dimensions "
+                     f"and type {kind!s:.60}{hint}")
 
 
 cdef char _format(Py_buffer* buffer) noexcept:
@@ -266,20 +360,21 @@ cdef char _format(Py_buffer* buffer) noexcept:
     return 0
 
 
-cdef Py_ssize_t _copy_array(Py_buffer* buffer, char code, Py_ssize_t n, uint32_t* positions) noexcept:
+cdef Py_ssize_t _copy_array(Py_buffer* buffer, char code, Py_ssize_t n, uint32_t* positions,
+                            uint64_t* wrong) noexcept:
     if code == b"I":
         memcpy(positions, buffer.buf, n * sizeof(uint32_t))
         return n
     if code == b"i":
-        return _widen(<const int32_t*> buffer.buf, n, positions)
+        return _widen(<const int32_t*> buffer.buf, n, positions, wrong)
     if code == b"q":
-        return _widen(<const int64_t*> buffer.buf, n, positions)
+        return _widen(<const int64_t*> buffer.buf, n, positions, wrong)
     if code == b"Q":
-        return _widen(<const uint64_t*> buffer.buf, n, positions)
+        return _widen(<const uint64_t*> buffer.buf, n, positions, wrong)
     if code == b"h":
-        return _widen(<const int16_t*> buffer.buf, n, positions)
+        return _widen(<const int16_t*> buffer.buf, n, positions, wrong)
     if code == b"H":
-        return _widen(<const uint16_t*> buffer.buf, n, positions)
+        return _widen(<const uint16_t*> buffer.buf, n, positions, wrong)
     if code == b"b":
-        return _widen(<const int8_t*> buffer.buf, n, positions)
-    return _widen(<const uint8_t*> buffer.buf, n, positions)
+        return _widen(<const int8_t*> buffer.buf, n, positions, wrong)
+    return _widen(<const uint8_t*> buffer.buf, n, positions, wrong)

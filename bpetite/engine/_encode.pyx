@@ -8,9 +8,11 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
+from ..headers.watch cimport bp_watch_begin
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
-    DONE, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
+    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop,
+    window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker
 
@@ -81,10 +83,12 @@ cdef int _encode_units(Worker worker, Specials specials, const text_view* view, 
 
 
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
+    if status == INTERRUPTED:
+        return -1                              # the exception is set
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
         raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the text in UTF-8, has no "
                          f"token in this vocabulary")
     if status == NO_UTF8:
@@ -102,8 +106,6 @@ cdef class Encoder:
                     Py_ssize_t cache_bytes) except -1:
         if self.core is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
-        if cache_bytes < 0:
-            raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
         self.specials = specials
         self.compiled = core.scanner is not None and normalize is None and pipeline is None
         self._pretokenizer = pretokenizer
@@ -128,6 +130,7 @@ cdef class Encoder:
         else:
             worker = Worker(self.core, self._cache_bytes)
         worker.used = 0
+        bp_watch_begin(&worker.watch, NULL)
         return worker
 
     cdef void give(self, Worker worker):
@@ -152,7 +155,7 @@ cdef class Encoder:
         return check(status, text, offset) if status != DONE else 0
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
-        cdef bytes data = (<str> text).encode("utf-8") if isinstance(text, str) else text
+        cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
         if self._pipeline is not None:
             for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):

@@ -14,6 +14,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 
 from ..headers.utf8 cimport bp_utf8_count
+from ..headers.watch cimport bp_stop, bp_watch_begin, bp_watch_check
 from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share
@@ -198,11 +199,13 @@ cdef class _Job:
     cdef Share share                       # of the thread that does
     cdef Gather gather
     cdef object error
+    cdef int stop                          # not 0 when the threads are to end
 
     def fail(self, error):
         """Let the threads end: one of them has met an error."""
         if self.error is None:
             self.error = error
+        bp_stop(&self.stop)
 
     cdef int cut(self, Specials specials, Py_ssize_t size) except -1:
         cdef _Section section
@@ -233,6 +236,7 @@ cdef class _Job:
             section.worker = worker
             with nogil:
                 section.encode(MEETINGS)
+            bp_watch_check(&worker.watch)
             section.worker = None
             section.made = self.gather.take(worker, share)
             self.join_done(worker, share)
@@ -285,6 +289,7 @@ cdef class _Job:
         own.start, own.stop = self.position, stop
         with nogil:
             own.encode(0)
+        bp_watch_check(&own.worker.watch)
         if own.status != DONE:
             if self.view.utf8 == NULL:
                 own.bad += len((<str> self.text)[:own.end].encode("utf-8", "surrogatepass"))
@@ -293,18 +298,23 @@ cdef class _Job:
         return 0
 
 
-def _encode_sections(Encoder encoder, _Job job, Worker worker):
-    """What one thread does; without a worker it takes one."""
-    cdef Worker own = None
+def _encode_sections(_Job job, Worker worker):
+    """What the thread that called does."""
+    job.encode(worker)
+
+
+def _help(Encoder encoder, _Job job):
+    """What another thread does."""
+    cdef Worker worker = None
     try:
-        if worker is None:
-            worker = own = encoder.take()
+        worker = encoder.take()
+        bp_watch_begin(&worker.watch, &job.stop)
         job.encode(worker)
     except BaseException as error:                 # raised by the thread that called
         job.fail(error)
     finally:
-        if own is not None:
-            encoder.give(own)
+        if worker is not None:
+            encoder.give(worker)
 
 
 cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
@@ -317,7 +327,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     job.cut(specials, min(<Py_ssize_t> LARGEST_SECTION,
                           max(<Py_ssize_t> SMALLEST_SECTION, job.view.length // (4 * threads))))
     job.gather = Gather(guess_ids(&job.view))
-    together(partial(_encode_sections, encoder, job, worker), partial(_encode_sections, encoder, job, None),
+    together(partial(_encode_sections, job, worker), partial(_help, encoder, job),
              min(threads, <Py_ssize_t> len(job.sections)) - 1, job.fail)
     if job.error is not None:
         raise job.error

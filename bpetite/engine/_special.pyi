@@ -49,7 +49,7 @@ def choose(
 
     Raises:
         ValueError: A name is no special token of the tokenizer.
-        TypeError: A str other than "all".
+        TypeError: Something that is neither "all" nor a collection, such as one literal, or None.
 
     >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
     (frozenset({'<s>'}), frozenset({'</s>'}))

@@ -13,6 +13,8 @@ from libc.string cimport memcmp, memcpy
 
 from ..headers.types cimport token_t
 
+from ..errors import not_a_text, show
+
 cdef enum:
     SUBSETS = 16           # sets of special tokens that are kept ready
 
@@ -28,12 +30,14 @@ cdef class Specials:
         cdef Py_ssize_t total = 0, i
         cdef bytes data
         cdef int byte, second, at = 0
-        cdef list order = sorted((literal.encode("utf-8"), literal) for literal in special_tokens)
+        cdef list order = sorted((str.encode(literal, "utf-8"), literal) for literal in special_tokens)
         self.size = len(order)
         self.literals = tuple([literal for _, literal in order])
         for data, _ in order:
             total += PyBytes_GET_SIZE(data)
             self.longest = max(self.longest, PyBytes_GET_SIZE(data))
+        if self.size and not order[0][0]:
+            raise ValueError("a special token must not be empty")
         self.blob = <uint8_t*> malloc(total + 1)
         self.starts = <uint64_t*> malloc((self.size + 1) * sizeof(uint64_t))
         self.ids = <token_t*> malloc((self.size + 1) * sizeof(token_t))
@@ -188,8 +192,8 @@ cdef int refuse(Specials refused, object text) except -1:
     cdef bytes data
     cdef Py_ssize_t found, which = 0
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text is str or bytes, not {type(text).__name__}")
-    data = text if isinstance(text, bytes) else text.encode("utf-8")
+        raise not_a_text(text)
+    data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
     found = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
     if found < 0:
         return 0
@@ -197,6 +201,10 @@ cdef int refuse(Specials refused, object text) except -1:
     raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
                      f"{len(data[:found].decode('utf-8')) if isinstance(text, str) else found}; allow it "
                      f"(allowed_special) or take the text as it is (disallowed_special=())")
+
+
+cdef bint is_all(object names):
+    return isinstance(names, str) and names == "all"
 
 
 def choose(special_tokens, allowed, disallowed):
@@ -209,22 +217,30 @@ def choose(special_tokens, allowed, disallowed):
 
     Raises:
         ValueError: A name is no special token of the tokenizer.
-        TypeError: A str other than "all".
+        TypeError: Something that is neither "all" nor a collection, such as one literal, or None.
 
     >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
     (frozenset({'<s>'}), frozenset({'</s>'}))
     """
     every = frozenset(special_tokens)
-    recognised = every if allowed == "all" else _names(allowed, every, "allowed_special")
-    refused = every - recognised if disallowed == "all" else _names(disallowed, every, "disallowed_special")
+    recognised = every if is_all(allowed) else _names(allowed, every, "allowed_special")
+    refused = every - recognised if is_all(disallowed) else _names(disallowed, every, "disallowed_special")
     return recognised, refused
 
 
 cdef object _names(object names, object every, str keyword):
-    if isinstance(names, (str, bytes)):
-        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {names!r}')
-    chosen = frozenset(names)
+    hint = f"; [{show(names)}] is a collection of one" if isinstance(names, str) else ""
+    if names is None:
+        hint = '; () is none of them' + (', "all" all of them' if keyword == "allowed_special" else "")
+    try:
+        if isinstance(names, (str, bytes)):
+            raise TypeError()
+        chosen = frozenset(names)
+    except TypeError:                              # no iterable, or of what has no hash
+        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {show(names)}{hint}') from None
     unknown = chosen - every
     if unknown:
-        raise ValueError(f"{keyword}: {min(map(repr, unknown))} is not a special token of this tokenizer")
+        known = ", ".join([f"{name!r:.40}" for name in sorted(every)[:8]]) + (", ..." if len(every) > 8 else "")
+        raise ValueError(f"{keyword}: {min(map(repr, unknown)):.60} is not a special token of this tokenizer, "
+                         f"which has {known or 'none'}")
     return chosen

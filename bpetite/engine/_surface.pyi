@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, SupportsIndex
 
 import numpy as np
@@ -58,6 +58,10 @@ class Surface:
     def normalization(self) -> Normalization:
         """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
     @property
+    def unicode(self) -> str | None:
+        """The version of Unicode, such as "16.0", that says what letters, digits and spaces are; None for the version
+        of ``regex`` and, in normalization, of Python."""
+    @property
     def template(self) -> Template | None:
         """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
     @property
@@ -82,7 +86,8 @@ class Surface:
         """The bytes of a token.
 
         Raises:
-            KeyError: No token has this id.
+            UnknownTokenError: A KeyError: no token has this id.
+            TypeError: It is no int.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
@@ -92,7 +97,8 @@ class Surface:
         """The id of the token with these bytes, or this UTF-8 text.
 
         Raises:
-            KeyError: There is no such token.
+            UnknownTokenError: A KeyError: there is no such token.
+            TypeError: It is neither bytes nor str.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
@@ -204,7 +210,8 @@ class Surface:
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
@@ -235,7 +242,8 @@ class Surface:
         """All token ids in one array, and where each text's begin.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: As for :meth:`encode_batch`.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
@@ -254,8 +262,8 @@ class Surface:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
-            TypeError: Something in ids is no int.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
+            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
@@ -270,7 +278,9 @@ class Surface:
                 (by default "strict") when None.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
+            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
+            LookupError: No codec error handler has the name ``errors``.
             UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
 
         >>> from bpetite import Tokenizer
@@ -278,7 +288,7 @@ class Surface:
         'ab ab'
         """
     def decode_batch(self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None) -> list[str]:
-        """The texts of several sequences of token ids, in order; see :meth:`decode`.
+        """The texts of several sequences of token ids, in order; see :meth:`decode`. Errors name the sequence.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
@@ -295,7 +305,7 @@ class Surface:
             errors: As for :meth:`decode`.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
             UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
 
         >>> from bpetite import Tokenizer
@@ -306,5 +316,5 @@ class Surface:
         self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> list[tuple[int, int]]:
         """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
-    def _char_spans(self, ids: list[int], text: bytes) -> list[tuple[int, int]]:
+    def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]:
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""

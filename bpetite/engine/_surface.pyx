@@ -3,18 +3,24 @@
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
 lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
+from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_GET_SIZE
+from cpython.long cimport PyLong_CheckExact
 
-from ._batch cimport encode_flat, encode_lists
+from ._batch cimport encode_flat, encode_lists, of_text
 from ._decode cimport Decoder
 from ._encode cimport Encoder
 from ._ids cimport IdLists, take_ids
 from ._long cimport encode_long
-from ._special cimport Specials, SpecialSets, refuse
+from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
 import codecs
+from array import array as new_array
+from operator import index
+from os import PathLike
 
+from ..errors import UnknownTokenError, not_a_text, show
 from ._threads import thread_count
 
 
@@ -28,11 +34,15 @@ cdef class Surface:
     cdef IdLists _lists            # made for the first list
     cdef list _before, _after      # ids that add_special_tokens puts around a text
 
-    def __cinit__(self):
+    def __cinit__(self, *args, **_):
+        # here, since a call with a name alone ends before __init__
+        if args and isinstance(args[0], (str, PathLike)):
+            raise TypeError(f"vocab is a dict of id -> bytes, not {show(args[0])}: Tokenizer.load takes a file, and "
+                            f"Tokenizer.from_pretrained a name")
         self._encoder = Encoder()
         self._decoder = Decoder()
 
-    def _set_up(self, vocab, Py_ssize_t cache_bytes, pretokenizer, normalize=None, pipeline=None):
+    def _set_up(self, vocab, cache_bytes, pretokenizer, normalize=None, pipeline=None):
         """Set a new instance up, once.
 
         Args:
@@ -44,8 +54,12 @@ cdef class Surface:
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
                 cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
-        core = Core(vocab.token_table, vocab.merge_table, frozenset(vocab.special_tokens.values()),
-                    pretokenizer.scanner, vocab.merges is None or vocab.ignore_merges)
+        if not PyLong_CheckExact(cache_bytes):
+            raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
+        if not 0 <= cache_bytes < 1 << 62:
+            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
+        core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
+                    vocab.merges is None or vocab.ignore_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.token_table, vocab.errors)
         self._before, self._after = map(list, vocab.around)
@@ -78,6 +92,12 @@ cdef class Surface:
     def normalization(self):
         """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
         return self._vocab.normalization
+
+    @property
+    def unicode(self):
+        """The version of Unicode, such as "16.0", that says what letters, digits and spaces are; None for the version
+        of ``regex`` and, in normalization, of Python."""
+        return self._vocab.unicode
 
     @property
     def template(self):
@@ -116,28 +136,40 @@ cdef class Surface:
         """The bytes of a token.
 
         Raises:
-            KeyError: No token has this id.
+            UnknownTokenError: A KeyError: no token has this id.
+            TypeError: It is no int.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
         b' ab'
         """
-        return self._vocab.tokens[token_id]
+        try:
+            return self._vocab.tokens[index(token_id)]
+        except TypeError:
+            hint = "; token_id gives the id of a token" if isinstance(token_id, (str, bytes)) else ""
+            raise TypeError(f"token_id is an int, not {show(token_id)}{hint}") from None
+        except KeyError:
+            raise self._decoder.unknown(index(token_id), -1) from None
 
     def token_id(self, token):
         """The id of the token with these bytes, or this UTF-8 text.
 
         Raises:
-            KeyError: There is no such token.
+            UnknownTokenError: A KeyError: there is no such token.
+            TypeError: It is neither bytes nor str.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
         257
         """
+        if not isinstance(token, (str, bytes)):
+            hint = "; token_bytes gives the bytes of an id" if isinstance(token, int) else ""
+            raise TypeError(f"token is the bytes or the text of a token, not {show(token)}{hint}")
         try:
-            return self._vocab.id_of[token.encode("utf-8") if isinstance(token, str) else token]
+            return self._vocab.id_of[str.encode(token, "utf-8") if isinstance(token, str) else token]
         except KeyError:
-            raise KeyError(token) from None
+            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {show(token)}; encode gives "
+                                    f"the ids of any text") from None
 
     def fingerprint(self):
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
@@ -242,14 +274,18 @@ cdef class Surface:
         [256, 257]
         """
         cdef Worker worker
-        cdef Py_ssize_t i, start = 0
+        cdef Py_ssize_t i
+        cdef long long start = 0, end
+        # a copy: nobody else can change it after the check
+        cdef array checked = clone(new_array("q"), ends.shape[0], False)
         for i in range(ends.shape[0]):
-            if not start < ends[i] <= PyBytes_GET_SIZE(data):
-                raise ValueError(f"ends must ascend up to {len(data)}, but {ends[i]} follows {start}")
-            start = ends[i]
+            end = ends[i]
+            if not start < end <= PyBytes_GET_SIZE(data):
+                raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
+            checked.data.as_longlongs[i] = start = end
         worker = self._encoder.take()
         try:
-            self._encoder.encode_pretokens(worker, data, ends, 0)
+            self._encoder.encode_pretokens(worker, data, checked, 0)
             return self._id_lists().make(worker.out, worker.used)
         finally:
             self._encoder.give(worker)
@@ -272,7 +308,8 @@ cdef class Surface:
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
@@ -304,7 +341,8 @@ cdef class Surface:
         """All token ids in one array, and where each text's begin.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes.
+            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+                no Python objects are made.
             num_threads: As for :meth:`encode_batch`.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
@@ -329,8 +367,8 @@ cdef class Surface:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
-            TypeError: Something in ids is no int.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
+            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
@@ -338,7 +376,7 @@ cdef class Surface:
         """
         return self._decoder.decode_bytes(ids)
 
-    def decode(self, ids, *, str errors=None):
+    def decode(self, ids, *, errors=None):
         """The text of token ids; special tokens give their literals.
 
         Args:
@@ -347,7 +385,9 @@ cdef class Surface:
                 (by default "strict") when None.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
+            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
+            LookupError: No codec error handler has the name ``errors``.
             UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
 
         >>> from bpetite import Tokenizer
@@ -356,16 +396,29 @@ cdef class Surface:
         """
         return self._decoder.decode(ids, errors)
 
-    def decode_batch(self, batch, *, str errors=None):
-        """The texts of several sequences of token ids, in order; see :meth:`decode`.
+    def decode_batch(self, batch, *, errors=None):
+        """The texts of several sequences of token ids, in order; see :meth:`decode`. Errors name the sequence.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
         ['ab', 'ab ab']
         """
-        return [self._decoder.decode(ids, errors) for ids in batch]
+        cdef list texts = []
+        self._decoder.handler(errors)
+        try:
+            batch = iter(batch)
+        except TypeError:
+            raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
+        for i, ids in enumerate(batch):
+            if isinstance(ids, int):
+                raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
+            try:
+                texts.append(self._decoder.decode(ids, errors))
+            except (KeyError, TypeError, ValueError) as error:
+                raise of_text(error, i, i + 2) from None
+        return texts
 
-    def decode_iterable(self, ids, *, str errors=None):
+    def decode_iterable(self, ids, *, errors=None):
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.
 
         The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
@@ -376,30 +429,29 @@ cdef class Surface:
             errors: As for :meth:`decode`.
 
         Raises:
-            KeyError: An id is not in the vocabulary; the argument is the id.
+            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
             UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
 
         >>> from bpetite import Tokenizer
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
         ['你', 'ab']
         """
-        decoder = codecs.getincrementaldecoder("utf-8")(self._decoder.errors if errors is None else errors)
-        for token_id in ids:
-            text = decoder.decode(self._decoder.decode_bytes((token_id,)))
-            if text:
-                yield text
-        text = decoder.decode(b"", True)
-        if text:
-            yield text
+        cdef bytes handler = self._decoder.handler(errors)
+        try:
+            if isinstance(ids, (str, bytes, bytearray)):
+                raise TypeError()
+            ids = iter(ids)
+        except TypeError:
+            raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
+        return _texts(self._decoder, ids, codecs.getincrementaldecoder("utf-8")(handler.decode()))
 
     # ---- for the forms of the result that are made in Python
 
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
         """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
-        recognised, _ = self._resolve(allowed_special, disallowed_special)
-        return [(start, end) for start, end, _ in recognised.spans(text)]
+        return [span[:2] for span in self._resolve(allowed_special, disallowed_special)[0].spans(text)]
 
-    def _char_spans(self, list ids not None, bytes text not None):
+    def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
 
@@ -407,14 +459,16 @@ cdef class Surface:
 
     cdef tuple _resolve(self, object allowed, object disallowed):
         # (special tokens to recognise, those to refuse or None)
-        if allowed == "all" and disallowed == ():
+        if is_all(allowed) and disallowed is ():
             return self._encoder.specials.every, None
         return self._encoder.specials.resolve(allowed, disallowed)
 
     cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads):
         # A worker that has encoded a text, to be given back.
         cdef Specials recognised = self._encoder.specials.every, refused
-        if allowed != "all" or disallowed != ():
+        if not is_all(allowed) or disallowed is not ():
+            if not isinstance(text, (str, bytes)):
+                raise not_a_text(text)
             recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
             if refused is not None:
                 refuse(refused, text)
@@ -423,8 +477,7 @@ cdef class Surface:
     cdef Worker _encoded_with(self, object text, Specials specials, object num_threads):
         cdef Py_ssize_t threads = 1
         cdef Worker worker
-        cdef bint failed = True
-        if num_threads is None or num_threads != 1:
+        if not (PyLong_CheckExact(num_threads) and num_threads == 1):
             threads = thread_count(num_threads)
         worker = self._encoder.take()
         try:
@@ -432,10 +485,9 @@ cdef class Surface:
                 encode_long(self._encoder, worker, text, specials, threads)
             else:
                 self._encoder.encode(worker, text, specials)
-            failed = False
-        finally:
-            if failed:
-                self._encoder.give(worker)
+        except BaseException:
+            self._encoder.give(worker)
+            raise
         return worker
 
     cdef list _list(self, Worker worker):
@@ -451,3 +503,18 @@ cdef class Surface:
                 raise TypeError("this tokenizer has not been set up")
             self._lists = IdLists(self._decoder.tokens)
         return self._lists
+
+
+def _texts(Decoder decoder not None, ids, incremental):
+    """The texts of ids, whole characters, as soon as they are complete."""
+    for i, token_id in enumerate(ids):
+        try:
+            text = incremental.decode(decoder.decode_bytes((token_id,)))
+        except UnknownTokenError as error:
+            raise decoder.unknown(error.args[0], i) from None
+        except TypeError:
+            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
+        if text:
+            yield text
+    if text := incremental.decode(b"", True):
+        yield text

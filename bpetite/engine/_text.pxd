@@ -25,6 +25,7 @@ cdef enum encode_status:
     NO_MEMORY = -1
     NO_TOKEN = -2          # a byte of the text has no token
     NO_UTF8 = -3           # a lone surrogate in a str
+    INTERRUPTED = -4       # by a signal or another thread; an exception is set
 
 
 cdef struct text_view:
@@ -55,7 +56,9 @@ cdef inline int view_text(object text, text_view* view) except -1:
             view.length = PyUnicode_GET_LENGTH(text)
         return 0
     if not isinstance(text, bytes):
-        raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+        from ..errors import not_a_text            # here, since a .pxd has no imports of its own
+
+        raise not_a_text(text)
     view.utf8 = <const uint8_t*> PyBytes_AS_STRING(text)
     view.length = PyBytes_GET_SIZE(text)
     if view.length > CHECK_LOCKED:

@@ -54,6 +54,7 @@ def in_order(
     *,
     size: Callable[[_Job], int] | None = None,
     held: int = 0,
+    stop: Callable[[], object] | None = None,
 ) -> Generator[_Result]:
     """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
 
@@ -64,6 +65,7 @@ def in_order(
         work: Called by several threads at once.
         size: The bytes that a job holds.
         held: The most bytes that jobs whose results are due may hold together, unless it is a single one; 0 for any.
+        stop: Called to end the jobs that have begun, after an error or when the generator is closed.
 
     >>> list(in_order(str.upper, "abc", 2))
     ['A', 'B', 'C']

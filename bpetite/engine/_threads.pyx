@@ -130,7 +130,7 @@ class Future(Generic[_Result]):
         return self._result
 
 
-def in_order(work, jobs, threads, *, size=None, held=0):
+def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
     """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
 
     The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or
@@ -140,6 +140,7 @@ def in_order(work, jobs, threads, *, size=None, held=0):
         work: Called by several threads at once.
         size: The bytes that a job holds.
         held: The most bytes that jobs whose results are due may hold together, unless it is a single one; 0 for any.
+        stop: Called to end the jobs that have begun, after an error or when the generator is closed.
 
     >>> list(in_order(str.upper, "abc", 2))
     ['A', 'B', 'C']
@@ -171,6 +172,10 @@ def in_order(work, jobs, threads, *, size=None, held=0):
             ready.release()
         while waiting:
             yield waiting.popleft()[0].result()
+    except BaseException:
+        if stop is not None:
+            stop()
+        raise
     finally:
         queue.clear()
         ready.release(threads)

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from .._merge cimport MergeTable, merge_space
 from ..headers.hashing cimport bp_secret
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport utf8_window
@@ -49,6 +50,7 @@ cdef class Worker:
     cdef bp_cache cache
     cdef merge_space space
     cdef utf8_window window                # a part of the text, rewritten to UTF-8
+    cdef bp_watch watch                    # of the call that uses it
     cdef token_t* out
     cdef Py_ssize_t used, capacity
 

@@ -19,9 +19,10 @@ from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_work
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
-from ._text cimport DONE, NO_MEMORY, NO_TOKEN
+from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef enum:
     LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
@@ -39,12 +40,12 @@ cdef class Core:
     Args:
         tokens: All tokens, special ones included.
         merges: The merge table.
-        special_ids: Ids that ordinary text never gives by looking up bytes; one-byte tokens are exempt.
+        special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
     """
 
-    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_ids, scanner, bint whole):
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -55,14 +56,14 @@ cdef class Core:
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
-        for token_id in special_ids:
+        for token_id in special_only:
             slot = tokens.slot(token_id)
             if slot >= 0:
-                self.excluded[slot] = tokens.starts[slot + 1] - tokens.starts[slot] > 1
+                self.excluded[slot] = 1
         for value in range(256):
             byte = <uint8_t> value
             slot = tokens.find(&byte, 1)
-            self.byte_known[value] = slot >= 0
+            self.byte_known[value] = slot >= 0 and not self.excluded[slot]
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
 
     def __dealloc__(self):
@@ -156,6 +157,8 @@ cdef class Worker:
         cdef Py_ssize_t i = 0
         cdef int status
         cdef bint starved, moved = False
+        if bp_work(&self.watch, ends[n - 1] - start):
+            return INTERRUPTED
         bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
@@ -190,9 +193,9 @@ cdef class Worker:
                     done[0] = start + i
                     return NO_TOKEN
                 ids[i] = self.core.byte_ids[text[start + i]]
-            n = self.core.merges.merge(&self.space, n)
+            n = self.core.merges.merge(&self.space, n, &self.watch)
         if n < 0 or not self.reserve(n):
-            return NO_MEMORY
+            return INTERRUPTED if self.watch.interrupted else NO_MEMORY
         memcpy(self.out + self.used, ids, n * sizeof(token_t))
         self.used += n
         moved[0] = bp_remember(&self.cache, key, text + start, end - start, ids, n)

@@ -26,5 +26,5 @@ def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, P
     if vocab.normalization is not None:
         from ..steps.normalizers import normalizer
 
-        normalize = normalizer(vocab.normalization)
-    return pretokenizer(vocab.pattern), normalize, None
+        normalize = normalizer(vocab.normalization, vocab.unicode)
+    return pretokenizer(vocab.pattern, unicode=vocab.unicode), normalize, None

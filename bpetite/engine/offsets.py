@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
+from ..steps.normalizers import normalize
 from ._special import choose
 from ._surface import Surface
 
@@ -37,20 +39,22 @@ def offsets_of(
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
         origin = tokenizer._pipeline.trace(given, tuple(sorted(allowed)))
     elif isinstance(tokenizer.normalization, str):
-        origin = trace(given, tokenizer._special_spans(given, allowed_special, ()), tokenizer.normalization)
+        specials = tokenizer._special_spans(given, allowed_special, ())
+        origin = trace(given, specials, tokenizer.normalization, tokenizer.unicode)
     else:
         return tokenizer._char_spans(ids, given.encode("utf-8"))
     spans = tokenizer._char_spans(ids, origin.text.encode("utf-8"))
     return [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
 
 
-def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:
+def trace(text: str, specials: Iterable[tuple[int, int]], form: str, unicode: str | None = None) -> Origin:
     """Normalize what lies between special tokens, and record where each character comes from.
 
     Args:
         text: The given text.
         specials: (start, end) of the special tokens in it, in characters, ascending; they stay as they are.
         form: "NFC", "NFD", "NFKC" or "NFKD".
+        unicode: The version of Unicode, see :func:`bpetite.steps.normalizers.normalize`.
 
     >>> origin = trace("cafe\\u0301", [], "NFC")
     >>> origin.text, origin.starts, origin.ends
@@ -66,8 +70,8 @@ def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:
 
     done = 0
     for start, end in [*specials, (len(text), len(text))]:
-        for first, last in pairwise(_cuts(text[done:start], form)):
-            add(_normalize(form, text[done + first : done + last]), done + first, done + last)
+        for first, last in pairwise(_cuts(text[done:start], form, unicode)):
+            add(normalize(form, text[done + first : done + last], unicode), done + first, done + last)
         for at in range(start, end):
             add(text[at], at, at + 1)
         done = end
@@ -75,23 +79,20 @@ def trace(text: str, specials: Iterable[tuple[int, int]], form: str) -> Origin:
     return origin
 
 
-def _cuts(stretch: str, form: str) -> list[int]:
+def _cuts(stretch: str, form: str, unicode: str | None) -> list[int]:
     """Where a stretch can be cut so that its normalized pieces join to the normalized whole; both ends included."""
     if not stretch:
         return []
     if unicodedata.is_normalized(form, stretch):  # type: ignore[arg-type]
         return list(range(len(stretch) + 1))
+    normal = partial(normalize, form, unicode=unicode)
     cuts = [0]
     for at in range(1, len(stretch)):
         if unicodedata.combining(stretch[at]):
             continue
         before, after = stretch[cuts[-1] : at], stretch[at]
-        if _normalize(form, before + after) == _normalize(form, before) + _normalize(form, after):
+        if normal(before + after) == normal(before) + normal(after):
             cuts.append(at)
     cuts.append(len(stretch))
-    joined = "".join(_normalize(form, stretch[start:end]) for start, end in pairwise(cuts))
-    return cuts if joined == _normalize(form, stretch) else [0, len(stretch)]
-
-
-def _normalize(form: str, text: str) -> str:
-    return unicodedata.normalize(form, text)  # type: ignore[arg-type]
+    joined = "".join(normal(stretch[start:end]) for start, end in pairwise(cuts))
+    return cuts if joined == normal(stretch) else [0, len(stretch)]

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import show
 from ._surface import Surface
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
@@ -137,6 +138,8 @@ def pad_by_length(
     Raises:
         ValueError: One row alone exceeds the budget; the message names it.
     """
+    if not isinstance(max_tokens, int):
+        raise TypeError(f"max_tokens is an int, not {show(max_tokens)}")
     if max_tokens < 1:
         raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
     special = len(before) + len(after)
@@ -240,6 +243,9 @@ def _rectangle(
 def _check(
     max_length: int | None, padding_side: str, truncation_side: str, stride: int | None, multiple: int, special: int = 0
 ) -> None:
+    for name, number in (("max_length", max_length), ("stride", stride), ("pad_to_multiple_of", multiple)):
+        if not isinstance(number, int) and (number is not None or name == "pad_to_multiple_of"):
+            raise TypeError(f"{name} is an int, not {show(number)}")
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length must be at least 1, not {max_length}")
     if max_length is not None and max_length <= special:

@@ -17,6 +17,7 @@ import regex
 from ..bytelevel import encode_token
 from ..patterns import as_tuple
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
+from ..splitting.unicode_version import matches, stand_ins
 from ..steps import splits
 from ..steps.normalizers import Prepend, Replace, normalizer
 from ..steps.splits import Fragment, PrefixSpace, Printable
@@ -49,7 +50,8 @@ class Pipeline:
         self._flags = vocab.token_flags
         self._special_tokens = vocab.special_tokens
         self._normalization = vocab.normalization
-        self._normalize = normalizer(vocab.normalization)
+        self._unicode = vocab.unicode
+        self._normalize = normalizer(vocab.normalization, vocab.unicode)
         found = as_tuple(vocab.pattern)
         self._prefix_space = found[:1] == (PrefixSpace(),)
         rest = found[1:] if self._prefix_space else found
@@ -57,7 +59,9 @@ class Pipeline:
         at = found.index(Printable()) if Printable() in found else len(found)
         # all steps, if the core cannot do them: those that see the text, those that see its printable form
         self._steps, self._late_steps = (found[:at], found[at + 1 :]) if len(plain) < len(rest) else ((), ())
-        self.pretokenizer: Pretokenizer = pretokenizer(None if self._steps or self._late_steps else plain or None)
+        self.pretokenizer: Pretokenizer = pretokenizer(
+            None if self._steps or self._late_steps else plain or None, unicode=vocab.unicode
+        )
         self._finders: dict[tuple[str, ...], tuple[_Finder, _Finder]] = {}
 
     def items(self, text: str, allowed: tuple[str, ...] | None) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
@@ -114,7 +118,7 @@ class Pipeline:
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), pieces)
         for step in self._steps:
-            pieces = splits.apply(step, pieces)
+            pieces = splits.apply(step, pieces, self._unicode)
         return pieces
 
     def _lengths(self, piece: str) -> Iterable[int]:
@@ -163,7 +167,8 @@ class Pipeline:
                 else:
                     early[literal] = literal
             late.pop("", None)
-            found = _Finder(early, self._special_tokens, self._flags), _Finder(late, self._special_tokens, self._flags)
+            settings = self._special_tokens, self._flags, self._unicode
+            found = _Finder(early, *settings), _Finder(late, *settings)
             if len(self._finders) >= SUBSETS:
                 self._finders.clear()
             self._finders[allowed] = found
@@ -179,9 +184,9 @@ class Pipeline:
                     put_in = [starts[0]] * len(one.text)
                     text, starts, ends = one.text + text, put_in + starts, put_in + ends
             elif isinstance(one, Replace):
-                text, starts, ends = _replace_traced(one, text, starts, ends)
+                text, starts, ends = _replace_traced(one, self._unicode, text, starts, ends)
             else:
-                origin = offsets.trace(text, [], one)
+                origin = offsets.trace(text, [], one, self._unicode)
                 starts, ends = [starts[at] for at in origin.starts], [ends[at - 1] for at in origin.ends]
                 text = origin.text
         return text, starts, ends
@@ -193,14 +198,14 @@ def _special(token: tuple[int, str], start: int, end: int, trace: bool) -> Stret
 
 
 def _replace_traced(
-    one: Replace, text: str, starts: list[int], ends: list[int]
+    one: Replace, unicode: str | None, text: str, starts: list[int], ends: list[int]
 ) -> tuple[str, list[int], list[int]]:
     made: list[str] = []
     made_starts: list[int] = []
     made_ends: list[int] = []
     at = 0
-    for match in [*regex.finditer(one.pattern, text), None]:
-        first, last = match.span() if match is not None else (len(text), len(text))
+    for match in [*matches(regex.compile(one.pattern), unicode, text), None]:
+        first, last = match if match is not None else (len(text), len(text))
         made.append(text[at:first])
         made_starts += starts[at:first]
         made_ends += ends[at:first]
@@ -217,8 +222,13 @@ class _Finder:
     """Finds special tokens with their flags, as ``find_matches`` of ``tokenizers`` does."""
 
     def __init__(
-        self, literals: dict[str, str], special_tokens: dict[str, int], flags: dict[str, tuple[str, ...]]
+        self,
+        literals: dict[str, str],
+        special_tokens: dict[str, int],
+        flags: dict[str, tuple[str, ...]],
+        unicode: str | None,
     ) -> None:
+        self._unicode = unicode
         self._tokens = [(special_tokens[literal], literal) for literal in literals.values()]
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
         self._specials = Specials({text: number for number, text in enumerate(literals)})
@@ -226,21 +236,23 @@ class _Finder:
     def cut(self, text: str) -> Iterator[tuple[int, int, tuple[int, str] | None]]:
         """Yield (start, end, (id, literal)) for special tokens and (start, end, None) for what lies between."""
         done = 0
+        seen = text if self._unicode is None else text.translate(stand_ins(self._unicode, r"\s\w"))
         for start, end, number in self._specials.spans(text):
             flags = self._flags[number]
             if "single_word" in flags and (
-                (start > 0 and _word.match(text[start - 1])) or (end < len(text) and _word.match(text[end]))
+                (start > 0 and _word.match(seen[start - 1])) or (end < len(text) and _word.match(seen[end]))
             ):
                 continue
             if "lstrip" in flags:
-                found = _space_before.search(text, 0, start)
+                found = _space_before.search(seen, 0, start)
                 start = max(found.start() if found and found.end() == start else start, done)
             if "rstrip" in flags:
-                found = _space_after.match(text, end)
+                found = _space_after.match(seen, end)
                 end = found.end() if found else end
             if done < start:
                 yield done, start, None
-            yield start, end, self._tokens[number]
+            if start < end:  # the token before may have taken all white space that it is
+                yield start, end, self._tokens[number]
             done = end
         if done < len(text):
             yield done, len(text), None

@@ -23,8 +23,10 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal
 
+from ..errors import show
 from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
+from ..steps.normalizers import normalize
 from ._special import Specials, choose
 from ._surface import Surface
 
@@ -50,6 +52,10 @@ def encode_iterable(
         UnicodeError: A lone surrogate in a str, bytes that are not UTF-8.
         TypeError: A chunk that is neither str nor bytes.
     """
+    given: object = chunks
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
+        raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
     if tokenizer._pipeline is not None:
@@ -87,7 +93,7 @@ class Stream:
         self.specials: OpenSpecials = OpenSpecials(special_tokens)
         self.refused: Refusal | None = Refusal(refused) if refused else None
         form = tokenizer.normalization
-        self.normalized: Normalized | None = Normalized(form) if isinstance(form, str) else None
+        self.normalized: Normalized | None = Normalized(form, tokenizer.unicode) if isinstance(form, str) else None
         self.text: Scan | Whole | None = None  # the text since the last special token
 
     def feed(self, chunk: str | bytes) -> list[int]:
@@ -138,7 +144,7 @@ class Characters:
             self.offset += len(data)
             return data
         if not isinstance(chunk, bytes):
-            raise TypeError(f"a chunk of text is str or bytes, not {type(chunk).__name__}")
+            raise TypeError(f"a chunk of text is str or bytes, not {show(chunk)}")
         data = self.open + chunk
         whole = len(data) - _incomplete(data)
         self.check(data[:whole])
@@ -243,8 +249,9 @@ class Refusal:
 class Normalized:
     """Text to normalized text; keeps back what a later character may combine with."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, unicode: str | None) -> None:
         self.form = form
+        self.unicode = unicode
         self.open: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> bytes:
@@ -260,7 +267,7 @@ class Normalized:
             text, at = "", 0
         closed = "".join(self.open) + text[:at]
         self.open = [text[at:]] if at < len(text) else []
-        return unicodedata.normalize(self.form, closed).encode("utf-8")  # type: ignore[arg-type]
+        return normalize(self.form, closed, self.unicode).encode("utf-8")
 
 
 @lru_cache(maxsize=4096)

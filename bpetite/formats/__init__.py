@@ -15,7 +15,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ..errors import FormatError
+from ..errors import FormatError, show
 from ..naming import folded, nearest
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
@@ -127,6 +127,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         ValueError: No format has this name.
     """
     _check_format(format)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"load takes the path of a file or a folder, or a name, not {show(path)}")
     name = os.fspath(path)
     if not os.path.exists(name):
         by_name = named(name) if isinstance(path, str) else None
@@ -149,13 +151,16 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
                 return vocab
         found = "JSON"
         if isinstance(content, dict):
-            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}"
+            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
+        elif isinstance(content, list):
+            found = f"a JSON array of {len(content)} items"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             vocab = _module("tiktoken").from_bytes(data, name)
             return vocab
         found = f"a file that starts with {data[:24]!r}"
-    raise FormatError(f"{name}: {found} is no tokenizer in {'any known format' if format is None else format} form")
+    known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
+    raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

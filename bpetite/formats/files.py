@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
-from ..errors import FormatError
+from ..errors import FormatError, show
 
 __all__ = [
     "Source",
@@ -119,9 +119,3 @@ def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], op
             raise FormatError(f"{name}: {where} has the unknown key {show(key)}")
 
 
-def show(value: object) -> str:
-    """A repr short enough for an error message."""
-    if isinstance(value, dict | list) and len(value) > 8:
-        return f"a {type(value).__name__} of {len(value)} items"
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

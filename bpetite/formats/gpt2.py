@@ -72,7 +72,8 @@ def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTok
     try:
         literals = [literal.encode() for literal in special_tokens]
         known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
-        return Vocab(tokens, merges, place_specials(special_tokens, tokens, known), table=table)
+        specials, flags = place_specials(special_tokens, tokens, known)
+        return Vocab(tokens, merges, specials, token_flags=flags, table=table)
     except ValueError:
         return None
 
@@ -96,6 +97,11 @@ def from_json(
     """As :func:`load`, from a parsed vocab.json; without a path, merges.txt is read from the same directory."""
     if merges_filepath is None:
         merges_filepath = os.path.join(os.path.dirname(name), MERGES)
+        if not os.path.exists(merges_filepath):
+            raise FormatError(
+                f"{name}: a JSON object of integers is the vocab.json of a tokenizer only with its {MERGES}, and "
+                f"{merges_filepath} does not exist"
+            )
     ids = check_ids(content, name, "the file")
     if not ids:
         raise FormatError(f"{name}: no tokens")
@@ -111,8 +117,9 @@ def from_json(
         tokens[ids[spelled]] = decode_or_utf8(spelled)
     merges = _read_merges(merges_filepath, ids)
     with errors_named(f"{name} with {merges_filepath}"):
-        specials = place_specials(special_tokens, tokens, {token: token_id for token_id, token in tokens.items()})
-        return Vocab(tokens, merges, specials)
+        known = {token: token_id for token_id, token in tokens.items()}
+        specials, flags = place_specials(special_tokens, tokens, known)
+        return Vocab(tokens, merges, specials, token_flags=flags)
 
 
 def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:
@@ -142,6 +149,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
         ("normalization", vocab.normalization, None),
         ("ignore_merges", vocab.ignore_merges, False),
         ("errors", vocab.errors, "strict"),
+        ("unicode", vocab.unicode, None),
     ):
         if found != held:
             raise FormatError(f"vocab.json and merges.txt cannot hold {what} {found!r}, only {held!r}")

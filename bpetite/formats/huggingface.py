@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token_bytes, decode_tokens_bytes, encode_tokens
+from ..bytelevel import ALPHABET, decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
@@ -126,7 +126,7 @@ def from_json(content: Any, name: str) -> Vocab:
             pattern=pattern,
             normalization=normalization,
             ignore_merges=bool(model.get("ignore_merges")),
-            token_flags=_flags(added, normalization is not None),
+            token_flags=_flags(added, ids, normalization is not None),
             template=template,
             kept=kept,
         )
@@ -189,12 +189,14 @@ def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], n
             raise FormatError(f"{name}: added token {show(literal)} is also how the model spells the byte {spelled!r}")
 
 
-def _flags(added: dict[str, dict[str, Any]], normalizes: bool) -> dict[str, tuple[str, ...]]:
+def _flags(added: dict[str, dict[str, Any]], ids: dict[str, int], normalizes: bool) -> dict[str, tuple[str, ...]]:
     """The flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
-    # without a normalizer, "normalized" only means that these tokens are searched for after the others
-    searched_late = late if normalizes or (early and late and _overlap(early, late)) else set()
+    # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the pieces
+    # that those leave. That matters where they overlap, and to flags that look at the characters beside a token.
+    looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
+    searched_late = late if normalizes or (early and late and (looks or _overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
@@ -202,6 +204,8 @@ def _flags(added: dict[str, dict[str, Any]], normalizes: bool) -> dict[str, tupl
             flags.append("normalized")
         if not entry.get("special", False):
             flags.append("plain")
+        if len(literal.encode("utf-8")) == 1 and encode_token(literal) not in ids:
+            flags.append("added")
         if flags:
             made[literal] = tuple(flags)
     return made
@@ -259,8 +263,15 @@ def dump(vocab: Vocab) -> bytes:
         raise FormatError("tokenizer.json cannot hold a special token that is spelled like a token")
     counted = all(token_id == len(ordinary) + n for n, token_id in enumerate(sorted(special)))
     results = {spelled[token_id] for token_id in vocab.merge_results}
-    if not counted or not results <= ordinary.keys():
+    both = special.keys() - vocab.special_only
+    if not counted or both or not results <= ordinary.keys():
         ordinary = {text: token_id for token_id, text in spelled.items()}
+        for literal, flags in vocab.token_flags.items():
+            if "added" in flags:
+                raise FormatError(
+                    f"tokenizer.json cannot hold the special token {literal!r}: with its id it would be a token of "
+                    "ordinary text, too"
+                )
     model = {
         "type": "BPE",
         "dropout": None,
@@ -271,6 +282,11 @@ def dump(vocab: Vocab) -> bytes:
         "byte_fallback": False,
         "ignore_merges": vocab.ignore_merges,
     }
+    if vocab.unicode is not None:
+        raise FormatError(
+            f"tokenizer.json cannot hold unicode={vocab.unicode!r}: what reads the file has a version of its own "
+            "(dataclasses.replace(vocab, unicode=None) makes a vocabulary without it)"
+        )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
     content = {

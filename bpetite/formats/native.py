@@ -24,7 +24,7 @@ __all__ = ["dump", "from_bytes", "from_json", "recognizes"]
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
-RARE = ("token_flags", "template", "kept", "merges")
+RARE = ("token_flags", "template", "kept", "unicode", "merges")
 #: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
@@ -57,6 +57,8 @@ def dump(vocab: Vocab) -> bytes:
         head["template"] = vocab.template.to_json()
     if vocab.kept:
         head["kept"] = dict(sorted(vocab.kept.items()))
+    if vocab.unicode is not None:
+        head["unicode"] = vocab.unicode
     parts = [f' "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in head.items()]
     ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in special_ids}
     parts.append(' "tokens": ' + _lines(ordinary))
@@ -179,4 +181,4 @@ def _build(
             settings["template"] = Template.from_json(content["template"])
         if not isinstance(kept, dict):
             raise ValueError(f"kept must be an object, not {show(kept)}")
-        return Vocab(tokens, merges, specials, kept=kept, table=table, **settings)
+        return Vocab(tokens, merges, specials, kept=kept, unicode=content.get("unicode"), table=table, **settings)

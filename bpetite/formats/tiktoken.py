@@ -32,6 +32,7 @@ def load(
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary in a file.
 
@@ -40,13 +41,16 @@ def load(
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default that of the encoding.
         special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
         name: The name of a published encoding, in any spelling; by default the file's name without ``.tiktoken``.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`; a file does not name the one it was made with.
 
     Raises:
         FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
             has the name.
         OSError: The file cannot be read.
     """
-    return from_bytes(read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name)
+    return from_bytes(
+        read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name, unicode=unicode
+    )
 
 
 def from_object(
@@ -55,20 +59,25 @@ def from_object(
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
     if isinstance(source, str) and not os.path.exists(source) and find_name(source) is not None:
         raise FileNotFoundError(errno.ENOENT, f"no such file; Tokenizer.load({source!r}) finds published ranks", source)
     if isinstance(source, str | os.PathLike):
-        return load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+        return load(source, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode)
     if not hasattr(source, "_mergeable_ranks"):
         raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
-    return from_encoding(source, pattern=pattern, special_tokens=special_tokens)
+    return from_encoding(source, pattern=pattern, special_tokens=special_tokens, unicode=unicode)
 
 
 @without_collector()
 def from_encoding(
-    encoding: Any, *, pattern: SplitPatternLike = BY_NAME, special_tokens: SpecialTokens = None
+    encoding: Any,
+    *,
+    pattern: SplitPatternLike = BY_NAME,
+    special_tokens: SpecialTokens = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary of a ``tiktoken.Encoding``.
 
@@ -76,6 +85,7 @@ def from_encoding(
         encoding: The encoding.
         pattern: Replaces its own.
         special_tokens: Replace its own.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
 
     Raises:
         FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
@@ -84,7 +94,7 @@ def from_encoding(
     if special_tokens is None:
         special_tokens = encoding._special_tokens
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
-    return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name)
+    return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
 
 
 def recognizes(data: bytes) -> bool:
@@ -101,6 +111,7 @@ def from_bytes(
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     encoding: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """As :func:`load`, from the file's bytes."""
     with errors_named(name):
@@ -121,7 +132,7 @@ def from_bytes(
             "(if it is whole, add the newline)"
         )
     named = encoding if pattern is BY_NAME else None
-    return vocab_of_tokens(parse(data, name), name, split, special_tokens, named)
+    return vocab_of_tokens(parse(data, name), name, split, special_tokens, named, unicode)
 
 
 def _encoding_of_file(path: str) -> str | None:
@@ -138,11 +149,12 @@ def vocab_of_tokens(
     pattern: SplitPattern,
     special_tokens: SpecialTokens,
     name: str | None = None,
+    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary of ranks; ``name`` is that of the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
-        specials = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
-        return Vocab(tokens, None, specials, pattern=pattern, name=name)
+        specials, flags = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
+        return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
 
 
 def parse(data: bytes, name: str) -> dict[int, bytes]:
@@ -198,7 +210,8 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind, without its special tokens, which the format does not hold.
+    """The file of a vocabulary of the ranks kind, without its special tokens, its split pattern and its version of
+    Unicode, which the format does not hold: whoever reads the file has to give them.
 
     Raises:
         FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`) or a normalization,
@@ -211,11 +224,10 @@ def dump(vocab: Vocab) -> bytes:
         )
     if vocab.normalization is not None:
         raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
-    special = set(vocab.special_tokens.values())
     return b"".join(
         [
             b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
             for token_id, token in sorted(vocab.tokens.items())
-            if token_id not in special
+            if token_id not in vocab.special_only
         ]
     )

@@ -28,21 +28,31 @@ BP_INLINE size_t bp_slot(const bp_joiner *joiner, uint32_t position) {
     return joiner->slot_of ? joiner->slot_of[position] - 1 : position;
 }
 
-/* Bytes that n positions give; *not_ascii is not 0 where any of them is no ASCII. Stops at a position without a token and
-   returns -1 - its index. */
-static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, unsigned *not_ascii) {
+/* The positions may be the caller's array, which another thread or process may change meanwhile: each pass reads a value
+   once, and the second checks what it read, so that no size or bound comes from another value than the bytes. */
+BP_INLINE uint32_t bp_read_once(const uint32_t *at) {
+    return *(const volatile uint32_t *)at;
+}
+
+/* Bytes that n positions give; *not_ascii is not 0 where any of them is no ASCII. Stops at a position without a token,
+   returns -1 - its index and puts it into *unknown. */
+static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, unsigned *not_ascii,
+                                   uint32_t *unknown) {
     const uint16_t *sizes = joiner->sizes;
     const size_t limit = joiner->size;
     uint64_t total = 0;
     unsigned flags = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        if (BP_UNLIKELY(positions[i] >= limit)) return -1 - i;
-        unsigned size = sizes[positions[i]];
+        uint32_t position = bp_read_once(positions + i);
+        unsigned size = BP_LIKELY(position < limit) ? sizes[position] : 0;
         flags |= size;
         size &= BP_LONG_TOKEN;
-        if (BP_UNLIKELY(size == 0)) return -1 - i;
+        if (BP_UNLIKELY(size == 0)) {
+            *unknown = position;
+            return -1 - i;
+        }
         if (BP_UNLIKELY(size == BP_LONG_TOKEN)) {
-            size_t slot = bp_slot(joiner, positions[i]);
+            size_t slot = bp_slot(joiner, position);
             total += joiner->starts[slot + 1] - joiner->starts[slot];
         } else {
             total += size;
@@ -52,22 +62,34 @@ static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *posi
     return (int64_t)total;
 }
 
-static inline void bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *out, int64_t total) {
-    uint8_t *at = out;
+/* Copy the bytes of n positions to out[0:total]. False where they are not those that bp_join_size has counted: another
+   total, no token, or not ASCII where not_ascii is 0. */
+static inline int bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *out, int64_t total,
+                          unsigned not_ascii) {
+    const size_t limit = joiner->size;
+    uint8_t *at = out, *end = out + total;
     /* Sixteen bytes are written for each token, whatever its size, as long as that stays inside. */
-    uint8_t *safe = total >= BP_HEAD ? out + total - BP_HEAD : NULL;
+    uint8_t *safe = total >= BP_HEAD ? end - BP_HEAD : NULL;
+    unsigned flags = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        size_t size = joiner->sizes[positions[i]] & BP_LONG_TOKEN;
-        if (BP_LIKELY(safe && at <= safe && size <= BP_HEAD)) {
-            memcpy(at, joiner->heads[positions[i]].bytes, BP_HEAD);
-            at += size;
+        uint32_t position = bp_read_once(positions + i);
+        if (BP_UNLIKELY(position >= limit)) return 0;
+        unsigned head = joiner->sizes[position];
+        flags |= head;
+        head &= BP_LONG_TOKEN;
+        if (BP_LIKELY(safe && at <= safe && head - 1 < BP_HEAD)) {
+            memcpy(at, joiner->heads[position].bytes, BP_HEAD);
+            at += head;
         } else {
-            size_t slot = bp_slot(joiner, positions[i]);
-            size = (size_t)(joiner->starts[slot + 1] - joiner->starts[slot]);
+            if (head == 0) return 0;
+            size_t slot = bp_slot(joiner, position);
+            size_t size = (size_t)(joiner->starts[slot + 1] - joiner->starts[slot]);
+            if (size > (size_t)(end - at)) return 0;
             memcpy(at, joiner->blob + joiner->starts[slot], size);
             at += size;
         }
     }
+    return at == end && (not_ascii || !(flags & BP_NOT_ASCII));
 }
 
 #endif

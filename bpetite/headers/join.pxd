@@ -18,5 +18,7 @@ cdef extern from "headers/join.h" nogil:
         const uint32_t* slot_of
         size_t size
 
-    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii) noexcept
-    void bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* out, int64_t total) noexcept
+    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
+                         uint32_t* unknown) noexcept
+    bint bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* out, int64_t total,
+                 unsigned not_ascii) noexcept

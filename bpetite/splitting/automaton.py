@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .budget import Budget
 from .char_classes import Groups
 from .regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence
 
@@ -58,7 +59,7 @@ class Automaton:
 
     def __init__(self, node: Node, groups: Groups) -> None:
         self.groups = groups
-        self.budget = groups.budget
+        self.budget: Budget = groups.budget
         self.end: int = groups.count
         self.members: dict[CharSet, frozenset[int]] = {}
         self.program: list[tuple[Any, ...]] = []

@@ -5,12 +5,13 @@ points that every set of a pattern treats alike can share one number, their *gro
 code points into eleven groups, and the automaton reads groups.
 
 Membership comes from `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`): it searches a string of
-all code points. So the two cannot disagree on a version of Unicode.
+all code points. So the two cannot disagree on a version of Unicode. Where an older version is named, a code point that
+it does not assign is a member of what its stand-in is a member of (`unicode_version.py`).
 """
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -84,6 +85,31 @@ def ranges_of(source: str) -> Ranges:
     return tuple(found)
 
 
+@lru_cache(maxsize=512)
+def ranges_in(source: str, unicode: str | None) -> Ranges:
+    """The code points that `source` matches as a version of Unicode has them; None for that of `regex`."""
+    ranges = ranges_of(source)
+    if unicode is None:
+        return ranges
+    from .unicode_version import stand_ins  # not at the top: few tokenizers name a version
+
+    table = stand_ins(unicode, source)
+    found: list[tuple[int, int]] = []
+    starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
+    for start, stop, stand_in in zip(table.starts, [*table.starts[1:], LIMIT], table.stand_ins):
+        inside: Iterable[tuple[int, int]]
+        if stand_in is None:
+            inside = ranges[bisect_right(stops, start) : bisect_left(starts, stop)]
+        else:
+            inside = [(start, stop)] if regex.match(source, chr(stand_in)) else []
+        for first, end in inside:
+            first, end = max(first, start), min(end, stop)
+            if found and found[-1][1] == first:
+                first = found.pop()[0]
+            found.append((first, end))
+    return tuple(found)
+
+
 class Groups:
     """The groups of code points that a collection of sets tells apart.
 
@@ -91,7 +117,8 @@ class Groups:
     All work on a pattern after this is counted in `budget` too. Raises `NoTransducer` for too many sets or groups.
     """
 
-    def __init__(self, sets: Iterable[CharSet]) -> None:
+    def __init__(self, sets: Iterable[CharSet], unicode: str | None = None) -> None:
+        self.unicode = unicode
         self.sets: tuple[CharSet, ...] = tuple(dict.fromkeys(sets))
         self.items: tuple[Item, ...] = tuple(dict.fromkeys(item for chars in self.sets for item, _ in chars.items))
         self.numbers: dict[CharSet, int] = {chars: number for number, chars in enumerate(self.sets)}
@@ -132,7 +159,7 @@ class Groups:
     def ranges(self, source: str) -> Ranges:
         """The code points that the one-character regular expression `source` matches."""
         self.budget.spend(SEARCH)
-        return ranges_of(source)
+        return ranges_in(source, self.unicode)
 
     def sets_with(self, items: int) -> int:
         """The sets that hold a character which these items, and no others, hold."""

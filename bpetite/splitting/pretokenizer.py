@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
@@ -11,34 +11,45 @@ from ..patterns import Pattern, PatternLike, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
-    import regex
-
     from .scanner_tables import ScannerTables
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
 ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none"]
+Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
 
 
 class Pretokenizer:
     """One split pattern, ready to cut.
 
     `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
-    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token).
+    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of
+    Unicode that its classes are taken from, None for that of `regex`.
     """
 
     def __init__(
-        self, pattern: Pattern, scanner_kind: ScannerKind, scanner: Scanner | None = None, reason: str | None = None
+        self,
+        pattern: Pattern,
+        scanner_kind: ScannerKind,
+        scanner: Scanner | None = None,
+        reason: str | None = None,
+        unicode: str | None = None,
     ) -> None:
         self.pattern = pattern
+        self.unicode = unicode
         self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
-        self.stages: tuple[regex.Pattern[str], ...] = ()
+        self.stages: tuple[Stage, ...] = ()
         if scanner_kind == "regex":
-            import regex  # here, because a scanner does not need it
+            import regex  # these two here, because a scanner does not need them
 
-            self.stages = tuple(map(regex.compile, as_tuple(pattern)))
+            from .unicode_version import matches, stand_ins
+
+            self.stages = tuple(partial(matches, regex.compile(stage), unicode) for stage in as_tuple(pattern))
+            if unicode is not None:
+                for stage in as_tuple(pattern):
+                    stand_ins(unicode, stage)  # raises for a pattern that has none
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -77,24 +88,27 @@ class Pretokenizer:
         return f"<Pretokenizer {self.scanner_kind} {self.pattern!r}>"
 
 
-def split_one(stage: regex.Pattern[str], text: str) -> Iterator[str]:
+def split_one(stage: Stage, text: str) -> Iterator[str]:
     """The matches of one regular expression and the text between them."""
     at = 0
-    for match in stage.finditer(text):
-        if match.start() > at:
-            yield text[at : match.start()]
-        if match.end() > match.start():
-            yield match.group()
-        at = match.end()
+    for start, end in stage(text):
+        if start > at:
+            yield text[at:start]
+        if end > start:
+            yield text[start:end]
+        at = end
     if at < len(text):
         yield text[at:]
 
 
-def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
+def pretokenizer(
+    pattern: Pattern = patterns.GPT2, *, unicode: str | None = None, scanner_kind: ScannerKind | None = None
+) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
-    `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to it. By default
-    the fastest is taken. ValueError, with the position, if it is not a regular expression.
+    `unicode` names the version of Unicode that assigns code points, None for that of `regex`; ValueError if there is no
+    such version. `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to
+    it. By default the fastest is taken. ValueError, with the position, if it is not a regular expression.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -103,14 +117,18 @@ def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind 
     if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
         raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
                          "fastest")
-    return build(pattern, scanner_kind)
+    if unicode is not None:
+        from .unicode_version import check_unicode  # here: it imports `regex`, slowly
+
+        check_unicode(unicode)
+    return build(pattern, unicode, scanner_kind)
 
 
 @lru_cache(maxsize=64)
-def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
+def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | None) -> Pretokenizer:
     stages = as_tuple(pattern)
     if not stages:
-        return Pretokenizer(pattern, "none")
+        return Pretokenizer(pattern, "none", unicode=unicode)
     from .compile_regex import compile_regex  # here: they import `regex`, slowly
     from .scanner_tables import NoTransducer, UnsupportedPattern
 
@@ -118,28 +136,28 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
         if stage not in patterns.STAGES:
             compile_regex(stage)
     if scanner_kind == "regex":
-        return Pretokenizer(pattern, "regex", reason="asked for")
+        return Pretokenizer(pattern, "regex", reason="asked for", unicode=unicode)
     try:
-        tables = compiled(stages)
+        tables = compiled(stages, unicode)
     except (UnsupportedPattern, NoTransducer) as error:
         if scanner_kind is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
-        return Pretokenizer(pattern, "regex", reason=str(error))
+        return Pretokenizer(pattern, "regex", reason=str(error), unicode=unicode)
     kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables))
+    return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode)
 
 
 @lru_cache(maxsize=64)
-def compiled(stages: tuple[str, ...]) -> ScannerTables:
+def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
     from .scanner_tables import compile_pattern
 
-    return compile_pattern(stages)
+    return compile_pattern(stages, unicode)
 
 
-def pretokenize(text: str, pattern: PatternLike = patterns.GPT2) -> Iterator[str]:
-    """Yield the pre-tokens of `text`. The pattern may be a name or compiled, see :func:`bpetite.patterns.resolve`.
+def pretokenize(text: str, pattern: PatternLike = patterns.GPT2, *, unicode: str | None = None) -> Iterator[str]:
+    """Yield the pre-tokens of `text`. The arguments are those of :class:`bpetite.Tokenizer`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(patterns.resolve(pattern)).split(text))
+    return iter(pretokenizer(patterns.resolve(pattern), unicode=unicode).split(text))

@@ -53,14 +53,14 @@ class ScannerTables(NamedTuple):
     vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
-def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
-    """Tables for splits of which each cuts the pieces of the one before.
+def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:
+    """Tables for splits of which each cuts the pieces of the one before, with the classes of a version of Unicode.
 
     Raises `UnsupportedPattern` for what the parser does not know and `NoTransducer` where no small transducer cuts as
     the pattern does, or none is found within the steps of budget.py.
     """
     trees = [parse(pattern) for pattern in patterns]
-    groups = Groups(chars for tree in trees for chars in sets_of(tree))
+    groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)
     for pattern, tree in zip(patterns, trees):
         if pattern not in STAGES:  # they have no deviations, as their tests say
             deviations.check(pattern, tree, groups)

@@ -1,19 +1,29 @@
-"""Rewriting text before it is split: Unicode normalization, and two more steps that tokenizer.json has."""
+"""Rewriting text before it is split: Unicode normalization, and two more steps that tokenizer.json has.
+
+Python sorts the combining marks behind a character by insertion, so that normalizing n of them takes n^2 steps, with
+the interpreter lock held. Here long runs of marks are sorted first; of sorted marks Python moves none.
+
+Where a version of Unicode is named, code points that it does not assign are left as they are, as Python's own data left
+them before it assigned them: nothing before or after them combines across them.
+"""
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from itertools import groupby
 from typing import Any
 
 import regex
 
 from ..patterns import as_tuple
 from ..splitting.compile_regex import compile_regex
+from ..splitting.unicode_version import matches, stand_ins, unassigned
 from . import sequences
 
-__all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalizer"]
+__all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalize", "normalizer"]
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
@@ -37,22 +47,37 @@ FIELDS: sequences.StepFields = {Prepend: {"prepend": str}, Replace: {"replace": 
 Normalization = str | Prepend | Replace | tuple[str | Prepend | Replace, ...] | None
 
 
-def check(normalization: Any) -> None:
-    """Raise ValueError unless this is a normalization."""
+def check(normalization: Any, unicode: str | None = None) -> None:
+    """Raise ValueError unless this is a normalization that this Python can apply as a version of Unicode has it."""
+    known = unicodedata.unidata_version
     for one in as_tuple(normalization):
         if isinstance(one, Replace):
             compile_regex(one.pattern, f"normalization {one!r}: pattern")
+            if unicode is not None:
+                try:
+                    stand_ins(unicode, one.pattern)
+                except ValueError as bad:
+                    raise ValueError(f"normalization {one!r}: {bad}") from None
         elif not isinstance(one, Prepend) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
+        elif one in FORMS and unicode is not None and _numbers(unicode) > _numbers(known):
+            raise ValueError(
+                f"normalization {one!r} with unicode={unicode!r}: Python's unicodedata is of Unicode {known}; "
+                "name that version or an older one, or take a newer Python"
+            )
 
 
-def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")][:2]
+
+
+def normalizer(normalization: Normalization, unicode: str | None = None) -> Callable[[str], str] | None:
     """The function that applies a normalization to a text, or None if there is nothing to do.
 
     >>> normalizer((Prepend("_"), Replace(" ", "_")))("a b")
     '_a_b'
     """
-    functions = [_function(step) for step in as_tuple(normalization)]
+    functions = [_function(step, unicode) for step in as_tuple(normalization)]
     if len(functions) < 2:
         return functions[0] if functions else None
 
@@ -64,12 +89,92 @@ def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
     return apply
 
 
-def _function(step: str | Prepend | Replace) -> Callable[[str], str]:
+def _function(step: str | Prepend | Replace, unicode: str | None) -> Callable[[str], str]:
     if isinstance(step, Prepend):
         return lambda text: step.text + text if text else text
     if isinstance(step, Replace):
-        return partial(regex.compile(step.pattern).sub, lambda _: step.content)
-    return partial(unicodedata.normalize, step)  # type: ignore[arg-type]
+        return partial(_replace, step, unicode)
+    return partial(normalize, step, unicode=unicode)
+
+
+def _replace(step: Replace, unicode: str | None, text: str) -> str:
+    made, at = [], 0
+    for start, end in matches(regex.compile(step.pattern), unicode, text):
+        made += [text[at:start], step.content]
+        at = end
+    return "".join([*made, text[at:]])
+
+
+def normalize(form: str, text: str, unicode: str | None = None) -> str:
+    """A text in a normal form, as `unicodedata.normalize` gives it, in time that grows with its length.
+
+    Args:
+        form: One of :data:`FORMS`.
+        text: The text.
+        unicode: A version of Unicode: what it does not assign stays as it is. None for that of Python.
+    """
+    fixed = None if unicode is None or text.isascii() else _unknown(unicode)
+    if fixed is None:
+        return _normalize(form, text)
+    parts = fixed.split(text)
+    parts[::2] = [_normalize(form, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+#: Marks that Python's insertion sort may move past each other: more of them are sorted first.
+RUN = 64
+#: What may be part of a run of marks once it is decomposed. `regex` may know more of them than Python, or fewer: then
+#: only time is lost.
+_mark = regex.compile(r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]")
+_marks = regex.compile(_mark.pattern + "++")
+_marks_before = regex.compile("(?r)" + _mark.pattern + "++")
+
+
+def _normalize(form: Any, text: str) -> str:
+    if len(text) < RUN or text.isascii():
+        return unicodedata.normalize(form, text)
+    sampled = text[RUN - 1 :: RUN]  # every run of RUN marks or more has one there
+    parts, done = [], 0
+    for found in () if sampled.isascii() else _mark.finditer(sampled):
+        at = RUN - 1 + found.start() * RUN
+        if at < done:
+            continue
+        before, after = _marks_before.match(text, done, at + 1), _marks.match(text, at)
+        start, end = before.start() if before else at, after.end() if after else at + 1
+        if end - start >= RUN:
+            parts += [text[done:start], _sorted_marks("NFKD" if "K" in form else "NFD", text[start:end])]
+            done = end
+    return unicodedata.normalize(form, "".join([*parts, text[done:]]) if parts else text)
+
+
+def _sorted_marks(form: Any, run: str) -> str:
+    """A run of marks, decomposed and in canonical order: sorted by combining class between those of class 0."""
+    table = {mark: unicodedata.normalize(form, mark) for mark in set(run)}
+    decomposed = "".join(map(table.__getitem__, run))
+    classes = {mark: unicodedata.combining(mark) for mark in set(decomposed)}
+    parts: list[str] = []
+    for _, group in groupby(decomposed, lambda mark: classes[mark] > 0):
+        parts += sorted(group, key=classes.__getitem__)
+    return "".join(parts)
+
+
+@cache
+def _unknown(unicode: str) -> re.Pattern[str] | None:
+    """Matches code points that Python normalizes, or that combine there, and a version of Unicode does not assign."""
+    later = [
+        chr(point)
+        for start, stop in unassigned(unicode)
+        for point in range(start, stop)
+        if not 0x40000 <= point < 0xE0000
+    ]
+    parts = {char: unicodedata.decomposition(char) for char in later}
+    found = {char for char in later if parts[char] or unicodedata.combining(char)}
+    found.update([chr(int(part, 16)) for char in found for part in parts[char].split() if not part.startswith("<")])
+    ranges = ""
+    for _, group in groupby(enumerate(sorted(found & parts.keys())), lambda one: ord(one[1]) - one[0]):
+        run = [char for _, char in group]
+        ranges += f"{run[0]}-{run[-1]}"
+    return re.compile(f"([{ranges}]+)") if ranges else None
 
 
 def to_json(normalization: Normalization) -> Any:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import regex
+
 from ..patterns import PatternLike, as_tuple
 from ..splitting.compile_regex import compile_regex
 from . import sequences
@@ -62,8 +64,9 @@ SplitPattern = Step | tuple[Step, ...] | None
 SplitPatternLike = SplitPattern | PatternLike
 
 
-def check(pattern: Any) -> None:
-    """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile."""
+def check(pattern: Any, unicode: str | None = None) -> None:
+    """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile and can be held
+    to a version of Unicode."""
     found = as_tuple(pattern)
     if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -75,10 +78,17 @@ def check(pattern: Any) -> None:
                 raise ValueError(f"{step!r} after Printable() could drop a part of a character")
     for step in found:
         if isinstance(step, str | Split):
-            compiled(step if isinstance(step, str) else step.pattern)
+            expression = step if isinstance(step, str) else step.pattern
+            compiled(expression)
+            if unicode is not None:
+                from ..splitting.unicode_version import stand_ins  # not at the top: few tokenizers name a version
+
+                stand_ins(unicode, expression)
 
 
-compiled = lru_cache(maxsize=256)(compile_regex)
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    return compile_regex(pattern)
 
 
 class Fragment(NamedTuple):
@@ -95,8 +105,9 @@ class Fragment(NamedTuple):
     put_in: int = 0
 
 
-def apply(step: Step, fragments: list[Fragment]) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text.
+def apply(step: Step, fragments: list[Fragment], unicode: str | None = None) -> list[Fragment]:
+    """Apply one step, but :class:`Printable`, to the fragments of one text; with the classes of a version of Unicode,
+    None for that of `regex`.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']
@@ -113,13 +124,16 @@ def apply(step: Step, fragments: list[Fragment]) -> list[Fragment]:
     return [
         Fragment(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
         for text, start, put_in in fragments
-        for a, b in _cut(text, split)
+        for a, b in _cut(text, split, unicode)
         if a < b
     ]
 
 
-def _cut(text: str, split: Split) -> list[tuple[int, int]]:
-    segments = [(start, end, match != split.invert) for start, end, match in _segments(text, split.pattern)]
+def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
+    from ..splitting.unicode_version import matches  # not at the top: plain patterns are only checked here
+
+    found = matches(compiled(split.pattern), unicode, text)
+    segments = [(start, end, match != split.invert) for start, end, match in _segments(text, found)]
     if split.behavior == "isolated":
         return [(start, end) for start, end, _ in segments]
     if split.behavior == "removed":
@@ -140,12 +154,11 @@ def _cut(text: str, split: Split) -> list[tuple[int, int]]:
     return joined
 
 
-def _segments(text: str, pattern: str) -> Iterator[tuple[int, int, bool]]:
+def _segments(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
     """(start, end, whether it is a match). An empty match right after another one does not count."""
     at = 0
     last = -1
-    for found in compiled(pattern).finditer(text):
-        start, end = found.span()
+    for start, end in found:
         if start == end == last:
             continue
         if start > at:

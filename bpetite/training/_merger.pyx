@@ -17,7 +17,6 @@ The shape, and why.
   them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned.
 """
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
@@ -25,6 +24,7 @@ from libc.string cimport memcpy, memset
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ._count_table cimport CountTable, slot_bytes
 from ._pair_table cimport PairTable, append_item, drop_items, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
@@ -39,7 +39,8 @@ cdef extern from "training/pair_search.h" nogil:
 cdef enum:
     SEGMENT = 64
     LOOK_AHEAD = 8
-    SIGNAL_MASK = 0xFFFFF       # signals are checked once in 2^20 segments
+    SEGMENT_WORK = 64           # bytes of text whose encoding takes as long as a segment; as long as a merge at least
+    MERGE_WORK = 1024
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef int32_t SENTINEL = INT32_MIN
@@ -85,7 +86,7 @@ cdef class Merger:
     cdef uint64_t learned_capacity
     cdef bint counted
     cdef uint64_t work
-    cdef object error
+    cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0):
         self.known = LearnedTokens()
@@ -225,7 +226,7 @@ cdef class Merger:
             if result < 0:
                 break
             self.work += 1
-            if self.work & SIGNAL_MASK == 0 and self.interrupted():
+            if bp_work(&self.watch, SEGMENT_WORK):
                 result = INTERRUPTED
                 break
         if owned:
@@ -330,16 +331,6 @@ cdef class Merger:
         at -= token_length(self.known, <uint32_t> token)
         return number if start <= at else number - <uint32_t> ((start - at + SEGMENT - 1) // SEGMENT)
 
-    cdef bint interrupted(self) noexcept nogil:
-        """Whether a signal handler (Ctrl-C) raised an error, which is kept for `check`."""
-        with gil:
-            try:
-                PyErr_CheckSignals()
-            except BaseException as error:
-                self.error = error
-                return True
-        return False
-
     cdef int record(self, uint32_t left, uint32_t right) noexcept nogil:
         if bp_grow(<void**> &self.learned, &self.learned_capacity, self.learned_count + 2, sizeof(uint32_t)) < 0:
             return NO_MEMORY
@@ -369,6 +360,8 @@ cdef class Merger:
             if result < 0:
                 return result
             self.work += 1
+            if bp_work(&self.watch, MERGE_WORK):
+                return INTERRUPTED
         return DONE
 
     # ---- from Python ----------------------------------------------------------------------------------------------
@@ -377,6 +370,7 @@ cdef class Merger:
         """Join a pair of an earlier tokenizer everywhere, as `learn` would, and return the internal id it gives."""
         cdef uint32_t merged
         cdef int result
+        bp_watch_begin(&self.watch, NULL)
         self.begin()
         if left >= self.known.count or right >= self.known.count:
             raise ValueError(f"no token has the internal id {max(left, right)}")
@@ -409,6 +403,7 @@ cdef class Merger:
             MemoryError: Memory has run out.
         """
         cdef int result
+        bp_watch_begin(&self.watch, NULL)
         self.begin()
         with nogil:
             result = self.run(token_limit, work_limit)
@@ -456,5 +451,4 @@ cdef class Merger:
             raise OverflowError("a pair occurs more than 2^63 - 1 times: divide the counts by a common factor")
         if result == TOO_LARGE:
             raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens and 2^32 - 2 segments of words")
-        error, self.error = self.error, None
-        raise error
+        return -1                                  # interrupted: the exception is set

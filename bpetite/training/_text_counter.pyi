@@ -58,6 +58,8 @@ class TextCounter:
 
         Special tokens are not recognised.
         """
+    def stop(self) -> None:
+        """End the call that another thread makes, and all later ones, with InterruptedError. The table stays usable."""
     def count_ends(self, data: bytes, ends: array[int]) -> None:
         """Count pre-tokens of UTF-8 text that something else has split: their ends, ascending byte offsets."""
 

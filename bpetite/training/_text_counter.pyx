@@ -11,7 +11,6 @@ The shape, and why.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
@@ -21,11 +20,13 @@ from ..headers.bytes cimport BP_KEY_READ
 from ..headers.memory cimport bp_grow
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND
 from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid
+from ..headers.watch cimport bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..splitting._scan cimport Scanner, scan_cursor
 from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
+    INTERRUPTED = -100          # by a signal or by `stop`; an exception is set
     STREAM = 1 << 18            # characters written as UTF-8 at a time where a text is read as one scan
     SETTLE = 512                # characters scanned to settle
 
@@ -105,6 +106,8 @@ cdef class TextCounter:
     cdef uint8_t* buffer
     cdef uint64_t buffer_size
     cdef size_t bad_at
+    cdef bp_watch watch
+    cdef int stopped
 
     def __cinit__(self, Scanner scanner, Specials specials not None):
         self.table = CountTable()
@@ -113,6 +116,10 @@ cdef class TextCounter:
 
     def __dealloc__(self):
         free(self.buffer)
+
+    def stop(self):
+        """End the call that another thread makes, and all later ones, with InterruptedError. The table stays usable."""
+        bp_stop(&self.stopped)
 
     def count_documents(self, list texts not None, first=None):
         """Count whole texts, str or UTF-8 bytes; no pre-token spans two.
@@ -133,6 +140,7 @@ cdef class TextCounter:
         cdef source* sources = <source*> malloc((number + 1) * sizeof(source))
         if sources == NULL:
             raise MemoryError
+        bp_watch_begin(&self.watch, &self.stopped)
         try:
             for i in range(number):
                 open_source(texts[i], &sources[i])
@@ -144,6 +152,7 @@ cdef class TextCounter:
                     done += 1
         finally:
             free(sources)
+        bp_watch_check(&self.watch)
         if result < 0:
             self.report(result, texts[done], "" if first is None else f" (text {first + done})")
 
@@ -167,6 +176,7 @@ cdef class TextCounter:
         cdef Py_ssize_t reached
         cdef int result
         open_source(text, &opened)
+        bp_watch_begin(&self.watch, &self.stopped)
         with nogil:
             if settle:
                 start = self.settle(&opened, start)
@@ -193,12 +203,12 @@ cdef class TextCounter:
         open_source(text, &opened)
         if opened.width == 0:
             opened.width = 1
+        bp_watch_begin(&self.watch, &self.stopped)
         while at < opened.length and result == OK:
             take = opened.length - at if opened.length - at < STREAM else STREAM
             with nogil:
                 result = self.count_next(&opened, &cursor, at, take, &filled)
             at += take
-            PyErr_CheckSignals()
         self.report(result, text)
 
     cdef int count_next(self, source* text, scan_cursor* cursor, Py_ssize_t at, Py_ssize_t take,
@@ -224,6 +234,8 @@ cdef class TextCounter:
             number = self.scanner.next_ends(cursor, ends, BLOCK)
             if number == 0:
                 break
+            if bp_work(&self.watch, ends[number - 1] - start):
+                return INTERRUPTED
             if self.table.count_block(self.buffer, start, ends, number, filled[0] + BP_KEY_READ, 1) < 0:
                 return NO_MEMORY
             start = ends[number - 1]
@@ -241,17 +253,22 @@ cdef class TextCounter:
         cdef Py_ssize_t start = 0
         cdef Py_ssize_t n, i
         cdef int result = OK
+        bp_watch_begin(&self.watch, &self.stopped)
         with nogil:
             while at < number and result == OK:
                 n = number - at if number - at < BLOCK else BLOCK
                 for i in range(n):
                     block[i] = ends[at + i]
+                if bp_work(&self.watch, block[n - 1] - start):
+                    result = INTERRUPTED
+                    break
                 result = self.table.count_block(text, start, block, n, length, 1)
                 start = block[n - 1]
                 at += n
         self.report(result, data)
 
     cdef int report(self, int result, text, str where="") except -1:
+        bp_watch_check(&self.watch)
         check(result)
         if result != BAD_TEXT:
             return 0
@@ -405,6 +422,8 @@ cdef class TextCounter:
                 past = True
             if number == 0:
                 break
+            if bp_work(&self.watch, ends[number - 1] - start):
+                return INTERRUPTED
             if self.table.count_block(text, start, ends, number, readable, weight) < 0:
                 return NO_MEMORY
             start = ends[number - 1]

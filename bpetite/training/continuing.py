@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..patterns import is_plain
-from ..vocabulary.vocab import Vocab
+from ..vocabulary.vocab import QUIET_FLAGS, Vocab
 from ._merger import Merger
 
 __all__ = ["check_initial", "mergeable_ids", "replay"]
@@ -14,7 +14,7 @@ def check_initial(initial: object, vocab_size: int) -> None:
         raise TypeError(f"initial is a bpetite.Tokenizer, not {initial!r}")
     if initial.merges is None:
         raise ValueError("initial has no merge list (it is of the ranks kind), so there is no order to continue")
-    flagged = [literal for literal, flags in initial.token_flags.items() if set(flags) - {"plain"}]
+    flagged = [literal for literal, flags in initial.token_flags.items() if set(flags) - QUIET_FLAGS]
     if not is_plain(initial.pattern) or not isinstance(initial.normalization, str | None) or flagged:
         raise ValueError(
             "initial splits text in ways that training does not: "
@@ -35,7 +35,7 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
     internal: dict[int, int] = {}
     for byte in range(256):
         number = initial.id_of.get(bytes([byte]))
-        if number is None:
+        if number is None or number in initial.special_only:
             raise ValueError(f"initial has no token for the byte 0x{byte:02x}; only complete vocabularies continue")
         internal[number] = byte
     for rank, (left, right) in enumerate(initial.merges or ()):
@@ -50,7 +50,5 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
 
 def mergeable_ids(initial: Vocab) -> set[int]:
     """Ids that are not special tokens only: bytes, what merges give, and whatever else is not special."""
-    specials = set(initial.special_tokens.values())
     results = set(initial.merge_results)
-    return {number for number, token in initial.tokens.items()
-            if number not in specials or len(token) == 1 or number in results}
+    return {number for number in initial.tokens if number not in initial.special_only or number in results}

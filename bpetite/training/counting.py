@@ -39,6 +39,7 @@ def count_pretokens(
     pattern: PatternLike = patterns.GPT2,
     special_tokens: Sequence[str] = (),
     normalization: str | None = None,
+    unicode: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> PretokenCounts:
@@ -53,6 +54,7 @@ def count_pretokens(
             thread.
         special_tokens: Literals that cut the text and are not counted.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
         num_threads: Threads to count on; None for one a processor.
         progress: Called as ``progress("count", done, total)`` now and then, see :data:`Progress`.
 
@@ -66,14 +68,18 @@ def count_pretokens(
     """
     split = patterns.resolve(pattern)
     literals = distinct_literals(special_tokens)
-    check_normalization(normalization)
+    check_normalization(normalization, unicode)
     threads = thread_count(num_threads)
     if isinstance(texts, (str, bytes)):
         texts = [texts]
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    preparation = _Preparation(pretokenizer(split), Specials(dict.fromkeys(literals, 0)), normalizer(normalization))
+    preparation = _Preparation(
+        pretokenizer(split, unicode=unicode),
+        Specials(dict.fromkeys(literals, 0)),
+        normalizer(normalization, unicode),
+    )
     counters = preparation.counters(threads)
     documents = _Documents(texts)
     done = 0
@@ -84,7 +90,7 @@ def count_pretokens(
     table = counters[0].table
     for counter in counters[1:]:
         table.update(counter.table)
-    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals}
+    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode}
     return PretokenCounts.from_table(table, made_with, documents.read)
 
 
@@ -326,4 +332,8 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]
         finally:
             free.put(counter)
 
-    yield from in_order(run, jobs, len(counters))
+    def stop() -> None:
+        for counter in counters:
+            counter.stop()
+
+    yield from in_order(run, jobs, len(counters), stop=stop)

@@ -22,6 +22,7 @@ from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
 from ..patterns import Pattern, PatternLike
+from ..splitting.unicode_version import check_unicode
 from ._count_table import CountTable
 
 __all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
@@ -30,6 +31,7 @@ MAGIC = b"bpetite counts 1\n"
 RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
 TRAILER = struct.Struct("<IQQI")  # 0, different pre-tokens, documents, CRC-32 of all before it
 MAX_COUNT = 2**63 - 1
+PART = 1 << 20  # bytes read at a time
 
 
 class PretokenCounts(Mapping[bytes, int]):
@@ -37,8 +39,8 @@ class PretokenCounts(Mapping[bytes, int]):
 
     Args:
         counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
-        pattern, normalization, special_tokens: How the text was split. Counts that differ here do not add up, and
-            training refuses a pattern or a normalization that contradicts them.
+        pattern, normalization, special_tokens, unicode: How the text was split. Counts that differ here do not add up,
+            and training refuses a pattern, a normalization or a version of Unicode that contradicts them.
         documents: How many texts were counted.
 
     Raises:
@@ -51,7 +53,7 @@ class PretokenCounts(Mapping[bytes, int]):
     {b' the': 3, b'cat': 2}
     """
 
-    __slots__ = ("_table", "_totals", "documents", "normalization", "pattern", "special_tokens")
+    __slots__ = ("_table", "_totals", "documents", "normalization", "pattern", "special_tokens", "unicode")
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class PretokenCounts(Mapping[bytes, int]):
         normalization: str | None = None,
         special_tokens: Sequence[str] = (),
         documents: int = 0,
+        unicode: str | None = None,
     ) -> None:
         self._table = CountTable()
         self._totals: tuple[int, int, int] | None = None
@@ -68,6 +71,7 @@ class PretokenCounts(Mapping[bytes, int]):
         self.normalization: str | None = normalization
         self.special_tokens: tuple[str, ...] = tuple(special_tokens)
         self.documents: int = documents
+        self.unicode: str | None = unicode
         for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
             self._table.add(*check_count(pretoken, count))
 
@@ -155,11 +159,12 @@ class PretokenCounts(Mapping[bytes, int]):
             return cls.from_table(table, reader.settings, reader.documents)
 
     def _settings(self) -> dict[str, Any]:
-        return {
+        settings = {
             "pattern": self.pattern,
             "normalization": self.normalization,
             "special_tokens": list(self.special_tokens),
         }
+        return settings if self.unicode is None else settings | {"unicode": self.unicode}
 
     def _sums(self) -> tuple[int, int, int]:
         if self._totals is None:
@@ -240,8 +245,12 @@ class CountReader:
             pattern = settings["pattern"]
             settings["pattern"] = tuple(pattern) if isinstance(pattern, list) else pattern
             known = {name: settings[name] for name in ("pattern", "normalization", "special_tokens")}
+            if "unicode" in settings:
+                check_unicode(settings["unicode"])
+                known["unicode"] = settings["unicode"]
         except (ValueError, KeyError, TypeError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
+        _check_settings(known, self.path)
         self._checksum = zlib.crc32(line, zlib.crc32(magic))
         self._at = len(magic) + len(line)
         return known
@@ -269,11 +278,17 @@ class CountReader:
         self.documents = documents
 
     def _take(self, size: int) -> bytes:
-        data = self._file.read(size)
+        # In parts: a damaged length must not make room for gigabytes that are not there.
+        data = self._file.read(size) if size <= PART else b"".join(self._parts(size))
         if len(data) != size:
             raise FormatError(f"{self.path}: ends at byte {self._at + len(data)} in the middle of a record")
         self._at += size
         return data
+
+    def _parts(self, size: int) -> Iterator[bytes]:
+        while size and (part := self._file.read(min(size, PART))):
+            size -= len(part)
+            yield part
 
 
 def _write(
@@ -298,9 +313,23 @@ def _write(
         file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
 
 
+def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
+    """Raise FormatError unless the settings of a file are of the types that they are written with."""
+    pattern, normalization, specials = (settings[name] for name in ("pattern", "normalization", "special_tokens"))
+    stages = pattern if isinstance(pattern, tuple) else () if pattern is None else (pattern,)
+    for name, good in (
+        ("pattern", all(isinstance(stage, str) for stage in stages)),
+        ("normalization", normalization is None or isinstance(normalization, str)),
+        ("special_tokens", isinstance(specials, list) and all(isinstance(literal, str) for literal in specials)),
+    ):
+        if not good:
+            raise FormatError(f"{path}: line 2 should hold the settings: {name} is {settings[name]!r}")
+
+
 def _check_same(one: Mapping[str, Any], other: Mapping[str, Any], one_name: str, other_name: str) -> None:
-    for setting in one:
-        if one[setting] != other[setting]:
+    for setting in {**one, **other}:
+        if one.get(setting) != other.get(setting):
             raise ValueError(
-                f"{one_name} and {other_name} do not add up: {setting} is {one[setting]!r} and {other[setting]!r}"
+                f"{one_name} and {other_name} do not add up: {setting} is {one.get(setting)!r} and "
+                f"{other.get(setting)!r}"
             )

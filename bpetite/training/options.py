@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from .. import patterns
 from ..not_given import NOT_GIVEN, NotGiven
 from ..patterns import PatternLike
+from ..splitting.unicode_version import check_unicode
+from ..steps import normalizers
 from ..steps.normalizers import FORMS
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
+    "LearningOptions",
     "Specials",
     "TrainOptions",
     "TrainingOptions",
@@ -31,7 +34,7 @@ __all__ = [
 Specials: TypeAlias = Sequence[str] | Mapping[str, int]
 
 
-class TrainOptions(TypedDict, total=False):
+class LearningOptions(TypedDict, total=False):
     """Keys: the options that all ways to train share, as :meth:`bpetite.Tokenizer.train` explains them."""
 
     special_tokens: Specials
@@ -40,7 +43,13 @@ class TrainOptions(TypedDict, total=False):
     min_frequency: int
     tie_break: Literal["ids", "bytes"]
     normalization: str | NotGiven | None
+    unicode: str | NotGiven | None
     max_token_bytes: int | None
+
+
+class TrainOptions(LearningOptions, total=False):
+    """Keys: those of `LearningOptions`, and what stays in this process."""
+
     initial: Tokenizer | None
     progress: Callable[..., None] | None
 
@@ -66,11 +75,13 @@ class TrainingOptions:
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         initial: Continue after the merges of this vocabulary: its tokens keep their ids, new ones get the ids after the
             highest.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of `initial` or of the counts,
+            else None.
 
     Raises:
         TypeError: An option of the wrong type.
-        ValueError: An option out of range, an `initial` that cannot be continued, a pattern or a normalization that
-            contradicts it.
+        ValueError: An option out of range, an `initial` that cannot be continued, a pattern, a normalization or a
+            version of Unicode that contradicts it.
 
     >>> TrainingOptions(300, special_tokens=["<s>", "<s>"]).special_tokens
     ('<s>',)
@@ -85,6 +96,7 @@ class TrainingOptions:
     normalization: str | NotGiven | None = NOT_GIVEN
     max_token_bytes: int | None = None
     initial: Vocab | None = None
+    unicode: str | NotGiven | None = NOT_GIVEN
 
     def __post_init__(self) -> None:
         _check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
@@ -96,7 +108,9 @@ class TrainingOptions:
         if self.tie_break not in ("ids", "bytes"):
             raise ValueError(f"tie_break is 'ids' or 'bytes', not {self.tie_break!r}")
         if self.normalization is not NOT_GIVEN:
-            check_normalization(self.normalization)
+            check_normalization(self.normalization, None if self.unicode is NOT_GIVEN else self.unicode)
+        elif self.unicode is not NOT_GIVEN:
+            check_unicode(self.unicode)
         if self.pattern is not NOT_GIVEN:
             object.__setattr__(self, "pattern", patterns.resolve(self.pattern))
         literals = distinct_literals(self.special_tokens)
@@ -162,7 +176,7 @@ class TrainingOptions:
                 raise ValueError(f"{refusal}: learned tokens have {first}..{last}")
 
     def for_counts(self, counts: PretokenCounts) -> TrainingOptions:
-        """With the pattern and the normalization of counts.
+        """With the pattern, the normalization and the version of Unicode of counts.
 
         Raises:
             ValueError: One that was given, or that of `initial`, contradicts them.
@@ -175,11 +189,12 @@ class TrainingOptions:
             "pattern": patterns.GPT2 if self.pattern is NOT_GIVEN else self.pattern,
             "normalization": None if self.normalization is NOT_GIVEN else self.normalization,
             "special_tokens": tuple(self.special_tokens),
+            "unicode": None if self.unicode is NOT_GIVEN else self.unicode,
         }
 
     def _agreed_with(self, source: Vocab | PretokenCounts, origin: str) -> dict[str, Any]:
-        """Pattern and normalization of a source, unless others were given."""
-        agreed = {"pattern": source.pattern, "normalization": source.normalization}
+        """Pattern, normalization and version of Unicode of a source, unless others were given."""
+        agreed = {"pattern": source.pattern, "normalization": source.normalization, "unicode": source.unicode}
         for name, value in agreed.items():
             given = getattr(self, name)
             if given is not NOT_GIVEN and given != value:
@@ -208,10 +223,13 @@ def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
     return literals
 
 
-def check_normalization(normalization: object) -> None:
-    """Raise ValueError for what training cannot apply: anything but a normal form or None."""
+def check_normalization(normalization: object, unicode: str | None = None) -> None:
+    """Raise ValueError for what training cannot apply: anything but None or a normal form that this Python has for a
+    version of Unicode."""
     if normalization is not None and normalization not in FORMS:
         raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
+    check_unicode(unicode)
+    normalizers.check(normalization, unicode)
 
 
 def _check_integer(name: str, value: object, least: int, why: str = "") -> None:

@@ -216,6 +216,7 @@ def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
         special_tokens,
         pattern=settings["pattern"],
         normalization=settings["normalization"],
+        unicode=settings["unicode"],
     )
 
 

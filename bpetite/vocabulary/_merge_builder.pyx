@@ -20,7 +20,7 @@ cdef bp_secret secret = draw_secret()
 cdef uint64_t BASE = secret.words[0] >> 4      # of the polynomial
 
 
-def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset()):
     """The merge table of a vocabulary.
 
     Args:
@@ -28,7 +28,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_ids: Ids that take no part in merges of the ranks kind, but for single bytes.
+        special_only: Ids that take no part in merges of the ranks kind.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -42,13 +42,13 @@ def build_merge_table(TokenTable tokens not None, merges, special_ids=frozenset(
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, special_ids)
+        _add_ranks(table, tokens, special_only)
     else:
-        _add_list(table, tokens, merges)
+        _add_list(table, tokens, tuple(merges))
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, object merges) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
     cdef Py_ssize_t rank = 0, left, right, joined = -1
     cdef uint64_t left_length, right_length, capacity = 0
     cdef uint8_t* buffer = NULL
@@ -100,7 +100,7 @@ cdef class _Splits:
     cdef uint32_t* by_hash         # hash table of slot + 1, 0 for empty
     cdef uint64_t mask             # of by_hash: its size - 1
     cdef int shift                 # a hash belongs at hash >> shift
-    cdef uint8_t* excluded         # slot -> it takes no part, unless it is a single byte
+    cdef uint8_t* excluded         # slot -> it takes no part
     cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
     cdef uint64_t* powers          # BASE ** i
     cdef split* found
@@ -164,7 +164,7 @@ cdef class _Splits:
             if slot < 0:
                 return -1
             if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot if length == 1 or not self.excluded[slot] else -1
+                return slot if not self.excluded[slot] else -1
             at = (at + 1) & self.mask
 
     cdef bint add(self, Py_ssize_t slot) noexcept nogil:
@@ -193,8 +193,8 @@ cdef class _Splits:
         return True
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_ids) except -1:
-    cdef _Splits splits = _Splits(tokens, special_ids)
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) except -1:
+    cdef _Splits splits = _Splits(tokens, special_only)
     cdef bint done = True
     cdef Py_ssize_t slot
     cdef uint64_t i

@@ -1,8 +1,10 @@
 """The literals of special tokens: what is a valid one, and the ids that they get."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
+
+from ..errors import show
 
 __all__ = ["SpecialTokens", "check_literal", "place_specials"]
 
@@ -30,8 +32,10 @@ def check_literal(literal: object) -> bytes:
         raise ValueError(f"special token {literal!r} holds a lone surrogate at {bad.start}") from None
 
 
-def place_specials(special_tokens: SpecialTokens, tokens: dict[int, bytes], id_of: dict[bytes, int]) -> dict[str, int]:
-    """The ids of special tokens.
+def place_specials(
+    special_tokens: SpecialTokens, tokens: dict[int, bytes], id_of: dict[bytes, int]
+) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
+    """The ids of special tokens, and the flags of those that have any.
 
     Args:
         special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
@@ -40,26 +44,32 @@ def place_specials(special_tokens: SpecialTokens, tokens: dict[int, bytes], id_o
         id_of: IN/OUT: bytes -> id, at least of the tokens that are literals; added to as well.
 
     Returns:
-        literal -> id.
+        literal -> id; literal -> ("added",) of those that are the only token of a byte.
 
     Raises:
-        TypeError: ``special_tokens`` is one str, or a literal is no str.
+        TypeError: ``special_tokens`` is one str, a literal is no str, or an id no int.
         ValueError: A literal is empty or holds a lone surrogate; an id belongs to another token.
 
     >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0})
-    {'<s>': 1, 'a': 0}
+    ({'<s>': 1, 'a': 0}, {})
+    >>> place_specials(["b"], {0: b"a"}, {b"a": 0})
+    ({'b': 1}, {'b': ('added',)})
     """
     if special_tokens is None:
-        return {}
-    if isinstance(special_tokens, str | bytes):
-        raise TypeError(f"special_tokens is a list of str or a dict, not {special_tokens!r}")
+        return {}, {}
+    if isinstance(special_tokens, str | bytes) or not isinstance(special_tokens, Iterable):
+        hint = f": [{show(special_tokens)}] is a list of one" if isinstance(special_tokens, str) else ""
+        raise TypeError(f"special_tokens is a list of str or a dict literal -> id, not {show(special_tokens)}{hint}")
     placed: dict[str, int] = {}
+    flags: dict[str, tuple[str, ...]] = {}
     given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
     free = max(tokens, default=-1) + 1
     for literal, wanted in given.items():
         data = check_literal(literal)
         known = id_of.get(data)
         if wanted is not None:
+            if type(wanted) is not int:
+                raise TypeError(f"special token {literal!r}: its id is an int, not {show(wanted)}")
             refusal = f"special token {literal!r} cannot have the id {wanted}"
             if known not in (None, wanted):
                 raise ValueError(f"{refusal}: token {known} has these bytes")
@@ -70,7 +80,9 @@ def place_specials(special_tokens: SpecialTokens, tokens: dict[int, bytes], id_o
             token_id = known
         else:
             token_id, free = free, free + 1
+        if known is None and len(data) == 1:
+            flags[literal] = ("added",)
         tokens[token_id] = data
         id_of[data] = token_id
         placed[literal] = token_id
-    return placed
+    return placed, flags

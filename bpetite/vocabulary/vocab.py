@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from .._merge import MergeTable
+from ..errors import show
 from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
@@ -38,7 +39,9 @@ MAX_ID = 2**32 - 1
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
 
 #: The flags that a special token can have, see :class:`Vocab`.
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "added")
+#: Those that do not change where special tokens are found.
+QUIET_FLAGS = frozenset(("plain", "added"))
 
 
 class Settings(TypedDict, total=False):
@@ -50,6 +53,7 @@ class Settings(TypedDict, total=False):
     token_flags: dict[str, tuple[str, ...]]
     template: Template | None
     kept: dict[str, Any]
+    unicode: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,17 +73,22 @@ class Vocab:
         errors: How decoding treats bytes that are not UTF-8, the name of a codec error handler.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
-            normalized text, after the others), "plain" (kept when decoding skips special tokens).
+            normalized text, after the others), "plain" (kept when decoding skips special tokens), "added" (of one byte,
+            which has no token of ordinary text; without it, a special token of one byte is that byte's token as well).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
         name: The name of the published encoding that it is, for people; no part of the content, and not saved.
+        unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
+            it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
+            them. None for the version that ``regex`` and Python have. See docs/unicode.md.
         table: The TokenTable of ``tokens``, where a loader has made one already. It is ignored if ``tokens`` has grown
             since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an
-            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes;
-            the message names the value.
+            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes,
+            a version of Unicode that is unknown or newer than that of ``regex`` (with a normalization, of Python); the
+            message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
@@ -96,10 +105,15 @@ class Vocab:
     token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    unicode: str | None = None
     name: str | None = field(default=None, compare=False)
     table: InitVar[TokenTable | None] = None
 
     def __post_init__(self, table: TokenTable | None) -> None:
+        if self.merges is not None and type(self.merges) is not tuple:
+            if not isinstance(self.merges, Iterable):
+                raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {show(self.merges)}")
+            object.__setattr__(self, "merges", tuple(self.merges))
         if table is not None and len(table) == len(self.tokens):
             object.__setattr__(self, "token_table", table)
         if self.token_table.repeated or self.token_table.empty:
@@ -107,14 +121,18 @@ class Vocab:
         if self.merges is not None and not self._has_merge_table(self.merges):
             _check_merges(self.merges, self.tokens, self.id_of)
         _check_specials(self.special_tokens, self.tokens)
-        if not patterns.is_known(self.pattern):
+        if self.unicode is not None:
+            from ..splitting.unicode_version import check_unicode
+
+            check_unicode(self.unicode)
+        if self.unicode is not None or not patterns.is_known(self.pattern):
             from ..steps import splits
 
-            splits.check(self.pattern)
+            splits.check(self.pattern, self.unicode)
         if self.normalization is not None:
             from ..steps import normalizers
 
-            normalizers.check(self.normalization)
+            normalizers.check(self.normalization, self.unicode)
         _check_settings(self.ignore_merges, self.errors)
         _check_flags(self.token_flags, self.special_tokens)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
@@ -148,21 +166,35 @@ class Vocab:
         >>> Vocab.build({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<s>"]).merges
         ((0, 1),)
         """
+        if not isinstance(tokens, Mapping):
+            raise TypeError(f"a vocabulary is a dict of id -> bytes, not {show(tokens)}")
         tokens = dict(tokens)
+        if isinstance(next(iter(tokens), None), str | bytes):
+            raise TypeError(
+                f"a vocabulary is a dict of id -> bytes, and this one begins with {show(next(iter(tokens.items())))}; "
+                "{token_id: token for token, token_id in vocab.items()} turns token -> id round"
+            )
         id_of = {token: token_id for token_id, token in tokens.items()}
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
+            given: object = merges
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise TypeError(f"merges is an iterable of pairs of bytes, or None for ranks, not {show(merges)}")
             pairs = []
             for rank, merge in enumerate(merges):
                 try:
                     left, right = merge
+                    if not (isinstance(left, bytes) and isinstance(right, bytes)):
+                        raise TypeError
                     pairs.append((id_of[left], id_of[right]))
                 except KeyError as unknown:
                     missing = unknown.args[0]
                     raise ValueError(f"merge {rank} {tuple(merge)!r}: {missing!r} is not in the vocabulary") from None
                 except (TypeError, ValueError):
-                    raise ValueError(f"merge {rank} must be a pair of bytes, not {merge!r}") from None
-        specials = place_specials(special_tokens, tokens, id_of)
+                    raise ValueError(f"merge {rank} must be a pair of bytes, not {show(merge)}") from None
+        specials, flags = place_specials(special_tokens, tokens, id_of)
+        if flags:
+            settings["token_flags"] = flags | settings.get("token_flags", {})
         return cls(tokens, None if pairs is None else tuple(pairs), specials, patterns.resolve(pattern), **settings)
 
     @cached_property
@@ -173,6 +205,16 @@ class Vocab:
             special = set(self.special_tokens.values())
             found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
         return found
+
+    @cached_property
+    def special_only(self) -> frozenset[int]:
+        """The ids that ordinary text does not give by looking up its bytes: of special tokens, but for those of one
+        byte that are not flagged "added"."""
+        return frozenset(
+            token_id
+            for literal, token_id in self.special_tokens.items()
+            if len(self.tokens[token_id]) > 1 or "added" in self.token_flags.get(literal, ())
+        )
 
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:
@@ -196,6 +238,8 @@ class Vocab:
             if pad_token not in self.tokens:
                 raise ValueError(f"pad_token: no token has the id {pad_token}")
             return pad_token
+        if not isinstance(pad_token, str):
+            raise TypeError(f"pad_token is a special token or an id, not {show(pad_token)}")
         try:
             return self.special_tokens[pad_token]
         except KeyError:
@@ -214,7 +258,7 @@ class Vocab:
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
-        return build_merge_table(self.token_table, self.merges, frozenset(self.special_tokens.values()))
+        return build_merge_table(self.token_table, self.merges, self.special_only if self.merges is None else ())
 
     def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
         """Whether the merge table, which is needed anyway, can be built and has every merge once."""
@@ -231,8 +275,8 @@ class Vocab:
     @property
     def is_rare(self) -> bool:
         """Whether it needs :mod:`bpetite.engine.pipeline`, since the compiled core does not have what it asks for:
-        flags of special tokens other than "plain", rewritten text, steps of pre-tokenization beyond patterns."""
-        flagged = any(set(flags) != {"plain"} for flags in self.token_flags.values())
+        flags that change where special tokens are found, rewritten text, steps of pre-tokenization beyond patterns."""
+        flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
         return flagged or rewritten or not patterns.is_plain(self.pattern)
 
@@ -261,6 +305,7 @@ class Vocab:
             "token_flags": self.token_flags,
             "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
+            "unicode": self.unicode,
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
@@ -325,6 +370,8 @@ def _check_flags(token_flags: dict[str, tuple[str, ...]], special_tokens: dict[s
             raise ValueError(f"token_flags: {literal!r} is no special token")
         if not isinstance(flags, tuple) or not flags or set(flags) - set(FLAGS):
             raise ValueError(f"token_flags of {literal!r}: {flags!r} is not a tuple of {', '.join(FLAGS)}")
+        if "added" in flags and len(literal.encode("utf-8")) > 1:
+            raise ValueError(f"token_flags of {literal!r}: \"added\" is for special tokens of one byte")
 
 
 def _check_settings(ignore_merges: object, errors: object) -> None:

@@ -10,6 +10,7 @@ from bpetite.analysis import audit
 from bpetite.analysis.pages.audit_page import audit_page
 from bpetite.analysis.pages.report_text import audit_text
 from bpetite.analysis.token_classes import TOKEN_CLASSES, token_class, token_classes
+from bpetite.splitting.unicode_version import unicode_version
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
 
@@ -127,6 +128,9 @@ def test_json_and_text() -> None:
         "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings", "usage"
     }  # fmt: skip
     assert content["settings"]["special_tokens"] == {"<|x|>": 330}
+    assert (content["settings"]["unicode"], content["settings"]["unicode_of"]) == (unicode_version(), "regex")
+    named = audit(Tokenizer.train("ab", 257, unicode="13.0")).settings
+    assert (named["unicode"], named["unicode_of"]) == ("13.0", "tokenizer")
     assert content["faults"] == 0
     assert content["usage"]["documents"] == 4
     said = audit_text(report, "a\x1b[31mname")

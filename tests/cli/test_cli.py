@@ -53,11 +53,12 @@ def test_train_options(corpus: Path, tmp_path: Path) -> None:
     done = run(
         "train", corpus, "-n", 260, "-o", out, "--special", "<s>", "--special", "<t>", "--special-ids", "before",
         "--pattern", "none", "--tie-break", "bytes", "--min-frequency", 3, "--normalization", "NFC",
+        "--unicode", "13.0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     expected = Tokenizer.train(
         TEXT.split("<|endoftext|>"), 260, special_tokens=["<s>", "<t>"], special_ids="before", pattern=None,
-        tie_break="bytes", min_frequency=3, normalization="NFC",
+        tie_break="bytes", min_frequency=3, normalization="NFC", unicode="13.0",
     )  # fmt: skip
     assert Tokenizer.load(out) == expected
 

@@ -24,7 +24,7 @@ from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.executor import Call, Outcome, Work, run_all
 from bpetite.cluster.joining import _make_shard
-from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions, LearningOptions
+from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions
 from bpetite.corpus import RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.options import EncodeOptions, ReadingOptions
@@ -284,7 +284,6 @@ def test_signatures_of_engines_are_those_that_they_call() -> None:
 
     assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
     assert set(ClusterCountOptions.__annotations__) == options_of(count_corpus) | set(ReadingOptions.__annotations__)
-    assert set(LearningOptions.__annotations__) == options_of(Tokenizer.train_from_counts) - {"progress"}
     assert set(BatchOptions.__annotations__) < options_of(EncodeBatch)
 
 

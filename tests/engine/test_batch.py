@@ -50,7 +50,7 @@ def test_the_first_text_with_an_error_counts(num_threads: int | None) -> None:
     for method in (tok.encode_batch, tok.encode_batch_to_numpy):
         with pytest.raises(ValueError, match=r"^text 100 of the batch: byte 0x00, at offset 1 "):
             method(texts, num_threads=num_threads)
-        with pytest.raises(TypeError, match=r"^text 1 of the batch: text is str or bytes, not NoneType"):
+        with pytest.raises(TypeError, match=r"^text 1 of the batch: text is str or UTF-8 bytes, not None"):
             method([fine, None], num_threads=num_threads)
         with pytest.raises(UnicodeEncodeError, match=r"surrogates not allowed \(text 100 of the batch\)") as raised:
             method([fine] * 100 + ["a\ud800"], num_threads=num_threads)

@@ -1,6 +1,10 @@
 """Ids to bytes and text: every container, every error mode, pieces of characters."""
+import ctypes
+import threading
 from array import array
 from collections import UserList, deque
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.errors import UnknownTokenError
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LONG = "x" * 40_000
@@ -91,13 +96,158 @@ def test_unknown_ids(tok: Tokenizer, unknown: int) -> None:
         assert caught.value.args == (unknown,) or not isinstance(ids, list | tuple | np.ndarray)
 
 
+def test_an_unknown_id_is_named_with_its_place_and_what_there_is(tok: Tokenizer) -> None:
+    highest = tok.vocab_size - 1
+    ids = [97, 299, 98]
+    for form in (ids, np.array(ids), np.array(ids, np.uint32), iter(ids), deque(ids)):
+        with pytest.raises(UnknownTokenError) as caught:
+            tok.decode(form)
+        assert caught.value.args == (299,)
+        assert str(caught.value) == (
+            f"no token has the id 299 (ids[1]): the vocabulary has {len(tok)} tokens, with ids from 0 to {highest}"
+        )
+    with pytest.raises(KeyError, match=r"text 1 of the batch: no token has the id 299 \(ids\[0\]\)"):
+        tok.decode_batch([[97], [299]])
+
+
+# What is no array of ids, or only just
+
+
 @pytest.mark.parametrize(
-    "wrong",
-    ["ab", ["a"], [1.0], [None], np.array([1.5]), np.array([[97]]), np.zeros(3, np.dtype([])), 5, None, [[97]]],
-)
-def test_what_is_no_ids(tok: Tokenizer, wrong) -> None:
-    with pytest.raises(TypeError):
-        tok.decode(wrong)
+    "dtype",
+    ["f2", "f4", "f8", "g", "c8", "c16", "?", "U1", "S1", "U0", "S0", "V0", "V4", "V1", "O", "M8[s]", "m8[ns]",
+     [("a", "u4")], [], [("a", "u4", (2,))], ">u4", ">i8", ">u2"],
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(3,), (), (2, 2), (1,)])
+def test_arrays_of_what_is_no_id(tok: Tokenizer, dtype: Any, shape: tuple[int, ...]) -> None:
+    for decode in (tok.decode, tok.decode_bytes):
+        with pytest.raises(TypeError, match="integer"):
+            decode(np.zeros(shape, np.dtype(dtype)))
+        if shape == (3,):
+            with pytest.raises(TypeError, match="integer"):
+                decode(np.zeros(shape, np.dtype(dtype))[::-1])
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+def test_arrays_in_odd_memory(tok: Tokenizer, kind: str) -> None:
+    """Strides of any sign, and addresses that are no multiple of the size."""
+    ids = np.array([104, 105, 106], kind)
+    assert tok.decode(ids[::-1]) == "jih"
+    assert tok.decode(np.repeat(ids, 2)[::-2]) == "jih"
+    assert tok.decode(np.broadcast_to(ids[:1], (3,))) == "hhh"
+    assert tok.decode(np.frombuffer(b"." + ids.tobytes(), np.uint8)[1:].view(kind)) == "hij"
+    assert tok.decode(ids.reshape(3, 1)[:, 0]) == "hij"
+    with pytest.raises(TypeError, match="2 dimensions"):
+        tok.decode(ids[None])
+    with pytest.raises(TypeError, match="0 dimensions"):
+        tok.decode(ids[0, ...])
+
+
+def test_other_buffers(tok: Tokenizer) -> None:
+    assert tok.decode((ctypes.c_uint32 * 2)(104, 105)) == "hi"
+    assert tok.decode((ctypes.c_int64 * 0)()) == ""
+    for wrong in (array("d", [1.0]), (ctypes.c_float * 2)(), memoryview(b"ab").cast("c"), (ctypes.c_uint32 * 2 * 2)()):
+        with pytest.raises(TypeError, match="integer"):
+            tok.decode(wrong)  # type: ignore[arg-type]
+
+
+class Index:
+    def __init__(self, call: Callable[["Index"], Any]) -> None:
+        self.call = call
+
+    def __index__(self) -> Any:
+        return self.call(self)
+
+
+def test_an_index_that_is_no_int(tok: Tokenizer) -> None:
+    def fail(_: Index) -> int:
+        raise RuntimeError("mine")
+
+    assert tok.decode([Index(lambda _: 104), 105]) == "hi"
+    for call in (lambda self: self, lambda self: "a", lambda self: Index(lambda _: 104)):
+        with pytest.raises(TypeError):
+            tok.decode([Index(call)])
+        with pytest.raises(TypeError):
+            list(tok.decode_iterable([Index(call)]))
+    with pytest.raises(RuntimeError, match="mine"):
+        tok.decode([97, Index(fail)])
+
+
+def test_containers_that_lie(tok: Tokenizer) -> None:
+    """What they say of their length is not believed, and what they hold may change while it is read."""
+
+    class List(list):
+        def __len__(self) -> int:
+            return 100_000
+
+        def __getitem__(self, place: Any) -> int:
+            return 98
+
+    class Tuple(tuple):
+        def __len__(self) -> int:
+            return 100_000
+
+    class Shorter(List):
+        def __len__(self) -> int:
+            return 0
+
+    for kind in (List, Tuple, Shorter):
+        assert tok.decode(kind([104, 105])) == "hi"
+        assert tok.decode_bytes(kind([104, np.int64(105)])) == b"hi"
+        with pytest.raises(UnknownTokenError) as caught:
+            tok.decode(kind([97, 299]))
+        assert caught.value.args == (299,)
+    ids: list[Any] = [97] * 5000
+    ids[0] = Index(lambda _: ids.clear() or 104)
+    assert tok.decode(ids) == "h"
+    spans: list[Any] = [97] * 5000
+    spans[0] = Index(lambda _: spans.clear() or 104)
+    with pytest.raises(KeyError):
+        tok._char_spans(spans, b"h" * 5000)
+
+
+@pytest.mark.parametrize("unknown", [299, 2**32 - 2, 2**32, 2**70, -1])
+def test_spans_of_unknown_ids(tok: Tokenizer, unknown: int) -> None:
+    with pytest.raises(UnknownTokenError):
+        tok._char_spans([97, unknown], b"ab")
+    with pytest.raises(ValueError, match="token 1 reaches past the text"):
+        tok._char_spans([97, 300], b"ab")
+
+
+def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
+    """Each place of the result is what the array held there at some time."""
+    ids = np.full(20_000, 97, np.uint32)
+    pieces = {97: "a", 302: TOKENS[302].decode(), 304: "中", 306: "ab"}
+    done = threading.Event()
+
+    def write() -> None:
+        turn = 0
+        while not done.is_set():
+            ids[turn % 7 :: 7] = list(pieces)[turn % 4]
+            turn += 1
+            if turn % 64 == 0:
+                ids[turn % 20_000] = 299
+                ids[turn % 20_000] = 97
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    decoded = 0
+    try:
+        for _ in range(300):
+            for decode in (tok.decode, lambda ids: tok.decode_bytes(ids).decode()):
+                try:
+                    rest = decode(ids)
+                except UnknownTokenError:
+                    continue
+                assert rest.isprintable()  # as a str that holds what its kind says does
+                decoded += 1
+                for piece in sorted(pieces.values(), key=len, reverse=True):
+                    rest = rest.replace(piece, "")
+                assert rest == ""
+    finally:
+        done.set()
+        writer.join()
+    assert decoded > 100
 
 
 def test_batches(tok: Tokenizer) -> None:

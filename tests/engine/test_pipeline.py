@@ -1,15 +1,18 @@
 """What happens around the compiled core where a vocabulary asks for it, through every method that encodes."""
+import json
 import threading
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import tokenizers
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
-from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.bytelevel import ALPHABET
+from bpetite.steps.normalizers import Prepend, Replace, normalizer
 from bpetite.steps.splits import PrefixSpace, Printable, Split
 from bpetite.steps.template import Template, TemplatePart
 
@@ -173,3 +176,82 @@ def test_a_template_goes_around_arrays_and_lists() -> None:
     batch = tok.encode_padded(["ab", "ab ab"], pad_token=0, add_special_tokens=True)
     assert batch.input_ids.tolist() == [[300, 257, 301, 302, 0], [300, 257, 258, 301, 302]]
     assert batch.attention_mask.dtype == np.int8
+
+
+# Added tokens with every combination of flags, as tokenizers finds them
+
+ADDED = ("single_word", "lstrip", "rstrip", "normalized", "special")
+PRINTABLE = {character: token_id for token_id, character in enumerate(ALPHABET)}
+STEPS = {
+    "none": None,
+    "NFC": {"type": "NFC"},
+    "NFKD": {"type": "NFKD"},
+    "rewritten": {"type": "Replace", "pattern": {"String": "x"}, "content": "ab"},
+    "spaces": {"type": "Replace", "pattern": {"String": " "}, "content": "_"},
+}
+letters = ["a", "b", "x", "_", " ", "\n", "\u212b", "<", "s", ">", "-", "中", "\u200d", "ﬁ"]
+literals = st.text(st.sampled_from(letters), min_size=1, max_size=4)
+added_tokens = st.dictionaries(literals, st.tuples(*[st.booleans()] * 5), min_size=1, max_size=5)
+
+
+def with_added(found: dict[str, tuple[bool, ...]], step: Any) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    """The same tokenizer here and there; special tokens come first, as in files."""
+    model = {"type": "BPE", "vocab": {**PRINTABLE, "ab": 256}, "merges": [["a", "b"]]}
+    new = [literal for literal in sorted(found, key=lambda one: not found[one][4]) if literal not in model["vocab"]]
+    ids = {**model["vocab"], **{literal: 257 + number for number, literal in enumerate(new)}}
+    entries = [
+        {"id": ids[literal], "content": literal, **dict(zip(ADDED, flags, strict=True))}
+        for literal, flags in found.items()
+    ]
+    content = {
+        "version": "1.0", "truncation": None, "padding": None, "post_processor": None, "normalizer": step,
+        "added_tokens": sorted(entries, key=lambda entry: entry["id"]), "decoder": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "model": model,
+    }  # fmt: skip
+    return Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@settings(max_examples=150)
+@given(found=added_tokens, data=st.data())
+def test_added_tokens_are_found_as_by_tokenizers(step: str, found: dict[str, tuple[bool, ...]], data: Any) -> None:
+    own = {"NFC": "NFC", "NFKD": "NFKD", "rewritten": Replace("x", "ab"), "spaces": Replace(" ", "_")}
+    normalize = normalizer(own.get(step))
+    if normalize is not None:  # which of two that normalize alike is meant depends on more than the file
+        assume(len({normalize(literal) for literal in found}) == len(found))
+    ours, theirs = with_added(found, STEPS[step])
+    for text in data.draw(st.lists(st.lists(st.sampled_from([*letters, *found]), max_size=9).map("".join), max_size=6)):
+        try:
+            expected = theirs.encode(text).ids
+        except BaseException as panic:  # a stripped token that ends before it begins
+            if type(panic).__name__ != "PanicException":
+                raise
+            continue
+        assert ours.encode(text) == expected, text
+        assert ours.count(text) == len(expected)
+        assert list(ours.encode_iterable([*text])) == expected
+        assert ours.encode_with_offsets(text)[0] == expected
+        assert ours.encode_batch([text.encode()]) == [expected]
+
+
+def test_a_normalized_single_word_looks_inside_the_piece_that_others_leave() -> None:
+    found = {"<s>x": (False, False, False, False, True), "ab": (True, False, False, True, False)}
+    ours, theirs = with_added(found, None)
+    assert ours.encode("<s>xab abx ab") == theirs.encode("<s>xab abx ab").ids
+    assert ours.encode_with_offsets("<s>xab") == ([257, 256], [(0, 4), (4, 6)])
+    tok = Tokenizer.from_vocab(
+        Vocab(
+            {0: b"a", 1: b"b", 2: b"x", 3: b"<s>x", 4: b"ab"}, (), {"<s>x": 3, "ab": 4},
+            token_flags={"ab": ("single_word", "normalized")},
+        )
+    )  # fmt: skip
+    assert tok.encode("<s>xab") == [3, 4]
+    assert tok.encode("<s>xabx") == [3, 0, 1, 2]
+
+
+def test_white_space_that_is_a_token_may_be_taken_by_the_one_before() -> None:
+    flags = {"x": (False, False, True, False, True), " ": (False, True, True, False, True)}
+    ours, theirs = with_added({**flags, "\ny": (False, False, False, False, True)}, None)
+    for text in ("x  ", "x \ny", "x \n y", " x ", "  x"):
+        assert ours.encode(text) == theirs.encode(text).ids

@@ -1,9 +1,14 @@
 """Special tokens: leftmost, then longest; which are recognised, which refused; many of them."""
+import pickle
+from functools import partial
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, reference
+import bpetite
+from bpetite import FormatError, Tokenizer, Vocab, analysis, reference
 from bpetite.engine._special import Specials, choose
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -116,3 +121,117 @@ def test_a_hundred_thousand() -> None:
     ids = tok.encode(text)
     assert [token for token in ids if token > 255] == list(range(256, 100_256, 997))
     assert tok.decode(ids) == text
+
+
+# A special token of one byte, which may or may not be that byte's token in ordinary text
+
+AB = {0: b"a", 1: b"b", 2: b"ab"}
+LACKING = {
+    "merges": Tokenizer(AB, [(b"a", b"b")], ["c"]),
+    "ids": Tokenizer(AB, [(b"a", b"b")], {"c": 7}),
+    "ranks": Tokenizer(AB, None, ["c"]),
+    "no pattern": Tokenizer(AB, None, ["c"], pattern=None),
+    "by regex": Tokenizer(AB, [(b"a", b"b")], ["c"], pattern=r"(?<=a)b|[a-z]"),
+    "normalizing": Tokenizer(AB, [(b"a", b"b")], ["c"], normalization="NFC"),
+    "pipeline": Tokenizer.from_vocab(
+        Vocab({**AB, 3: b"c"}, ((0, 1),), {"c": 3}, token_flags={"c": ("lstrip", "added")})
+    ),
+    "ignoring merges": Tokenizer.from_vocab(
+        Vocab({**AB, 3: b"c"}, ((0, 1),), {"c": 3}, ignore_merges=True, token_flags={"c": ("added",)})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_the_byte_of_a_special_token_is_no_ordinary_text(name: str) -> None:
+    tok = LACKING[name]
+    special = tok.special_tokens["c"]
+    assert tok.encode("c") == [special] == [tok.token_id("c")]
+    assert tok.decode([special]) == "c"
+    plain: dict = {"allowed_special": ()}
+    long = "ab" * 400_000 + "c"
+    for text in ("c", "acb", "abc"):
+        calls = [
+            (tok.encode_ordinary, text), (tok.encode, text), (tok.encode, text.encode()), (tok.encode_to_numpy, text),
+            (tok.count, text), (tok.encode_batch, [text]), (tok.encode_ordinary_batch, [text]),
+            (tok.encode_batch_to_numpy, [text]), (tok.encode_iterable, [*text]), (tok.encode_with_offsets, text),
+            (partial(tok.encode_padded, pad_token=0), [text]),
+        ]  # fmt: skip
+        for method, argument in calls:
+            with pytest.raises(ValueError, match=r"byte 0x63, at offset .* no token"):
+                list(method(argument, **({} if "ordinary" in str(method) else plain)))  # type: ignore[operator]
+    if tok.scanner == "vector":
+        with pytest.raises(ValueError, match=f"byte 0x63, at offset {len(long) - 1} of the text"):
+            tok.encode(long, num_threads=2, **plain)
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_it_stays_so_in_files(name: str, tmp_path: Path) -> None:
+    tok = LACKING[name]
+    tok.save(tmp_path / "tok.json")
+    assert Tokenizer.load(tmp_path / "tok.json") == tok
+    again = [pickle.loads(pickle.dumps(tok)), Tokenizer.load(tmp_path / "tok.json")]
+    if tok.kind == "merges" and name != "ids":
+        tok.save(tmp_path / "tokenizer.json")
+        again.append(Tokenizer.load(tmp_path / "tokenizer.json"))
+    for one in again:
+        assert one.encode("c") == tok.encode("c")
+        with pytest.raises(ValueError, match="byte 0x63"):
+            one.encode_ordinary("c")
+
+
+def test_a_file_that_cannot_say_so() -> None:
+    with pytest.raises(FormatError, match="'c': with its id it would be a token of ordinary text"):
+        bpetite.formats.huggingface.dump(LACKING["ids"].to_vocab())
+
+
+@pytest.mark.parametrize("merges", [[(b"a", b"b")], None])
+def test_a_byte_that_is_a_special_token_too(merges: list | None, tmp_path: Path) -> None:
+    """The literal of a token keeps its id, and is that token in ordinary text."""
+    tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab", 3: b"c", 4: b"ac"}, merges, ["c"])
+    assert tok.encode("acb") == [0, 3, 1]
+    assert tok.encode_ordinary("ab" + "c") == [2, 3]
+    assert tok.encode_ordinary("ac") == ([4] if merges is None else [0, 3])
+    assert tok.to_vocab().token_flags == {}
+    tok.save(tmp_path / "tok.json")
+    assert Tokenizer.load(tmp_path / "tok.json") == tok
+    if merges is None:
+        tok.save(tmp_path / "a.tiktoken")
+        again = Tokenizer.from_tiktoken(tmp_path / "a.tiktoken", pattern=tok.pattern, special_tokens=["c"])
+        assert again.to_merges().encode_ordinary("abacbc") == tok.encode_ordinary("abacbc")
+    else:
+        tok.save(tmp_path / "tokenizer.json")
+        again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert again == tok
+
+
+def test_the_byte_of_a_special_token_is_no_part_of_a_merge() -> None:
+    with pytest.raises(ValueError, match=r"merge 0 .*b'c' is not in the vocabulary"):
+        Tokenizer({0: b"a", 1: b"b", 2: b"ac"}, [(b"a", b"c")], ["c"])
+    ranks = Tokenizer({0: b"a", 1: b"b", 2: b"ac"}, None, ["c"])
+    assert ranks.encode_ordinary("ac") == [2]  # a whole pre-token
+    with pytest.raises(ValueError, match="byte 0x63"):
+        ranks.encode_ordinary("aac")
+    with pytest.raises(ValueError, match="b'c' is no token"):
+        ranks.to_merges()
+
+
+def test_a_special_token_that_a_merge_gives_too() -> None:
+    tok = Tokenizer(AB, [(b"a", b"b")], ["ab"])
+    assert tok.encode("ab") == tok.encode_ordinary("ab") == [2]
+    assert tok.encode("bab", allowed_special=()) == [1, 2]
+
+
+def test_training_goes_on_from_complete_vocabularies_only() -> None:
+    lacking = {byte: bytes([byte]) for byte in range(256) if byte != ord("c")}
+    tok = Tokenizer(lacking, [], ["c"])
+    with pytest.raises(ValueError, match="no token for the byte 0x63"):
+        Tokenizer.train("abab", 300, initial=tok)
+    assert analysis.audit(tok).settings is not None
+    assert "missing-bytes" in {finding.code for finding in analysis.audit(tok).findings}
+
+
+def test_the_flag_is_for_one_byte() -> None:
+    for literal in ("cc", "é"):
+        with pytest.raises(ValueError, match='"added" is for special tokens of one byte'):
+            Vocab({0: b"a", 1: literal.encode()}, (), {literal: 1}, token_flags={literal: ("added",)})

@@ -102,6 +102,9 @@ def test_an_error_about_something_huge_is_short() -> None:
     with pytest.raises(FormatError) as caught:
         Tokenizer.from_huggingface(spoilt)
     assert len(str(caught.value)) < 1_000
+    with pytest.raises(FormatError, match=r"the pre-tokenizer xxx.* does not occur with byte-level BPE$") as caught:
+        Tokenizer.from_huggingface(tokenizer_json(pre_tokenizer={"type": "x" * 10**6}))
+    assert len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.99])

@@ -31,6 +31,7 @@ def loads(data: bytes) -> Vocab:
         {"normalization": "NFC"},
         {"ignore_merges": True},
         {"errors": "replace"},
+        {"unicode": "13.0", "normalization": "NFKC"},
     ],
 )
 def test_every_setting_comes_back(settings: dict[str, object]) -> None:
@@ -84,6 +85,16 @@ def test_it_names_the_versions_that_decide_the_split() -> None:
     made_with = json.loads(native.dump(Vocab({0: b"a"}, (), {})))["made_with"]
     assert made_with["regex"] == regex.__version__
     assert float(made_with["unicode"]) >= 14
+
+
+def test_a_version_of_unicode_is_written_only_where_one_is_named() -> None:
+    assert b"unicode" not in native.dump(Vocab({0: b"a"}, (), {})).replace(b'"made_with"', b"").split(b'"special', 1)[1]
+    data = native.dump(Vocab({0: b"a"}, (), {}, unicode="12.1"))
+    assert b' "unicode": "12.1",\n' in data
+    assert native.from_bytes(data) == loads(data) == Vocab({0: b"a"}, (), {}, unicode="12.1")
+    for bad in (b'"99.0"', b"12.1", b"[]"):
+        with pytest.raises(FormatError, match="memory: unicode"):
+            loads(data.replace(b'"12.1"', bad))
 
 
 def test_it_is_the_same_in_every_process_and_for_every_order() -> None:

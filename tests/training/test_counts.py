@@ -1,10 +1,12 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
+import json
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import unicodedata
 from collections import Counter
 
@@ -303,6 +305,30 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
     assert path.read_bytes() == first
 
 
+def test_counts_are_of_a_version_of_unicode(tmp_path):
+    """U+1C89 is a letter from 16.0 on."""
+    text = "ab\u1c89c"
+    for pattern in (patterns.GPT2, r"(?<!\d)\p{L}+"):
+        assert dict(count_pretokens(text, pattern=pattern, unicode="16.0")) == {text.encode(): 1}
+        old = count_pretokens(text, pattern=pattern, unicode="15.1")
+        assert dict(old) == {b"ab": 1, "\u1c89".encode(): 1, b"c": 1}
+        old.save(tmp_path / "old", overwrite=True)
+        assert PretokenCounts.load(tmp_path / "old").unicode == "15.1"
+        with pytest.raises(ValueError, match=r"do not add up: unicode is '15.1' and None"):
+            old + count_pretokens(text, pattern=pattern)
+        with pytest.raises(ValueError, match=r"do not add up: unicode is None and '15.1'"):
+            count_pretokens(text, pattern=pattern) + old
+        assert dict(old + old)[b"c"] == 2
+    count_pretokens(text).save(tmp_path / "none")
+    assert b"unicode" not in (tmp_path / "none").read_bytes()
+    assert PretokenCounts.load(tmp_path / "none").unicode is None
+    (tmp_path / "bad").write_bytes((tmp_path / "old").read_bytes().replace(b'"15.1"', b'"99.0"'))
+    with pytest.raises(FormatError, match=r"bad: line 2 .*unicode='99.0' is not a version"):
+        PretokenCounts.load(tmp_path / "bad")
+    with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
+        count_pretokens(text, unicode="99.0")
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=3), st.integers(1, 1000)), min_size=1, max_size=5))
 def test_merging_files(tmp_path_factory, mappings):
@@ -329,6 +355,38 @@ def test_merging_what_does_not_fit(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     with pytest.raises(FileExistsError):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pattern", 7), ("pattern", ["a", 7]), ("normalization", []), ("special_tokens", None), ("special_tokens", [1])],
+)
+def test_settings_of_the_wrong_type(tmp_path, name, value):
+    path = tmp_path / "counts"
+    PretokenCounts({b"one": 1}).save(path)
+    magic, line, records = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join([magic, json.dumps(json.loads(line) | {name: value}).encode(), records]))
+    with pytest.raises(FormatError, match=f"counts: line 2 should hold the settings: {name} is"):
+        PretokenCounts.load(path)
+
+
+def test_a_length_past_the_end_takes_no_memory(tmp_path):
+    path = tmp_path / "counts"
+    PretokenCounts({b"x" * 40: 5}).save(path)
+    magic, line, records = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join([magic, line, b"\xff\xff\xff\xff" + records[4:]]))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="ends at byte"):
+        PretokenCounts.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16_000_000
+
+
+def test_long_pretokens_are_read_in_parts(tmp_path):
+    counts = PretokenCounts({b"x" * 3_000_000: 1, b"y": 2})
+    counts.save(tmp_path / "counts")
+    assert dict(PretokenCounts.load(tmp_path / "counts")) == dict(counts)
 
 
 def test_damaged_files(tmp_path):

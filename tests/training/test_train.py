@@ -3,6 +3,7 @@ import inspect
 import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import PretokenCounts
 from bpetite.training.options import TrainingOptions, TrainOptions
 from bpetite.vocabulary.vocab import Vocab
+from tests.support.alarms import Alarm, SecondRing, alarm
 
 WORDS = r" ?\w+"
 
@@ -388,6 +390,20 @@ def test_settings_of_the_counts_hold_unless_others_are_given():
         train_from_counts(count_pretokens("ab"), 300, normalization="NFD")
 
 
+def test_a_version_of_unicode_holds_as_the_other_settings_do():
+    counts = count_pretokens("ab ab", unicode="13.0")
+    learned = train_from_counts(counts, 257)
+    assert learned.unicode == "13.0"
+    assert train("ab ab", 257, unicode="13.0") == learned != train("ab ab", 257)
+    assert train("ab ab", 258, initial=learned).unicode == "13.0"
+    with pytest.raises(ValueError, match=r"unicode='12.1' contradicts these counts, made with unicode='13.0'"):
+        train_from_counts(counts, 257, unicode="12.1")
+    with pytest.raises(ValueError, match=r"unicode=None contradicts initial, trained with unicode='13.0'"):
+        train("ab", 258, initial=learned, unicode=None)
+    with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
+        train("ab", 258, unicode="99.0")
+
+
 def test_settings_of_initial_hold_unless_others_are_given():
     initial = train("ab ab", 257, pattern=WORDS, normalization="NFC")
     grown = train("ab ab", 258, initial=initial)
@@ -438,23 +454,24 @@ def test_progress_can_end_the_training(threads):
     assert threading.active_count() == before
 
 
+SIGNALLED = {
+    "counting": lambda words: count_pretokens([words] * 4, num_threads=1),
+    "counting, threads": lambda words: count_pretokens([words] * 4, num_threads=3),
+    "counting, not ASCII": lambda words: count_pretokens([words.decode().replace("e", "é")] * 4, num_threads=1),
+    "merging": lambda words: train_from_counts({words: 1}, 100_000),
+}
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
-def test_a_signal_ends_the_merging():
-    class Alarm(Exception):
-        pass
-
-    def ring(*_):
-        raise Alarm
-
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(Alarm):  # noqa: PT012 - it comes in one of many runs
-            for _ in range(1000):
-                train_from_counts({bytes([n % 7, n % 11, n % 13]) * 20_000: 1 for n in range(30)}, 100_000)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+@pytest.mark.parametrize("name", SIGNALLED)
+def test_a_signal_ends_counting_and_merging(name):
+    words = random.Random(0).randbytes(16_000_000).translate(bytes(97 + byte % 26 if byte < 220 else 32
+                                                                   for byte in range(256)))
+    before = threading.active_count()
+    with alarm(SecondRing()), pytest.raises(Alarm):
+        SIGNALLED[name](words)
+    assert threading.active_count() == before
+    assert count_pretokens(["ab ab", "ab"], num_threads=2) == {b"ab": 2, b" ab": 1}
 
 
 MEMORY = """

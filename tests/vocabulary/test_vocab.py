@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bpetite import Vocab, patterns
+from bpetite.steps import splits
 
 AB = {0: b"a", 1: b"b", 2: b"ab"}
 
@@ -37,6 +38,7 @@ def test_what_it_holds() -> None:
         ({"merges": ((0, 1), (0, 1))}, "merges 0 and 1 are the same pair"),
         ({"special_tokens": {"<s>": 2}}, "id 2 holds b'ab'"),
         ({"special_tokens": {"": 2}}, "must not be empty"),
+        ({"unicode": "99.0"}, "unicode='99.0' is not a version that bpetite knows"),
         ({"special_tokens": {"\ud800": 2}}, "lone surrogate"),
         ({"normalization": "nfc"}, "'nfc' is not one of NFC"),
         ({"errors": "nonsense"}, "'nonsense'"),
@@ -130,3 +132,13 @@ def test_fingerprint_is_the_same_in_every_process() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.strip() == vocab().fingerprint()
+
+
+def test_a_version_of_unicode_is_part_of_it() -> None:
+    assert vocab().fingerprint() == vocab(unicode=None).fingerprint()
+    assert len({vocab(unicode=version).fingerprint() for version in (None, "13.0", "12.1")}) == 3
+    assert vocab(unicode="13.0") == pickle.loads(pickle.dumps(vocab(unicode="13.0"))) != vocab()
+    with pytest.raises(TypeError, match="unicode is a version such as"):
+        vocab(unicode=13.0)
+    with pytest.raises(ValueError, match=r"writes out U\+1DFA, alone or in a range, which that version"):
+        vocab(unicode="13.0", pattern=(splits.Split("\u1dfa"),))

@@ -35,8 +35,9 @@ def audit_text(report: AuditReport, name: str) -> str:
 def _audit_lines(report: AuditReport, name: str) -> Iterator[str]:
     settings = report.settings
     yield f"{name}: {settings['tokens']:,} tokens, {settings['kind']}, fingerprint {settings['fingerprint'][:8]}"
-    for key in ("merges", "ignore_merges", "pattern", "scanner", "normalization", "special_tokens"):
-        yield f"  {key.replace('_', ' ')}: {describe(settings[key])}"
+    for key in ("merges", "ignore_merges", "pattern", "scanner", "unicode", "normalization", "special_tokens"):
+        of_regex = " (that of regex)" if key == "unicode" and settings["unicode_of"] == "regex" else ""
+        yield f"  {key.replace('_', ' ')}: {describe(settings[key])}{of_regex}"
     yield ""
     yield f"{len(report.faults)} faults" if report.faults else "no faults"
     for finding in report.findings:

@@ -1,0 +1,1 @@
+"""Fuzz targets, and what runs them; see README.md beside this file."""

@@ -1,0 +1,61 @@
+"""A run that goes on from a journal somebody else wrote: it refuses, or goes on, and touches nothing but its output."""
+from __future__ import annotations
+
+import json
+import zlib
+
+from bpetite import Tokenizer
+from bpetite.corpus import encode_corpus
+
+from .scratch import fresh, scratch
+
+__all__ = ["WORDS", "one", "seeds"]
+
+WORDS = (
+    b'"name"', b'"../keep"', b'"/keep"', b'"out.npy"', b'"finished"', b'"writers"', b'"sizes"', b'"position"',
+    b'"tally"', b"null", b"[]", b"{}", b"-1", b"1e300", b'"outputs"', b'"partial"', b"\n", b'"out.npy.partial"',
+)  # fmt: skip
+
+TOK = Tokenizer.train("ab ab ab", 258)
+
+
+def one(data: bytes) -> None:
+    """Lines of JSON; each gets its checksum, and the whole is the journal of the run."""
+    folder = fresh("journal")
+    (folder / "in.txt").write_text("ab<|endoftext|>ab ab")
+    (folder / "keep").write_text("keep")
+    out = folder / "out"
+    out.mkdir()
+    lines = [line for line in data.split(b"\n") if line]
+    (out / "journal").write_bytes(b"".join(b"%08x %b\n" % (zlib.crc32(line), line) for line in lines))
+    try:
+        encode_corpus(folder / "in.txt", out, TOK, checkpoint_seconds=0)
+    except (ValueError, OSError):
+        pass
+    if (folder / "keep").read_text() != "keep":
+        raise AssertionError("a file outside of the output was touched")
+    if {path.name for path in folder.iterdir()} != {"in.txt", "keep", "out"}:
+        raise AssertionError("a file outside of the output was made or deleted")
+
+
+def seeds() -> list[bytes]:
+    """The journals of runs that were stopped after each record."""
+    from bpetite.corpus.writing.durable import Journal
+
+    folder = scratch("journal")
+    records: list[dict[str, object]] = []
+    append = Journal.append
+
+    def noted(self: Journal, record: dict[str, object]) -> None:
+        records.append(record)
+        append(self, record)
+
+    Journal.append = noted  # type: ignore[method-assign]
+    try:
+        fresh("journal")
+        (folder / "in.txt").write_text("ab<|endoftext|>ab ab")
+        encode_corpus(folder / "in.txt", f"{folder / 'out'}/", TOK, checkpoint_seconds=0)
+    finally:
+        Journal.append = append  # type: ignore[method-assign]
+    lines = [json.dumps(record).encode() for record in records]
+    return [b"\n".join(lines[:upto]) for upto in range(1, len(lines) + 1)]
