@@ -5,11 +5,13 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, show
+from .provenance import Provenance, counted, default_names
 from .reach import REASONS, Unreachable, reach
 from .settings import settings_of
 from .token_classes import token_classes
@@ -45,12 +47,12 @@ class Finding:
     severity: Severity
     message: str
     count: int
-    examples: tuple[Example, ...] = ()
+    examples: tuple[Example, ...] = field(default=(), repr=False)
 
 
-@dataclass
+@dataclass(repr=False)
 class AuditReport:
-    """What :func:`audit` found.
+    """What :func:`audit` found. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
         settings: Size, kind, pattern, normalization, special tokens, fingerprint.
@@ -62,17 +64,24 @@ class AuditReport:
         unreachable: Tokens that no text can produce.
         findings: Faults first, then notes.
         usage: What was measured on the texts; None without texts.
+        provenance: What the tokenizer is called, the files that were read, date and versions.
     """
 
     settings: dict[str, Any]
-    tokens: dict[int, bytes] = field(repr=False)
-    classes: dict[str, list[int]] = field(repr=False)
+    tokens: dict[int, bytes]
+    classes: dict[str, list[int]]
     scripts: dict[str, int]
-    lengths: dict[int, int] = field(repr=False)
-    longest: list[int] = field(repr=False)
-    unreachable: list[Unreachable] = field(repr=False)
+    lengths: dict[int, int]
+    longest: list[int]
+    unreachable: list[Unreachable]
     findings: list[Finding]
     usage: Usage | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+
+    @property
+    def name(self) -> str:
+        """What the tokenizer is called."""
+        return self.provenance.names[0] if self.provenance.names else "tokenizer"
 
     @property
     def faults(self) -> list[Finding]:
@@ -82,6 +91,8 @@ class AuditReport:
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON; tokens as ``{"id": ..., "token": ...}`` with the token as :func:`repr` shows it."""
         return {
+            "name": self.name,
+            "provenance": self.provenance.to_dict(),
             "settings": self.settings,
             "kinds": {name: len(ids) for name, ids in self.classes.items()},
             "scripts": self.scripts,
@@ -95,13 +106,46 @@ class AuditReport:
             "usage": None if self.usage is None else self.usage.to_dict(),
         }
 
+    def page(self) -> str:
+        """The page: one file of HTML without a script, which needs no network."""
+        from .pages.audit_page import audit_page
 
-def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditReport:
+        return audit_page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        Path(path).write_text(self.page(), encoding="utf-8", newline="")
+
+    def to_html(self) -> str:
+        """The report as one element with its own styles, to put into a page of yours; a notebook shows this."""
+        from .pages.audit_page import audit_element
+
+        return audit_element(self)
+
+    _repr_html_ = to_html
+
+    def __repr__(self) -> str:
+        texts = "" if self.usage is None else f", {self.usage.total.bytes_per_token:.3f} bytes per token"
+        return (
+            f"<AuditReport of {self.name}: {len(self.tokens):,} tokens, {counted(len(self.faults), 'fault')}, "
+            f"{len(self.unreachable):,} unreachable{texts}>"
+        )
+
+
+def audit(
+    tokenizer: Tokenizer, texts: Iterable[str] | None = None, *, name: str | None = None, files: Iterable[str] = ()
+) -> AuditReport:
     """Examine a vocabulary, and measure it on texts if there are any.
 
     Args:
         tokenizer: The tokenizer to examine.
         texts: Documents, read as ordinary text, one after the other; see :mod:`bpetite.analysis.usage`.
+        name: What the report calls the tokenizer.
+        files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
         ValueError: A text has a byte that has no token.
@@ -109,6 +153,8 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditRepo
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> [finding.code for finding in audit(tok).findings]
     ['unreachable-bytes']
+    >>> audit(tok, ["ab ab"], name="small")
+    <AuditReport of small: 259 tokens, no faults, 13 unreachable, 2.500 bytes per token>
     """
     vocab = tokenizer.to_vocab()
     specials = set(vocab.special_tokens.values())
@@ -136,6 +182,7 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str] | None = None) -> AuditRepo
         unreachable=found.unreachable,
         findings=sorted(findings, key=lambda finding: finding.severity != "fault"),
         usage=None if texts is None else measure(tokenizer, texts),
+        provenance=Provenance(default_names(tokenizer) if name is None else (name,), tuple(files)),
     )
 
 

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from ..tokenizer import Tokenizer
 from .characters import show
 from .positions import token_ends
+from .provenance import Provenance, counted, default_names
 from .settings import settings_of
 
 __all__ = ["DiffReport", "Place", "diff"]
@@ -32,7 +34,7 @@ _DERIVED = ("scanner", "fingerprint", "special_tokens", "tokens", "vocab_size", 
 Ids = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Place:
     """A stretch of text that two tokenizers encode differently.
 
@@ -53,10 +55,17 @@ class Place:
     a: tuple[tuple[int, bytes], ...]
     b: tuple[tuple[int, bytes], ...]
 
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= AROUND else f"{self.text[:AROUND]}..."
+        return (
+            f"<Place in document {self.document}, character {self.offset}: {text!r}, {counted(len(self.a), 'token')} "
+            f"in A, {len(self.b):,} in B>"
+        )
 
-@dataclass
+
+@dataclass(repr=False)
 class DiffReport:
-    """What :func:`diff` found.
+    """What :func:`diff` found. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
         settings: setting -> (value in A, value in B) where they differ.
@@ -74,13 +83,14 @@ class DiffReport:
         cut_places: How many stretches of text are cut into different tokens.
         other_ids: How many tokens are cut alike and have different ids.
         places: The first of both kinds.
+        provenance: What the tokenizers are called, the files that were read, date and versions.
     """
 
     settings: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     specials: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
-    only_a: dict[bytes, int] = field(default_factory=dict, repr=False)
-    only_b: dict[bytes, int] = field(default_factory=dict, repr=False)
-    moved: dict[bytes, tuple[int, int]] = field(default_factory=dict, repr=False)
+    only_a: dict[bytes, int] = field(default_factory=dict)
+    only_b: dict[bytes, int] = field(default_factory=dict)
+    moved: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     shared: int = 0
     first_merge: int | None = None
     merges_at_first: tuple[tuple[bytes, bytes] | None, tuple[bytes, bytes] | None] = (None, None)
@@ -93,7 +103,8 @@ class DiffReport:
     tokens_b: int = 0
     cut_places: int = 0
     other_ids: int = 0
-    places: list[Place] = field(default_factory=list, repr=False)
+    places: list[Place] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def same(self) -> bool:
@@ -127,6 +138,7 @@ class DiffReport:
             ]
             texts = {name: getattr(self, name) for name in counts} | {"places": places}
         return {
+            "provenance": self.provenance.to_dict(),
             "same": self.same,
             "settings": {name: {"a": a, "b": b} for name, (a, b) in self.settings.items()},
             "special_tokens": {literal: {"a": a, "b": b} for literal, (a, b) in self.specials.items()},
@@ -147,13 +159,66 @@ class DiffReport:
             "texts": texts,
         }
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the tokenizers are called."""
+        a, b = self.provenance.names or ("A", "B")
+        return a, b
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many tokens, as different byte strings, the vocabularies have."""
+        common = self.shared + len(self.moved)
+        return common + len(self.only_a), common + len(self.only_b)
+
+    def page(self) -> str:
+        """The page: one file of HTML without a script, which needs no network."""
+        from .pages.diff_page import diff_page
+
+        return diff_page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        Path(path).write_text(self.page(), encoding="utf-8", newline="")
+
+    def to_html(self) -> str:
+        """The report as one element with its own styles, to put into a page of yours; a notebook shows this."""
+        from .pages.diff_page import diff_element
+
+        return diff_element(self)
+
+    _repr_html_ = to_html
+
+    def __repr__(self) -> str:
+        a, b = self.names
+        if self.same:
+            return f"<DiffReport of {a} and {b}: the same>"
+        texts = ""
+        if self.documents is not None:
+            texts = f", {self.documents_differing:,} of {counted(self.documents, 'document')} with other ids"
+        return (
+            f"<DiffReport of {a} and {b}: {self.shared:,} tokens the same, {len(self.moved):,} under other ids, "
+            f"{len(self.only_a):,} only in A, {len(self.only_b):,} only in B{texts}>"
+        )
+
 
 def _token_dicts(tokens: Iterable[tuple[int, bytes]]) -> list[dict[str, Any]]:
     return [{"id": token_id, "token": show(token)} for token_id, token in tokens]
 
 
 def diff(
-    a: Tokenizer, b: Tokenizer, texts: Iterable[str] | None = None, *, ordinary: bool = False, places: int = 10
+    a: Tokenizer,
+    b: Tokenizer,
+    texts: Iterable[str] | None = None,
+    *,
+    ordinary: bool = False,
+    places: int = 10,
+    names: tuple[str, str] | None = None,
+    files: Iterable[str] = (),
 ) -> DiffReport:
     """Compare two tokenizers, and the ids that they give to texts.
 
@@ -162,6 +227,8 @@ def diff(
         texts: Documents to encode with both.
         ordinary: Read the texts as ordinary text, in which no special tokens are recognised.
         places: How many places of each kind to report.
+        names: What the report calls the tokenizers.
+        files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
         ValueError: A text has a byte that has no token in one of them.
@@ -171,8 +238,10 @@ def diff(
     >>> report = diff(a, b, ["ab ab"])
     >>> report.only_b, [(place.text, len(place.a), len(place.b)) for place in report.places]
     ({b' ab': 257}, [(' ab', 2, 1)])
+    >>> diff(a, a, names=("old", "new"))
+    <DiffReport of old and new: the same>
     """
-    report = DiffReport()
+    report = DiffReport(provenance=Provenance(default_names(a, b) if names is None else tuple(names), tuple(files)))
     _compare_settings(a, b, report)
     _compare_vocabulary(a, b, report)
     _compare_merges(a.merges, b.merges, report)

@@ -7,7 +7,7 @@ that no text gave can have, are shown as bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Cell:
 class Layout:
     """The tokens of a text, and its length in characters and in bytes."""
 
-    cells: list[Cell]
+    cells: list[Cell] = field(repr=False)
     characters: int
     bytes: int
 

@@ -80,7 +80,7 @@ class Unreachable:
     instead: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reach:
     """The answer for a whole vocabulary.
 
@@ -94,6 +94,9 @@ class Reach:
     unreachable: list[Unreachable]
     witness: dict[int, str]
     forgeable: dict[int, str]
+
+    def __repr__(self) -> str:
+        return f"<Reach: {len(self.unreachable):,} tokens unreachable, {len(self.forgeable):,} specials forgeable>"
 
 
 def reach(tokenizer: Tokenizer) -> Reach:

@@ -87,7 +87,7 @@ class ScriptUse:
         return counts | {name: round(getattr(self, name), 4) for name in rates}
 
 
-@dataclass
+@dataclass(repr=False)
 class Usage:
     """What :func:`measure` found.
 
@@ -108,6 +108,11 @@ class Usage:
     scripts: dict[str, ScriptUse] = field(default_factory=dict)
     word_tokens: list[int] = field(default_factory=lambda: [0] * 10)
     costly_words: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        total = self.total
+        rate = f"{total.bytes_per_token:.3f} bytes per token"
+        return f"<Usage of {self.documents:,} documents: {total.tokens:,} tokens, {rate}>"
 
     @property
     def total(self) -> ScriptUse:

@@ -45,7 +45,7 @@ class Check:
             self.failures.append(f"{case}: {wrong}")
 
 
-@dataclass
+@dataclass(repr=False)
 class ValidationReport:
     """What :func:`validate` found.
 
@@ -65,6 +65,10 @@ class ValidationReport:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"ok": self.ok, "texts": self.texts, "checks": [vars(check) for check in self.checks]}
+
+    def __repr__(self) -> str:
+        failed = ", ".join(check.name for check in self.checks if check.failed)
+        return f"<ValidationReport of {self.texts:,} texts: {f'failed: {failed}' if failed else 'all checks passed'}>"
 
     def __str__(self) -> str:
         lines = [f"{self.texts} texts: {'all checks passed' if self.ok else 'CHECKS FAILED'}"]

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..tokenizer import Tokenizer
 from .layout import Layout, lay_out
 from .positions import token_ends
+from .provenance import default_names
 
 __all__ = ["WINDOW", "Side", "TokenView", "view"]
 
@@ -40,7 +41,7 @@ class Side:
     tokens: int
     different: int
     specials: int
-    layout: Layout
+    layout: Layout = field(repr=False)
     start: int
 
 
@@ -91,10 +92,13 @@ class TokenView:
         """
         Path(path).write_text(self.page(), encoding="utf-8", newline="")
 
-    def _repr_html_(self) -> str:
-        from .pages.text_page import notebook_cell
+    def to_html(self) -> str:
+        """The first tokens as one element with its own styles, to put into a page of yours; a notebook shows this."""
+        from .pages.text_page import text_element
 
-        return notebook_cell(self)
+        return text_element(self)
+
+    _repr_html_ = to_html
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{side.name}: {side.tokens} tokens" for side in self.sides)
@@ -132,10 +136,7 @@ def view(
         raise ValueError(f"a window starts at 0 or later and is not empty: {characters} characters from {start}")
     tokenizers = [tokenizer] if other is None else [tokenizer, other]
     if names is None:
-        names = [
-            f"{letter} ({len(one):,} tokens, {one.fingerprint()[:8]})"
-            for letter, one in zip("AB", tokenizers, strict=False)
-        ]
+        names = default_names(*tokenizers)
     if len(names) != len(tokenizers):
         raise ValueError(f"{len(names)} names for {len(tokenizers)} tokenizers: {names!r}")
     options: dict[str, Any] = {"allowed_special": ()} if ordinary else {}

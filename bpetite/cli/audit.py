@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from ..analysis import audit, validate
-from ..analysis.pages.audit_page import audit_page
 from ..analysis.pages.report_text import audit_text
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, overwrite_option, sample_options
@@ -61,20 +60,21 @@ def command(
         check_output(page, overwrite)
     loaded = load_tokenizer(tokenizer)
     sample = Sample(files, **reading) if files else None
-    report = audit(loaded, None if sample is None else sample.texts())
+    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    report = audit(loaded, texts, name=tokenizer, files=read)
     validation = validate(loaded, islice(sample.texts(), 100)) if sample is not None and check else None
     if as_json:
-        content = report.to_dict() | {"name": tokenizer}
+        content = report.to_dict()
         if validation is not None:
             content["validation"] = validation.to_dict()
         show_json(content, indent=1)
     elif not manner.quiet:
-        show(audit_text(report, tokenizer))
+        show(audit_text(report))
         if validation is not None:
             show(f"\n{validation}")
     if page is not None:
         with create_output(page, overwrite) as file:
-            file.write(audit_page(report, tokenizer).encode("utf-8"))
+            file.write(report.page().encode("utf-8"))
         say(f"{named(page)}: written")
     if strict and (report.faults or (validation is not None and not validation.ok)):
         raise click.exceptions.Exit(1)

@@ -200,6 +200,11 @@ class Sample:
         self.reading: Reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
         self.on_error: ErrorPolicy = on_error
 
+    @property
+    def files(self) -> list[str]:
+        """What is read."""
+        return [piece.path for piece in self.sources.pieces]
+
     def documents(self, **bar_options: Any) -> Iterator[bytes]:
         """The documents, with a progress bar of the bytes read."""
         pieces = self.sources.pieces

@@ -1,13 +1,14 @@
 """The audit: tokenizers with known faults, each of which is found; and GPT-2."""
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import bpetite
 from bpetite import Tokenizer, Vocab
-from bpetite.analysis import audit
-from bpetite.analysis.pages.audit_page import audit_page
+from bpetite.analysis import audit, diff, reach, validate, view
 from bpetite.analysis.pages.report_text import audit_text
 from bpetite.analysis.token_classes import TOKEN_CLASSES, token_class, token_classes
 from bpetite.splitting.unicode_version import unicode_version
@@ -122,10 +123,11 @@ def test_scripts_and_lengths() -> None:
 
 def test_json_and_text() -> None:
     tok = Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"])
-    report = audit(tok, TEXTS)
+    report = audit(tok, TEXTS, name="a\x1b[31mname", files=["texts/a.txt", "texts/b.txt"])
     content = json.loads(json.dumps(report.to_dict()))
     assert content.keys() == {
-        "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings", "usage"
+        "name", "provenance", "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings",
+        "usage",
     }  # fmt: skip
     assert content["settings"]["special_tokens"] == {"<|x|>": 330}
     assert (content["settings"]["unicode"], content["settings"]["unicode_of"]) == (unicode_version(), "regex")
@@ -133,32 +135,73 @@ def test_json_and_text() -> None:
     assert (named["unicode"], named["unicode_of"]) == ("13.0", "tokenizer")
     assert content["faults"] == 0
     assert content["usage"]["documents"] == 4
-    said = audit_text(report, "a\x1b[31mname")
+    assert content["provenance"]["files"] == ["texts/a.txt", "texts/b.txt"]
+    assert content["provenance"]["versions"].keys() == {"bpetite", "regex", "unicode", "python"}
+    said = audit_text(report)
     assert "\x1b" not in said
-    assert "no faults" in said
-    assert "bytes per token" in said
+    # the figures that matter most come first, then where the report comes from
+    top = said.split("\n\n")[0].splitlines()
+    assert top[0] == "a\\x1b[31mname: no faults"
+    assert top[1].split() == [f"{report.usage.total.bytes_per_token:.3f}", "bytes", "per", "token"]  # type: ignore[union-attr]
+    assert ["13", "tokens", "that", "no", "text", "can", "produce"] in [line.split() for line in top]
+    assert top[-2] == "  texts: texts/a.txt, texts/b.txt"
+    assert f"by bpetite {bpetite.__version__}, regex {version('regex')} (Unicode {unicode_version()})" in top[-1]
 
 
 def test_what_tokens_hold_does_not_reach_the_terminal_or_the_page() -> None:
     evil = ["<script>alert(1)</script>", "\x1b[2Jclear", "\u202eright to left", "\"><img src=x onerror=alert(1)>"]
     tok = Tokenizer(plain(), [], evil)
-    report = audit(tok, evil)
-    said = audit_text(report, "evil")
+    report = audit(tok, evil, name="<b>evil</b>", files=["<i>\u202efile"])
+    said = audit_text(report)
     assert "\x1b" not in said
     assert "\u202e" not in said
-    page = audit_page(report, "<b>evil</b>")
-    assert "<script" not in page
-    assert "<img" not in page
-    assert "\u202e" not in page
-    assert "&lt;b&gt;evil" in page
+    for page in (report.page(), report.to_html()):
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "<i>" not in page
+        assert "\u202e" not in page
+        assert "&lt;b&gt;evil" in page
 
 
 def test_page_has_its_plots() -> None:
-    page = audit_page(audit(Tokenizer.train(TEXTS, 330), TEXTS), "plots")
+    page = audit(Tokenizer.train(TEXTS, 330), TEXTS).page()
     assert page.count("<svg") == 5
     assert "default-src 'none'" in page.replace("&#x27;", "'")
     assert "http" not in page.split("</style>", 1)[1]
-    assert audit_page(audit(Tokenizer({}, [])), "empty").count("<svg") == 1
+    assert audit(Tokenizer({}, [])).page().count("<svg") == 1
+
+
+def test_page_and_element_begin_with_the_headline(tmp_path: Path) -> None:
+    report = audit(Tokenizer.train(TEXTS, 330), TEXTS, name="small", files=[f"part-{at}.txt" for at in range(7)])
+    report.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    element = report.to_html()
+    assert report._repr_html_() == element
+    assert element.startswith('<div class="bpe report"><style>')
+    assert "<h1" not in element
+    assert "<h2" not in element
+    for shown in (page, element):
+        body = shown.split("</style>", 1)[1]
+        places = [
+            body.index(said)
+            for said in (
+                "Audit of small", "no faults", "<dt>bytes per token</dt>", "<dt>tokens that no text can produce</dt>",
+                f"by bpetite {bpetite.__version__}", "part-0.txt, part-1.txt", "and 2 more", "<table",
+            )
+        ]  # fmt: skip
+        assert places == sorted(places)
+
+
+def test_reprs_are_one_short_line() -> None:
+    tok = Tokenizer.train(TEXTS, 400)
+    report = audit(tok, ["the cat " * 1000])
+    found = [report, report.usage, reach(tok), validate(tok, TEXTS), view(tok, "the cat " * 10_000), *report.findings]
+    found += [diff(tok, Tokenizer.train(TEXTS, 300), ["the cat " * 10_000])]
+    found += found[-1].places  # type: ignore[union-attr]
+    assert len(found) > 8
+    for one in found:
+        assert "\n" not in repr(one)
+        assert len(repr(one)) < 400, type(one)
 
 
 def test_gpt2(shared: Callable[[str], Path]) -> None:

@@ -1,14 +1,14 @@
 """Pages of tokens in a real browser: headless Chromium and its driver, where they are installed."""
 import shutil
 from collections.abc import Callable, Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.analysis import audit, view
-from bpetite.analysis.pages.audit_page import audit_page
+from bpetite.analysis import audit, diff, view
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default::ResourceWarning")]
 
@@ -60,9 +60,25 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[[str], Any]]:
     browser.get_log("browser")
     browser.get_log("performance")
     yield opened
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    prefer(browser, "light")
     assert browser.get_log("browser") == []
     asked = [one["message"] for one in browser.get_log("performance") if "Network.requestWillBeSent" in one["message"]]
     assert not [message for message in asked if '"url":"http' in message]
+
+
+def prefer(browser: Any, scheme: str) -> None:
+    """Let the system prefer light or dark."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def resize(browser: Any, width: int, height: int = 800) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
 
 
 def find_all(browser: Any, selector: str) -> list[Any]:
@@ -156,17 +172,75 @@ def test_search(tok: Tokenizer, show: Callable[[str], Any]) -> None:
     keys(browser, "/")
     search = browser.switch_to.active_element
     assert search.get_attribute("id") == "search"
-    search.send_keys(str(the))
-    assert find(browser, "#found").text == f"{count} found"
-    assert len(find_all(browser, ".hit")) == count
-    search.send_keys(Keys.ENTER, Keys.ENTER)
-    assert find(browser, "#found").text == f"2 of {count}"
-    search.send_keys(Keys.ESCAPE)
-    assert find_all(browser, ".hit") == []
-    search.send_keys("the")
-    assert len(find_all(browser, ".hit")) == count + tok.encode(MIXED).count(tok.encode("the")[0])
+    found = find(browser, "#found")
+    for number in (f"#{the}", str(the)):
+        search.send_keys(number)
+        assert found.text == f"{count} found"
+        assert len(find_all(browser, ".hit")) == count
+        search.send_keys(Keys.ENTER, Keys.ENTER)
+        assert found.text == f"2 of {count}"
+        search.send_keys(Keys.ENTER * (count - 1))
+        assert found.text == f"1 of {count}"
+        search.send_keys(Keys.SHIFT, Keys.ENTER)
+        assert found.text == f"{count} of {count}"
+        search.send_keys(Keys.SHIFT, Keys.ESCAPE)
+        assert find_all(browser, ".hit") == []
+    # text in any case, wherever it lies
+    search.send_keys("THE")
+    assert found.text == f"{MIXED.lower().count('the')} found"
+    # a number is text as well
+    search.send_keys(Keys.ESCAPE, "2024")
+    assert found.text == f"{MIXED.count('2024') + tok.encode(MIXED).count(2024)} found"
     search.send_keys(Keys.ESCAPE, "99999999")
-    assert find(browser, "#found").text == "none here"
+    assert found.text == "none here"
+    assert not find(browser, "#next").is_enabled()
+
+
+def test_search_across_tokens(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    text = "the cat\n" * 251 + "🙂 café (x): [a-z]*"
+    browser = show(view(tok, text).page())
+    search, found = find(browser, "#search"), find(browser, "#found")
+    search.send_keys("e ca")
+    assert found.text == "251 found"
+    assert len(find_all(browser, ".hit")) == 502
+    for _ in range(3):
+        find(browser, "#next").click()
+    assert found.text == "3 of 251"
+    assert [one.text for one in find_all(browser, ".now")] == ["the", "cat"]
+    assert browser.execute_script(
+        "const {top, bottom} = document.querySelector('.now').getBoundingClientRect();"
+        "return top >= document.querySelector('.bar').getBoundingClientRect().bottom && bottom <= innerHeight"
+    )
+    find(browser, "#previous").click()
+    assert found.text == "2 of 251"
+    browser.execute_script("document.activeElement.blur()")
+    keys(browser, "n", "n", "p", "n")
+    assert found.text == "4 of 251"
+    # characters of several bytes before and in the match; what regular expressions would interpret
+    for wanted in ("🙂 c", "fé (", "(x):", "[a-z]*"):
+        browser.execute_script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))", search, wanted
+        )
+        assert found.text == "1 found", wanted
+        inside = tok.decode([int(one.get_attribute("data-i")) for one in find_all(browser, ".hit")])
+        assert wanted in inside
+        assert len(inside) < len(wanted) + 8
+    # the id of a token, from the token
+    browser.execute_script("document.querySelector('.side0 [data-i]').focus()")
+    keys(browser, "f")
+    assert found.text == "251 found"
+    assert search.get_attribute("value") == f"#{tok.encode(text)[0]}"
+
+
+def test_search_on_two_sides(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    other = Tokenizer.train(MIXED, 300)
+    browser = show(view(tok, MIXED, other).page())
+    find(browser, "#search").send_keys("naïve")
+    assert find(browser, "#found").text == "1 found"
+    for side, one in enumerate((tok, other)):
+        hits = [int(node.get_attribute("data-i")) for node in find_all(browser, f".side{side} .hit")]
+        assert "naïve" in one.decode(hits)
+        assert len(one.decode(hits)) < 10
 
 
 def test_selection_is_counted(tok: Tokenizer, show: Callable[[str], Any]) -> None:
@@ -250,16 +324,159 @@ def test_contrast(tok: Tokenizer, show: Callable[[str], Any], theme: str) -> Non
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
 
 
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """One page of each kind, with long names and texts of many scripts."""
+    small, large = Tokenizer.train(MIXED, 300), Tokenizer.train(MIXED, 330)
+    names = ("runs/experiments_of_november/tokenizers/a-small-one-trained-on-mixed-texts.json", "bpetite-32k")
+    text = MIXED + "x" * 90 + " ᐃᓄᒃᑎᑐᑦ"
+    elements = [
+        audit(small, [text], name=names[0]).to_html(),
+        diff(small, large, [text], names=names).to_html(),
+        view(small, text, large, names=names).to_html(),
+    ]
+    return {
+        "view": view(small, text, title=names[0]).page(),
+        "two": view(small, text, large, names=names).page(),
+        "audit": audit(small, [text], name=names[0], files=[names[0]] * 9).page(),
+        "diff": diff(small, large, [text], names=names, files=[names[0]]).page(),
+        "elements": '<!doctype html><html lang="en"><meta charset="utf-8"><title>notebook</title>'
+        f'<meta name="viewport" content="width=device-width"><body><main><h1>x</h1>{"".join(elements)}</main>',
+    }
+
+
+KINDS = ["view", "two", "audit", "diff", "elements"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_window(tok: Tokenizer, show: Callable[[str], Any], width: int) -> None:
-    browser = show(view(tok, MIXED + "x" * 500, Tokenizer.train(MIXED, 300)).page())
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+def test_nothing_is_wider_than_the_window_or_cut(
+    pages: dict[str, str], show: Callable[[str], Any], kind: str, width: int
+) -> None:
+    browser = show(pages[kind])
+    resize(browser, width)
+    browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    window, content = browser.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
+    assert window == width
+    assert content <= width
+    split = browser.execute_script("""
+      const found = [];
+      const labels = "h1, h2, th, dt, dd, li, label, button, summary, figcaption, .who, .names div, strong, .made";
+      for (const label of document.querySelectorAll(labels)) {
+        if (label.querySelector("code")) continue;
+        const walk = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) for (const word of walk.currentNode.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+          const range = document.createRange();
+          range.setStart(walk.currentNode, word.index);
+          range.setEnd(walk.currentNode, word.index + word[0].length);
+          if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) found.push(word[0]);
+        }
+      }
+      for (const text of document.querySelectorAll("svg text")) {
+        const box = text.getBBox();
+        const { width, height } = text.ownerSVGElement.viewBox.baseVal;
+        const inside = box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height;
+        if (!inside) found.push(text.textContent);
+      }
+      return found;
+    """)
+    assert split == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_accessibility(pages: dict[str, str], show: Callable[[str], Any], kind: str, scheme: str, width: int) -> None:
+    """No violation of any rule of axe."""
+    package = resources.files("axe_core_python")
+    axe = package.joinpath("axe.min.js").read_text(encoding="utf-8")
+    browser = show(pages[kind])
+    prefer(browser, scheme)
+    resize(browser, width)
+    browser.execute_script(
+        "for (const one of document.querySelectorAll('details')) one.open = true;"
+        "document.querySelector('#ids')?.click(); document.querySelector('.side0 [data-i]')?.focus();"
+        "const search = document.querySelector('#search');"
+        "if (search) { search.value = 'e'; search.dispatchEvent(new Event('input')); }"
     )
-    try:
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_script(axe)
+    passed, violations = browser.execute_async_script(
+        "const done = arguments[0]; axe.run().then((found) => done([found.passes.length,"
+        " found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])]))"
+    )
+    assert violations == []
+    assert passed > 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", "dark", "unknown light", "unknown dark", "declared dark"])
+def test_elements_are_readable_in_any_notebook(
+    pages: dict[str, str], show: Callable[[str], Any], theme: str, scheme: str
+) -> None:
+    """Text and background come from one scheme: that of the notebook where it says which, whatever the system's is."""
+    body = {
+        "light": '<body data-jp-theme-light="true" style="background: #fff; color: #000">',
+        "dark": '<body class="vscode-dark" style="background: #111; color: #eee">',
+        "unknown light": '<body style="background: #fff; color: #000">',
+        "unknown dark": '<body style="background: #111; color: #eee">',
+        "declared dark": '<body style="background: #111; color: #eee; color-scheme: dark">',
+    }[theme]
+    browser = show(pages["elements"].replace("<body>", body))
+    prefer(browser, scheme)
+    found = browser.execute_script("""
+      const light = (colour) => {
+        const parts = colour.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 255);
+        return parts.reduce((sum, v) => sum + v, 0) / 3;
+      };
+      return [...document.querySelectorAll(".bpe")].map((one) => {
+        const style = getComputedStyle(one);
+        const label = getComputedStyle(one.querySelector("[data-i], th"));
+        return [light(style.color), light(style.backgroundColor), light(label.color)];
+      });
+    """)
+    assert len(found) == 3
+    for ink, paper, label in found:
+        dark = theme in ("dark", "declared dark")
+        assert (paper < 0.2) == dark
+        assert (ink > 0.8) == dark
+        assert abs(label - paper) > 0.4
+
+
+def test_the_card_closes_when_a_phone_scrolls(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    browser = show(view(tok, MIXED * 20).page())
+    resize(browser, 360, 740)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    x, y = browser.execute_script(
+        "const box = document.querySelectorAll('.side0 [data-i]')[4].getBoundingClientRect();"
+        "return [box.left + box.width / 2, box.top + box.height / 2]"
+    )
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    card = find(browser, "#card")
+    assert card.is_displayed()
+    box = card.rect
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+    moves = [("touchStart", 600), *(("touchMove", 600 - 20 * step) for step in range(1, 15)), ("touchEnd", None)]
+    for kind, y in moves:
+        points = [] if y is None else [{"x": 180, "y": y}]
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert browser.execute_script("return scrollY") > 100
+    assert not card.is_displayed()
+
+
+def test_the_card_stays_with_a_token_that_keys_reach(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser = show(view(tok, MIXED * 20).page())
+    browser.execute_script("document.querySelector('.side0 [data-i]').focus()")
+    keys(browser, Keys.END)
+    settled = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(scrollY)))"
+    assert browser.execute_async_script(settled) > 100
+    card = find(browser, "#card")
+    assert card.is_displayed()
+    top = card.rect["y"] - browser.execute_script("return scrollY")
+    token = browser.execute_script("return document.activeElement.getBoundingClientRect().top")
+    assert abs(top - token) < 200
 
 
 def test_ten_megabytes(tok: Tokenizer, show: Callable[[str], Any], shared: Callable[[str], Path]) -> None:
@@ -274,14 +491,15 @@ def test_ten_megabytes(tok: Tokenizer, show: Callable[[str], Any], shared: Calla
 
 
 def test_audit_page(tok: Tokenizer, show: Callable[[str], Any]) -> None:
-    browser = show(audit_page(audit(tok, [MIXED]), "bpetite-32k"))
-    assert "no faults" in find(browser, "header").text
+    browser = show(audit(tok, [MIXED], name="bpetite-32k").page())
+    assert find(browser, "h1").text == "Audit of bpetite-32k"
+    assert find(browser, ".title").text.endswith("no faults")
     assert len(find_all(browser, "svg")) == 5
     assert all(one.get_attribute("aria-label") for one in find_all(browser, "svg"))
 
 
 def test_notebook_cell(tok: Tokenizer, show: Callable[[str], Any]) -> None:
-    cell = view(tok, MIXED)._repr_html_()
+    cell = view(tok, MIXED).to_html()
     browser = show(f'<!doctype html><meta charset="utf-8"><title>x</title>{cell}')
     tokens = find_all(browser, ".bpe [data-i]")
     assert [int(one.get_attribute("data-i")) for one in tokens] == tok.encode(MIXED)

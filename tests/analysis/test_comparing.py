@@ -1,5 +1,6 @@
 """Differences in settings, vocabulary, merges and texts, against a plain comparison."""
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int, int]]:
 def test_the_same() -> None:
     report = diff(SMALL, Tokenizer.train(CORPUS, 280), [CORPUS, ""])
     assert report.same
-    assert diff_text(report, "a", "b") == ""
+    assert diff_text(report) == ""
     assert (report.documents, report.documents_differing) == (2, 0)
     assert report.shared == len(SMALL)
 
@@ -122,17 +123,65 @@ def test_places_are_those_of_a_plain_comparison(texts: list[str]) -> None:
 
 
 def test_json_and_text() -> None:
-    report = diff(SMALL, LARGE, [CORPUS, "\x1b[31m\u202ethe the"])
+    report = diff(SMALL, LARGE, [CORPUS, "\x1b[31m\u202ethe the"], names=("small", "large"), files=["corpus.txt"])
     content = json.loads(json.dumps(report.to_dict(limit=3)))
     assert content["same"] is False
     assert content["vocabulary"]["only_b"]["count"] == 6
     assert len(content["vocabulary"]["only_b"]["first"]) == 3
     assert content["texts"]["documents"] == 2
-    said = diff_text(report, "small", "large")
+    assert content["provenance"]["names"] == ["small", "large"]
+    said = diff_text(report)
+    assert said.startswith("A: small\nB: large\n  texts: corpus.txt\n  made ")
     assert "24 are the same" in said
     assert "\x1b" not in said
     assert "\u202e" not in said
     assert DiffReport().same
+
+
+def test_page(tmp_path: Path) -> None:
+    evil = "\x1b[31m\u202e<script>alert(1)</script>the the"
+    report = diff(SMALL, LARGE, [CORPUS, evil], names=("<b>small", "large"), files=["<i>.txt"], places=1000)
+    report.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert report._repr_html_() == report.to_html()
+    for shown in (page, report.to_html()):
+        body = shown.split("</style>", 1)[1]
+        for bad in ("<script", "<b>small", "<i>", "\u202e", "\x1b"):
+            assert bad not in body
+        assert "&lt;b&gt;small" in body
+        assert 'class="fault">different<' in body
+        assert body.count('class="place"') == report.cut_places == len(report.places)
+        assert "Tokens only in B" in body
+        assert "Tokens only in A" not in body
+        assert f"<dt>documents get other ids</dt><dd>{report.documents_differing} of 2</dd>" in body
+        # of each place the tokens of both sides, by their ids
+        ids = [token_id for place in report.places for side in (place.a, place.b) for token_id, _ in side]
+        assert [int(one) for one in re.findall(r'data-i="(\d+)"', body)] == ids
+
+
+def test_page_of_two_that_are_the_same() -> None:
+    page = diff(SMALL, SMALL, [CORPUS]).page()
+    assert 'class="fine">the same<' in page
+    assert "the ids of all texts" in page
+
+
+def test_the_same_tokens_under_other_ids() -> None:
+    tokens = SMALL.vocab
+    tokens[97], tokens[98] = tokens[98], tokens[97]
+    page = diff(SMALL, Tokenizer(tokens, SMALL.merges, SMALL.special_tokens), ["xa"]).page()
+    assert "<td class=\"num\">97</td><td class=\"num\">98</td><td><code>&#x27;a&#x27;</code></td>" in page
+
+
+def test_a_place_as_long_as_its_document() -> None:
+    """One stretch without a common edge: text, page and repr show its beginning."""
+    pairs = Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"aa"}, [(b"a", b"a")])
+    shifted = Tokenizer(
+        {byte: bytes([byte]) for byte in range(256)} | {256: b"ba", 257: b"aa"}, [(b"b", b"a"), (b"a", b"a")]
+    )
+    report = diff(pairs, shifted, ["b" + "a" * 99_999])
+    assert max(len(place.text) for place in report.places) > 90_000
+    assert len(diff_text(report)) < 5_000
+    assert len(report.page()) < 50_000
 
 
 def test_published_vocabularies(shared: Callable[[str], Path]) -> None:

@@ -101,12 +101,13 @@ def test_folders_are_made(run: Run) -> None:
         ("decode", "out", "-o"),
         ("view", "corpus.txt", "-t", "tok.json", "-o"),
         ("audit", "-t", "tok.json", "--html"),
+        ("diff", "tok.json", "tok.json", "--html"),
     ],
 )
 def test_what_is_in_the_way_stays(run: Run, arguments: tuple[object, ...]) -> None:
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
     Path("there").write_text("mine")
-    wrong = 2 if arguments[0] == "audit" else 1
+    wrong = 2 if arguments[0] in ("audit", "diff") else 1
     done = run(*arguments, "there")
     assert (done.code, done.err.splitlines()[-1]) == (wrong, "Error: there: the file exists; --overwrite replaces it")
     assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: Not a directory")

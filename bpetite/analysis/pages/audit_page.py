@@ -1,99 +1,81 @@
-"""The page of an audit: findings, figures and plots in one file of HTML."""
+"""An audit as HTML: headline figures, findings, tables and plots."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterator
 
 from ..auditing import AuditReport
 from ..characters import COMMON, show
-from ..characters import escape as visible
+from ..provenance import counted
 from ..token_classes import TOKEN_CLASSES
 from ..usage import Usage
 from . import plots
-from .markup import document
+from .blocks import Section, cell, code, figure, head, report_element, report_page, table
+from .headlines import audit_headline
 from .report_text import describe
 
-__all__ = ["audit_page"]
+__all__ = ["audit_element", "audit_page"]
 
 #: Bars of the plot by script.
 SCRIPTS = 14
 
-
-def audit_page(report: AuditReport, name: str) -> str:
-    """The page of an audit. What tokens hold is escaped; the page has no script and needs no network.
-
-    Args:
-        report: The audit.
-        name: What the tokenizer is called.
-    """
-    faults = len(report.faults)
-    verdict = f'<span class="fault">{faults} faults</span>' if faults else '<span class="fine">no faults</span>'
-    settings = ([key.replace("_", " "), _code(describe(value))] for key, value in report.settings.items())
-    scripts = ([f"{count:,}", escape(script)] for script, count in list(report.scripts.items())[:SCRIPTS])
-    classes = ([f"{len(ids):,}", escape(name), escape(TOKEN_CLASSES[name])] for name, ids in report.classes.items())
-    longest = ([str(one), str(len(report.tokens[one])), _code(show(report.tokens[one]))] for one in report.longest)
-    sections = [
-        f'<header><div class="head"><h1>{escape(visible(name))}</h1> {verdict}</div></header>',
-        '<main class="report">',
-        "<h2>What it is</h2>",
-        _table(None, settings),
-        "<h2>What was found</h2>",
-        _findings(report),
-        "<h2>Its tokens</h2>",
-        '<div class="plots">',
-        "<div>",
-        _figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes"),
-        _table(["tokens", "script"], scripts, numbers=1),
-        "</div>",
-        _table(["tokens", "kind", ""], classes, numbers=1),
-        "</div>",
-        _table(["id", "bytes", "the longest tokens"], longest, numbers=2),
-        *(_usage(report, report.usage) if report.usage is not None else ()),
-        "</main>",
-    ]
-    return document(f"Audit of {name}", "\n".join(sections))
+#: Examples shown of a finding.
+EXAMPLES = 8
 
 
-def _code(text: str) -> str:
-    return f"<code>{escape(visible(text))}</code>"
+def audit_page(report: AuditReport) -> str:
+    """The page of an audit. What tokens hold is escaped; the page has no script and needs no network."""
+    return report_page(f"Audit of {report.name}", _head(report), _sections(report))
 
 
-def _table(head: list[str] | None, rows: Iterable[list[str]], numbers: int = 0) -> str:
-    """A table. Its cells are HTML, its head is not; the first ``numbers`` columns are numbers."""
-
-    def cells(tag: str, row: list[str]) -> str:
-        return "".join(
-            f'<{tag} class="num">{cell}</{tag}>' if at < numbers else f"<{tag}>{cell}</{tag}>"
-            for at, cell in enumerate(row)
-        )
-
-    top = "" if head is None else f"<thead><tr>{cells('th', [escape(one) for one in head])}</tr></thead>"
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    css = ' class="facts"' if head is None else ""
-    return f'<div class="scroll"><table{css}>{top}<tbody>{body}</tbody></table></div>'
+def audit_element(report: AuditReport) -> str:
+    """The same as one element with its own styles, for a notebook."""
+    return report_element(_head(report), _sections(report))
 
 
-def _figure(drawing: str, caption: str) -> str:
-    return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>" if drawing else ""
+def _head(report: AuditReport) -> str:
+    verdict = counted(len(report.faults), "fault")
+    return head(f"Audit of {report.name}", verdict, not report.faults, audit_headline(report), report.provenance)
+
+
+def _sections(report: AuditReport) -> Iterator[Section]:
+    yield "What was found", _findings(report)
+    if report.usage is not None:
+        yield from _usage_sections(report, report.usage)
+    yield "Its tokens", _tokens(report)
+    settings = ([cell(key.replace("_", " ")), code(describe(value))] for key, value in report.settings.items())
+    yield "What it is", table("Settings", [], settings, named=True)
 
 
 def _findings(report: AuditReport) -> str:
-    if not report.findings:
-        return "<p>Nothing.</p>"
     rows = []
     for finding in report.findings:
         mark = f'<span class="{"fault" if finding.severity == "fault" else "fine"}">{finding.severity}</span>'
-        examples = "<br>".join(_code(describe(example)) for example in finding.examples[:8])
-        more = f"<br>and {finding.count - 8:,} more" if finding.count > 8 else ""
-        rows.append([f"{finding.count:,}", mark, f"{escape(finding.message)}<br><small>{examples}{more}</small>"])
-    return _table(["count", "", "finding"], rows, numbers=1)
+        examples = "<br>".join(code(describe(example)) for example in finding.examples[:EXAMPLES])
+        more = f"<br>and {finding.count - EXAMPLES:,} more" if finding.count > EXAMPLES else ""
+        rows.append([f"{finding.count:,}", mark, f"{cell(finding.message)}<br><small>{examples}{more}</small>"])
+    return table("Findings", ["count", "severity", "finding"], rows, numbers=1) or "<p>Nothing.</p>"
 
 
-def _usage(report: AuditReport, usage: Usage) -> Iterable[str]:
+def _tokens(report: AuditReport) -> str:
+    scripts = ([f"{count:,}", cell(script.replace("_", " "))] for script, count in list(report.scripts.items())[:SCRIPTS])
+    classes = ([f"{len(ids):,}", cell(name), cell(TOKEN_CLASSES[name])] for name, ids in report.classes.items())
+    longest = ([str(one), str(len(report.tokens[one])), code(show(report.tokens[one]))] for one in report.longest)
+    return "\n".join([
+        '<div class="plots"><div>',
+        figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes"),
+        table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
+        "</div>",
+        table("Tokens by kind", ["tokens", "kind", "what belongs to it"], classes, numbers=1),
+        "</div>",
+        table("The longest tokens", ["id", "bytes", "the longest tokens"], longest, numbers=2),
+    ])  # fmt: skip
+
+
+def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     total = usage.total
-    yield "<h2>What it makes of the texts</h2>"
-    yield _table(None, [
+    figures = [
         ["documents", f"{usage.documents:,}"],
+        ["bytes", f"{total.bytes:,}"],
         ["tokens", f"{total.tokens:,}"],
         ["bytes per token", f"{total.bytes_per_token:.3f}"],
         ["tokens per character", f"{total.tokens_per_character:.3f}"],
@@ -101,34 +83,31 @@ def _usage(report: AuditReport, usage: Usage) -> Iterable[str]:
         ["words that are one token", f"{100 * total.whole_word_share:.1f} %"],
         ["Renyi efficiency (order 2.5)", f"{usage.renyi_efficiency:.4f}"],
         ["tokens never used", f"{len(usage.never_used):,} of {int(usage.ordinary.sum()):,}"],
-    ])  # fmt: skip
+    ]
     scripts = usage.by_size[:SCRIPTS]
-    named = [(script, use) for script, use in scripts if script != COMMON]
-    yield '<div class="plots">'
-    yield _figure(
-        plots.bars([(script, use.bytes_per_token) for script, use in named], x="bytes per token"),
-        "Compression by script, most text first",
-    )
-    yield _figure(
-        plots.bars([(script, use.tokens_per_character) for script, use in named], x="tokens per character"),
-        "Tokens per character by script",
-    )
-    yield _figure(plots.zipf(usage.counts.tolist()), "How often tokens occur, by rank (Zipf)")
-    words = dict(enumerate(usage.word_tokens, 1))
-    yield _figure(plots.columns(words, x="tokens per word", y="words", most=10), "Words by number of tokens")
-    yield "</div>"
-    yield _table(
-        ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"],
-        [
-            [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
-             f"{use.tokens_per_word:.2f}", escape(script)]
-            for script, use in scripts
-        ],
-        numbers=5,
+    named = [(script.replace("_", " "), use) for script, use in scripts if script != COMMON]
+    drawn = [
+        (plots.bars([(script, use.bytes_per_token) for script, use in named], x="bytes per token"),
+         "Compression by script, most text first"),
+        (plots.bars([(script, use.tokens_per_character) for script, use in named], x="tokens per character"),
+         "Tokens per character by script"),
+        (plots.zipf(usage.counts.tolist()), "How often tokens occur, by rank (Zipf)"),
+        (plots.columns(dict(enumerate(usage.word_tokens, 1)), x="tokens per word", y="words", most=10),
+         "Words by number of tokens"),
+    ]  # fmt: skip
+    by_script = (
+        [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
+         f"{use.tokens_per_word:.2f}", cell(script.replace("_", " "))]
+        for script, use in scripts
     )  # fmt: skip
-    yield "<h2>The most used tokens</h2>"
-    most_used = ([f"{count:,}", str(one), _code(show(report.tokens[one]))] for one, count in usage.most_used(20))
-    yield _table(["count", "id", "token"], most_used, numbers=2)
-    yield "<h2>Words that take most tokens</h2>"
-    costly = ([f"{count:,}", str(tokens), escape(visible(word))] for word, count, tokens in usage.costly_words[:20])
-    yield _table(["count", "tokens each", "word"], costly, numbers=2)
+    heads = ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"]
+    yield "What it makes of the texts", "\n".join([
+        table("Figures of the texts", [], figures, named=True),
+        f'<div class="plots">{"".join(figure(*one) for one in drawn)}</div>',
+        table("Figures by script", heads, by_script, numbers=5),
+    ])  # fmt: skip
+    most_used = ([f"{count:,}", str(one), code(show(report.tokens[one]))] for one, count in usage.most_used(20))
+    yield "The most used tokens", table("The most used tokens", ["count", "id", "token"], most_used, numbers=2)
+    costly = ([f"{count:,}", str(tokens), cell(word)] for word, count, tokens in usage.costly_words[:20])
+    heads = ["count", "tokens each", "word"]
+    yield "Words that take most tokens", table("Words that take most tokens", heads, costly, numbers=2)

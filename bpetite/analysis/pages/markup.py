@@ -4,17 +4,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from html import escape
 from importlib import resources
+from itertools import groupby
 from typing import Any
 
+from ..characters import escape as shown
 from ..characters import invisible_name
 from ..layout import Cell, groups
 
-__all__ = ["asset", "document", "tokens_html"]
+__all__ = ["asset", "document", "element", "name_html", "text_html", "tokens_html"]
+
+#: Names of the characters that are drawn, not written.
+_SPOKEN = {" ": "space", "\n": "line end", "\t": "tab"}
 
 #: Colours of ordinary tokens; they alternate so that neighbours differ.
 COLOURS = 5
@@ -30,7 +36,27 @@ def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def document(title: str, body: str, *, classes: str = "", script: str | None = None, data: Any = None) -> str:
+def element(body: str, *, classes: str = "", styles: Iterable[str] = ()) -> str:
+    """One element for a page of somebody else, such as a notebook, with its own styles, colours and background.
+
+    Args:
+        body: HTML that is already escaped.
+        classes: Classes of the element, besides "bpe".
+        styles: Files of styles, besides those of tokens.
+    """
+    style = "".join(map(asset, ["tokens.css", *styles]))
+    return f'<div class="{escape(f"bpe {classes}".strip())}"><style>{style}</style>{body}</div>'
+
+
+def document(
+    title: str,
+    body: str,
+    *,
+    classes: str = "",
+    styles: Iterable[str] = (),
+    script: str | None = None,
+    data: Any = None,
+) -> str:
     """A whole page in one file.
 
     Its content security policy allows its own style sheet and script, by their hashes, and nothing else: no network,
@@ -40,10 +66,11 @@ def document(title: str, body: str, *, classes: str = "", script: str | None = N
         title: Plain text.
         body: HTML that is already escaped.
         classes: Classes of the root element, besides "bpe".
+        styles: Files of styles, besides those of all pages.
         script: JavaScript.
         data: Put as JSON into the element with the id "data", for the script.
     """
-    style = asset("tokens.css") + asset("page.css")
+    style = "".join(map(asset, ["tokens.css", "page.css", *styles]))
     policy = ["default-src 'none'", f"style-src {_hash(style)}", "base-uri 'none'", "form-action 'none'"]
     tail = ""
     if script is not None:
@@ -103,17 +130,41 @@ def _token(cell: Cell, colour: int, different: bool, titles: bool) -> str:
     classes = ["sp" if cell.special else f"c{colour}"]
     if different:
         classes.append("d")
-    more = ""
     if not cell.text:  # no character begins in it
         classes.append("p")
-        more = ' aria-label="part of a character"'
     if titles:
-        more += f' title="id {cell.id} · {cell.data.hex(" ")}"'
-    role = "" if titles else ' role="option" tabindex="-1"'
-    return f'<span class="{" ".join(classes)}" data-i="{cell.id}"{role}{more}>{_text(cell.text)}</span>'
+        more = f' title="id {cell.id} · {cell.data.hex(" ")}"'
+    else:
+        name = _spoken(cell.text)
+        more = ' role="option" tabindex="-1"' + (f' aria-label="{name}"' if name else "")
+    return f'<span class="{" ".join(classes)}" data-i="{cell.id}"{more}>{text_html(cell.text)}</span>'
 
 
-def _text(text: str) -> str:
+def _spoken(text: str) -> str:
+    """What a screen reader says for a token without a visible character; "" for the others.
+
+    >>> _spoken("  \\n"), _spoken(""), _spoken(" a")
+    ('2 spaces, line end', 'part of a character', '')
+    """
+    if not text:
+        return "part of a character"
+    if not set(text) <= _SPOKEN.keys():
+        return ""
+    counts = ((_SPOKEN[one], len(list(run))) for one, run in groupby(text))
+    return ", ".join(name if count == 1 else f"{count} {name}s" for name, count in counts)
+
+
+def name_html(name: str) -> str:
+    """A name as HTML. Lines of a long path break after a slash or an underscore, not inside a word.
+
+    >>> name_html("runs/<1>_a")
+    'runs/<wbr>&lt;1&gt;_<wbr>a'
+    """
+    return re.sub(r"([/\\_])", r"\1<wbr>", escape(shown(name)))
+
+
+def text_html(text: str) -> str:
+    """Text with marks for the characters that cannot be seen."""
     mark = text[:1]
     # A combining mark at the start of a token would be drawn over the token before.
     if mark > "\u02ff" and unicodedata.category(mark)[0] == "M" and not invisible_name(mark):
@@ -128,7 +179,7 @@ def _character(character: str) -> str:
     if character == "\n":
         return '<u class="n"></u>\n'
     if character == "\t":
-        return '<u class="t">\t</u>'
+        return '<u class="t">&#9;</u>'  # nbconvert would make a plain tab a space
     if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
         return f'<u class="x">{ord(character) - 0xDC00:02x}</u>'
     name = invisible_name(character)

@@ -19,10 +19,20 @@
   });
   const count = (number) => number.toLocaleString("en");
   const tokenOf = (target) => (target instanceof Element ? target.closest("[data-i]") : null);
-  const indexAt = ({ starts }, byte) => Math.max(0, starts.findIndex((start) => start > byte) - 1);
+  // The token that holds a byte, by bisection.
+  function indexAt({ starts }, byte) {
+    let low = 0, high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle] <= byte) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
   const hexOf = (node) => data.sides[node.side].bytes[node.dataset.i];
   const spaced = (hex) => hex.replace(/(..)(?=.)/g, "$1 ");
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const utf8Loose = new TextDecoder("utf-8", { ignoreBOM: true });
 
   // A token's text, with escapes for what cannot be seen; null if it is not whole characters.
   function textOf(hex) {
@@ -75,10 +85,16 @@
     for (const one of lit) one.classList.add("hl");
   }
 
+  let shown = null; // the token that the card is about
+  let keyed = false; // whether the keyboard chose it: then the card stays with it while the page scrolls
   function showCard(node) {
+    shown = node;
     fillCard(node);
     light(node);
     card.hidden = false;
+    place(node);
+  }
+  function place(node) {
     const box = node.getClientRects()[0] || node.getBoundingClientRect();
     const left = Math.max(8, Math.min(box.left, innerWidth - card.offsetWidth - 8));
     const below = box.bottom + 8;
@@ -86,17 +102,25 @@
     card.style.top = (below + card.offsetHeight > innerHeight ? box.top - card.offsetHeight - 8 : below) + "px";
   }
   function hideCard() {
+    shown = null;
     card.hidden = true;
     light(null);
   }
 
   sheet.addEventListener("pointerover", (event) => {
     const node = tokenOf(event.target);
+    keyed = false;
     if (node) showCard(node);
     else hideCard();
   });
   sheet.addEventListener("pointerleave", hideCard);
-  addEventListener("scroll", () => { if (!tokenOf(document.activeElement)) hideCard(); }, { passive: true });
+  addEventListener("scroll", () => {
+    if (!shown) return;
+    const { top, bottom } = shown.getBoundingClientRect();
+    if (keyed && bottom > 0 && top < innerHeight) place(shown);
+    else hideCard();
+  }, { passive: true });
+  addEventListener("resize", hideCard);
 
   // One token can be reached with the tab key; arrows move on from it.
   let current = null;
@@ -121,6 +145,7 @@
   sheet.addEventListener("focusout", hideCard);
   sheet.addEventListener("click", (event) => {
     const node = tokenOf(event.target);
+    keyed = false;
     if (node && getSelection().isCollapsed) node.focus({ preventScroll: true });
   });
   function vertical(node, sibling) {
@@ -144,13 +169,18 @@
         return other && data.aligned && other.nodes[indexAt(other, starts[node.at])];
       },
       d: () => nextDifference(node),
+      f: () => seek("#" + node.dataset.i),
       Escape: hideCard,
     };
     if (!(event.key in moves)) return;
     event.preventDefault();
-    const next = moves[event.key]();
-    if (next) next.focus();
+    goTo(moves[event.key]());
   });
+  function goTo(node) {
+    if (!node) return;
+    keyed = true;
+    node.focus();
+  }
   roam(sides[0].nodes[0]);
 
   function nextDifference(from) {
@@ -160,47 +190,88 @@
   }
   const differ = find("differ");
   if (differ) differ.addEventListener("click", () => {
-    const node = nextDifference(current && current.classList.contains("d") ? current : null);
-    if (node) node.focus();
+    goTo(nextDifference(current && current.classList.contains("d") ? current : null));
   });
 
-  // Search: ids, or a token's text.
+  // Search: text wherever it lies, across the edges of tokens and in any case; ids as #262, or as the numbers they are.
   const search = find("search");
   const found = find("found");
-  let hits = [];
+  const steps = [[find("previous"), -1], [find("next"), 1]];
+  // Of each side its text, and for each UTF-16 unit the token in which it begins.
+  const texts = sides.map(({ nodes, starts }) => {
+    const text = utf8Loose.decode(Uint8Array.from(nodes.flatMap((node) => hexOf(node).match(/../g)), (pair) => parseInt(pair, 16)));
+    const owners = new Uint32Array(text.length);
+    let byte = starts[0], owner = 0, unit = 0;
+    for (const character of text) {
+      const code = character.codePointAt(0);
+      while (starts[owner + 1] <= byte) owner++;
+      for (const _ of Array(character.length)) owners[unit++] = owner;
+      byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    }
+    return { text, owners };
+  });
+  let hits = []; // of each hit its tokens
   let now = -1;
+  function* occurrences(wanted, number) {
+    const { text, owners } = texts[number];
+    const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+    for (const { index, 0: { length } } of text.matchAll(pattern)) yield [owners[index], owners[index + length - 1]];
+  }
+  // The tokens of a side over the same bytes as first..last of another side.
+  const overlapping = (from, first, last, to) => {
+    const { nodes, starts } = sides[to];
+    const at = indexAt(sides[to], sides[from].starts[first]);
+    let end = at;
+    while (nodes[end] && starts[end] < sides[from].starts[last + 1]) end++;
+    return nodes.slice(at, end);
+  };
   function look() {
-    for (const node of hits) node.classList.remove("hit", "now");
-    hits = [];
+    for (const node of hits.flat()) node.classList.remove("hit", "now");
     now = -1;
     const wanted = search.value;
-    const byId = /^[\s,\d]+$/.test(wanted) && /\d/.test(wanted);
-    const hex = (text) => Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    const ids = wanted.split(/[\s,]+/).filter(Boolean).map((id) => String(Number(id)));
-    const forms = [hex(wanted), hex(" " + wanted)];
-    const matches = byId ? (node) => ids.includes(node.dataset.i) : (node) => forms.includes(hexOf(node));
-    if (wanted) for (const { nodes } of sides) hits.push(...nodes.filter(matches));
-    for (const node of hits) node.classList.add("hit");
+    const ids = (wanted.match(/^[\s,#\d]*$/) ? wanted.match(/\d+/g) || [] : []).map((id) => String(Number(id)));
+    const places = []; // [byte, tokens]
+    sides.forEach(({ nodes, starts }, number) => {
+      if (ids.length) for (const node of nodes) if (ids.includes(node.dataset.i)) places.push([starts[node.at], [node]]);
+      // Sides of one text have one list of occurrences.
+      if (!wanted || (ids.length && wanted.includes("#")) || (data.aligned && number)) return;
+      for (const [first, last] of occurrences(wanted, number)) {
+        const both = data.aligned && sides[1] ? overlapping(number, first, last, 1) : [];
+        places.push([starts[first], [...nodes.slice(first, last + 1), ...both]]);
+      }
+    });
+    hits = places.sort((a, b) => a[0] - b[0]).map(([, nodes]) => nodes);
+    for (const node of hits.flat()) node.classList.add("hit");
+    for (const [button] of steps) button.disabled = !hits.length;
     found.textContent = wanted ? (hits.length ? `${count(hits.length)} found` : "none here") : "";
   }
   function step(by) {
     if (!hits.length) return;
-    if (now >= 0) hits[now].classList.remove("now");
-    now = (now + by + hits.length) % hits.length;
-    hits[now].classList.add("now");
-    hits[now].scrollIntoView({ block: "center" });
+    if (now >= 0) for (const node of hits[now]) node.classList.remove("now");
+    now = now < 0 && by < 0 ? hits.length - 1 : (now + by + hits.length) % hits.length;
+    for (const node of hits[now]) node.classList.add("now");
+    hits[now][0].scrollIntoView({ block: "center" });
     found.textContent = `${count(now + 1)} of ${count(hits.length)}`;
   }
+  function seek(wanted) {
+    search.value = wanted;
+    look();
+  }
+  for (const [button, by] of steps) button.addEventListener("click", () => step(by));
   search.addEventListener("input", look);
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
       event.preventDefault();
-      if (now < 0 && event.shiftKey) now = 0;
       step(event.shiftKey ? -1 : 1);
-    } else if (event.key === "Escape") {
-      search.value = "";
-      look();
-    }
+    } else if (event.key === "Escape") seek("");
+  });
+  addEventListener("keydown", (event) => {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      search.focus();
+    } else if (event.key === "n") step(1);
+    else if (event.key === "p") step(-1);
   });
 
   // The summary follows the selection.
@@ -224,8 +295,5 @@
   find("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-  });
-  addEventListener("keydown", (event) => {
-    if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); }
   });
 })();

@@ -7,8 +7,8 @@ from html import escape
 
 __all__ = ["bars", "columns", "zipf"]
 
-WIDTH, HEIGHT = 460, 240
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 34
+WIDTH, HEIGHT = 360, 200
+LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 34
 GROUND, FULL = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP  # the level of the x axis, and the height above it
 INSIDE = WIDTH - LEFT - RIGHT
 
@@ -92,13 +92,14 @@ def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str
 
 def bars(values: Sequence[tuple[str, float]], *, x: str) -> str:
     """Horizontal bars with names, in the order given."""
-    line, left = 22, 110
+    # A letter is some 6.5 wide.
+    line, left = 22, 16 + math.ceil(6.5 * max((len(name) for name, _ in values), default=0))
     height = line * len(values) + 24
     highest = max((value for _, value in values), default=0) or 1
     parts = []
     for number, (name, value) in enumerate(values):
         top = number * line + 4
-        length = (WIDTH - left - 60) * value / highest
+        length = (WIDTH - left - 40) * value / highest
         parts += [
             _text(left - 8, top + 12, name, "end"),
             f'<rect x="{left}" y="{top}" width="{max(length, 1):.1f}" height="{line - 6}" rx="3" class="fill"/>',

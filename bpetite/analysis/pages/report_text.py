@@ -8,10 +8,15 @@ from typing import Any
 from ..auditing import AuditReport
 from ..characters import escape, show
 from ..comparing import DiffReport, Place
+from ..provenance import Provenance, counted
 from ..token_classes import TOKEN_CLASSES
 from ..usage import Usage
+from .headlines import audit_headline
 
 __all__ = ["audit_text", "describe", "diff_text"]
+
+#: Characters shown of a stretch of text that is cut differently.
+LONGEST_TEXT = 200
 
 
 def describe(value: Any) -> str:
@@ -27,19 +32,30 @@ def describe(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def audit_text(report: AuditReport, name: str) -> str:
+def audit_text(report: AuditReport) -> str:
     """An audit as text."""
-    return "\n".join(map(escape, _audit_lines(report, name)))
+    return "\n".join(map(escape, _audit_lines(report)))
 
 
-def _audit_lines(report: AuditReport, name: str) -> Iterator[str]:
+def _provenance_lines(provenance: Provenance) -> Iterator[str]:
+    if provenance.files:
+        yield f"  texts: {provenance.read_from()}"
+    yield f"  {provenance.made}"
+
+
+def _audit_lines(report: AuditReport) -> Iterator[str]:
     settings = report.settings
-    yield f"{name}: {settings['tokens']:,} tokens, {settings['kind']}, fingerprint {settings['fingerprint'][:8]}"
+    yield f"{report.name}: {counted(len(report.faults), 'fault')}"
+    for figure, name in audit_headline(report):
+        yield f"  {figure:>14}  {name}"
+    yield from _provenance_lines(report.provenance)
+    yield ""
+    yield f"{settings['kind']}, fingerprint {settings['fingerprint'][:8]}"
     for key in ("merges", "ignore_merges", "pattern", "scanner", "unicode", "normalization", "special_tokens"):
         of_regex = " (that of regex)" if key == "unicode" and settings["unicode_of"] == "regex" else ""
         yield f"  {key.replace('_', ' ')}: {describe(settings[key])}{of_regex}"
     yield ""
-    yield f"{len(report.faults)} faults" if report.faults else "no faults"
+    yield "findings" if report.findings else "nothing found"
     for finding in report.findings:
         yield f"  {finding.severity}: {finding.count:,} {finding.message}  [{finding.code}]"
         for example in finding.examples[:5]:
@@ -99,14 +115,15 @@ def _usage_lines(report: AuditReport, usage: Usage) -> Iterator[str]:
             yield f"  {count:>9,} x {tokens:>2} tokens  {word}"
 
 
-def diff_text(report: DiffReport, a: str, b: str) -> str:
+def diff_text(report: DiffReport) -> str:
     """A comparison as text; empty when nothing differs."""
-    return "" if report.same else "\n".join(map(escape, _diff_lines(report, a, b)))
+    return "" if report.same else "\n".join(map(escape, _diff_lines(report)))
 
 
-def _diff_lines(report: DiffReport, a: str, b: str) -> Iterator[str]:
-    yield f"A: {a}"
-    yield f"B: {b}"
+def _diff_lines(report: DiffReport) -> Iterator[str]:
+    for side, name in zip("AB", report.names, strict=True):
+        yield f"{side}: {name}"
+    yield from _provenance_lines(report.provenance)
     for name, (ours, theirs) in report.settings.items():
         yield f"{name.replace('_', ' ')}:"
         yield f"  A {describe(ours)}"
@@ -155,7 +172,8 @@ def _texts_lines(report: DiffReport) -> Iterator[str]:
 
 def _place_lines(place: Place) -> Iterator[str]:
     what = "" if place.cut else " (same tokens, other ids)"
-    context = f"{place.before!r} [{place.text!r}] {place.after!r}"
+    text = place.text if len(place.text) <= LONGEST_TEXT else f"{place.text[:LONGEST_TEXT]}..."
+    context = f"{place.before!r} [{text!r}] {place.after!r}"
     yield f"  document {place.document}, character {place.offset}{what}: {context}"
     for side, tokens in (("A", place.a), ("B", place.b)):
         shown = "  ".join(f"{token_id} {_short(token, 40)}" for token_id, token in tokens[:8])

@@ -1,15 +1,14 @@
-"""The page of a text cut into coloured tokens, and the same in a notebook's cell."""
+"""A text cut into coloured tokens as HTML: a page, and one element for a notebook."""
 from __future__ import annotations
 
 from html import escape
 from itertools import zip_longest
 
-from ..characters import escape as visible
 from ..layout import Cell, rows_of
 from ..viewing import TokenView
-from .markup import asset, document, tokens_html
+from .markup import asset, document, element, name_html, tokens_html
 
-__all__ = ["notebook_cell", "text_page"]
+__all__ = ["text_element", "text_page"]
 
 #: Characters that a notebook's cell shows.
 NOTEBOOK_CHARACTERS = 4_000
@@ -31,18 +30,18 @@ def text_page(view: TokenView) -> str:
             shown[side] += len(cells)
             parts.append(f'<div class="text side{side}" role="none" dir="auto">{text}</div>')
         lines.append(f'<div class="row" role="none" data-n="{number}">{"".join(parts)}</div>')
-    names = "".join(f"<div>{escape(visible(side.name))}</div>" for side in view.sides)
+    names = "".join(f"<div>{name_html(side.name)}</div>" for side in view.sides)
     body = "\n".join([
         '<a class="skip" href="#tokens">Skip to the tokens</a>',
         _header(view),
+        _tools(view),
         "<main>",
         f'<div class="names" aria-hidden="true"><div></div>{names}</div>',
         '<div class="sheet" id="tokens" role="listbox" aria-label="Tokens" aria-orientation="horizontal">',
         "\n".join(lines),
         "</div>",
-        _footer(view),
-        "</main>",
         '<div id="card" role="tooltip" hidden></div>',
+        "</main>",
     ])  # fmt: skip
     # Each side has its own bytes: one id may be two tokens.
     sides = [
@@ -97,49 +96,71 @@ def _header(view: TokenView) -> str:
             f"{view.characters:,}, {len(view.sides[0].layout.cells):,} tokens. The figures above are for the whole "
             "text.</p>"
         )
-    button = ""
-    if several and view.aligned:
-        button = '<button type="button" id="differ">Next difference</button>'
-    elif several:
+    if several and not view.aligned:
         notes += '<p class="note">The two normalize this text differently, so tokens are not compared.</p>'
-    name = "" if several else escape(visible(view.sides[0].name))
+    name = "" if several else name_html(view.sides[0].name)
     return (
-        f'<header>\n<div class="head"><h1>{escape(visible(view.title))}</h1><span class="sub">{name}</span></div>\n'
-        f'<div class="sums">{"".join(lists)}</div>\n{notes}\n<div class="bar" role="group" aria-label="Tools">'
-        '<label>Find <input type="search" id="search" placeholder="ids, or a token’s text" autocomplete="off" '
-        'spellcheck="false" aria-describedby="found"></label> <output id="found" for="search" aria-live="polite">'
-        "</output>"
-        '<label><input type="checkbox" id="ids"> ids</label>'
-        '<label><input type="checkbox" id="marks" checked> spaces and line ends</label>'
-        f'{button}<button type="button" id="theme">Light / dark</button>'
-        '<output id="live" aria-live="polite"></output></div>\n</header>'
+        f'<header>\n<div class="head"><h1>{name_html(view.title)}</h1><span class="sub">{name}</span></div>\n'
+        f'<div class="sums">{"".join(lists)}</div>\n{notes}\n{_key(several)}\n</header>'
     )
 
 
 def _facts(who: str, facts: list[tuple[str, str]]) -> str:
     listed = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    name = f'<span class="who">{escape(visible(who))}</span>' if who else ""
+    name = f'<span class="who">{name_html(who)}</span>' if who else ""
     return f'<div class="sumrow">{name}<dl class="sum">{listed}</dl></div>'
 
 
-def _footer(view: TokenView) -> str:
-    keys = (
-        "<kbd>←</kbd> <kbd>→</kbd> token, <kbd>↑</kbd> <kbd>↓</kbd> line, <kbd>Home</kbd> <kbd>End</kbd>, "
-        "<kbd>/</kbd> find, <kbd>Enter</kbd> next match"
+def _key(several: bool) -> str:
+    """What the marks mean, and the keys."""
+    marks = [
+        '<span class="text"><u class="s"> </u></span> space',
+        '<span class="text"><u class="n"></u></span> line end',
+        '<u class="x">ZWJ</u> a character that cannot be seen',
+        '<span class="sp" data-i="special">special</span> a special token',
+        '<span class="g"><span class="c0" data-i="part">é</span><span class="c1 p" data-i="part"></span></span> '
+        "tokens that share a character; ‥ where none begins",
+    ]
+    keys = [
+        "<kbd>←</kbd> <kbd>→</kbd> token",
+        "<kbd>↑</kbd> <kbd>↓</kbd> line",
+        "<kbd>Home</kbd> <kbd>End</kbd>",
+        "<kbd>/</kbd> find",
+        "<kbd>n</kbd> <kbd>p</kbd> next and previous match",
+        "<kbd>f</kbd> find this token",
+    ]
+    if several:
+        marks.append('<span class="c2 d" data-i="differs">token</span> not a token of the other side')
+        keys += ["<kbd>o</kbd> the other side", "<kbd>d</kbd> next difference"]
+    keys.append("select text to count its tokens")
+    lists = (
+        f'<ul class="{name}" aria-label="{label}">{"".join(f"<li>{one}</li>" for one in items)}</ul>'
+        for name, label, items in (("marks", "Marks", marks), ("keys", "Keys", keys))
     )
-    legend = (
-        "A frame holds tokens that share a character; ‥ is a token in which no character begins. "
-        '<u class="x">ZWJ</u> is a character that cannot be seen. '
-        '<span class="sp" data-i="special">special</span> is a special token.'
-    )
-    if len(view.sides) == 2:
-        keys += ", <kbd>o</kbd> the other side, <kbd>d</kbd> next difference"
-        legend += " Tokens that the other side does not have are underlined in the colour of the text."
-    return f'<p class="foot">{legend}<br>{keys}. Select text to count its tokens.</p>'
+    return f'<div class="key">{"".join(lists)}</div>'
 
 
-def notebook_cell(view: TokenView) -> str:
-    """The first tokens of each side, without a script."""
+def _tools(view: TokenView) -> str:
+    """The bar that stays in sight: the search and what is shown."""
+    differ = ""
+    if len(view.sides) == 2 and view.aligned:
+        differ = '<button type="button" id="differ">Next difference</button>'
+    return (
+        '<div class="bar" role="search" aria-label="Find and show">'
+        '<span class="find"><label for="search">Find</label> <input type="search" id="search" '
+        'placeholder="text, or #id" autocomplete="off" spellcheck="false" aria-describedby="found"> '
+        '<button type="button" id="previous" aria-label="Previous match" disabled>↑</button>'
+        '<button type="button" id="next" aria-label="Next match" disabled>↓</button> '
+        '<output id="found" for="search" aria-live="polite"></output></span>'
+        '<span class="tools"><label><input type="checkbox" id="ids"> ids</label>'
+        '<label><input type="checkbox" id="marks" checked> white space</label>'
+        f'{differ}<button type="button" id="theme">Light / dark</button></span>'
+        '<output id="live" aria-live="polite"></output></div>'
+    )
+
+
+def text_element(view: TokenView) -> str:
+    """The first tokens of each side as one element with its own styles, without a script, for a notebook."""
     parts = []
     for side in view.sides:
         cells, used = [], 0
@@ -151,7 +172,7 @@ def notebook_cell(view: TokenView) -> str:
         rest = "" if len(cells) == side.tokens else f" · the first {len(cells):,} are shown"
         counts = f"{side.tokens:,} tokens, {view.characters / max(side.tokens, 1):.2f} characters per token"
         parts.append(
-            f"<p><small>{escape(visible(side.name))}: {counts}{rest}</small></p>"
+            f"<p><small>{name_html(side.name)}: {counts}{rest}</small></p>"
             f'<div class="text" dir="auto">{"".join(tokens_html(cells, 0, titles=True))}</div>'
         )
-    return f'<div class="bpe"><style>{asset("tokens.css")}</style>{"".join(parts)}</div>'
+    return element("".join(parts))
