@@ -91,11 +91,13 @@ class ShardTask(Plan):
                 raise
             raise explained(error, self.names.journal) from None
         finally:
-            if journal.records == [header]:  # it failed, and nothing was done that could be gone on from
-                with suppress(OSError):
-                    self.names.clear_temporary(unknown=True)
-                    journal.restart()
-            journal.close(remove=not journal.records)
+            try:
+                if journal.records == [header]:  # it failed, and nothing was done that could be gone on from
+                    with suppress(OSError):
+                        self.names.clear_temporary(unknown=True)
+                        journal.restart()
+            finally:
+                journal.close(remove=not journal.records)
         return self.summary(manifest, time.perf_counter() - began, resumed)
 
     def finished(self) -> dict[str, Any] | None:

@@ -156,7 +156,7 @@ def test_a_finished_run_is_not_done_again(ram_path: Path) -> None:
     times = {path: path.stat().st_mtime_ns for path in ram_path.glob("o*")}
     assert {**run(inputs, ram_path / "o"), "seconds": 0} == {**first, "seconds": 0}
     assert {path: path.stat().st_mtime_ns for path in ram_path.glob("o*")} == times
-    with pytest.raises(FileExistsError, match="of other inputs or options"):
+    with pytest.raises(FileExistsError, match="made with eot append, now none"):
         run(inputs, ram_path / "o", eot="none")
     run(inputs, ram_path / "o", eot="none", overwrite=True)
 
