@@ -410,7 +410,7 @@ def test_no_engine_is_imported_unasked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task-bytes", "1X"], "is no size"),
+        (["--task-bytes", "1X"], "is not a number such as 4096 or 64M"),
         (["--task-bytes", "64M"], "goes with --engine ray"),
         (["--address", "auto"], "goes with --engine ray"),
         (["--no-join"], "--no-join goes with --engine ray"),
@@ -422,5 +422,5 @@ def test_the_command_line_refuses(
 ) -> None:
     with pytest.raises(SystemExit) as left:
         main(["encode", str(corpus), "-o", str(ram_path / "out"), *arguments])
-    assert left.value.code == 1
+    assert left.value.code == 2
     assert message in capsys.readouterr().err
