@@ -76,6 +76,34 @@ def test_diff(files: Path) -> None:
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
 
 
+def test_diff_page(files: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run("diff", files / "a.json", files / "b.json", files / "text.txt", "--html", page)
+    assert (done.returncode, done.stderr) == (1, f"{page}: written\n")
+    content = page.read_text(encoding="utf-8")
+    assert content.startswith("<!doctype html>")
+    assert ">different</span>" in content
+    assert "text.txt" in content
+    page.unlink()
+    done = run("diff", "-q", files / "a.json", files / "a.json", "--html", page)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert ">the same</span>" in page.read_text(encoding="utf-8")
+
+
+def test_audit_and_diff_name_the_files_they_read(files: Path, tmp_path: Path) -> None:
+    """Of a folder, its files."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number in range(7):
+        (folder / f"{number}.txt").write_text(TEXT, encoding="utf-8")
+    said = run("audit", files / "a.json", folder).stdout
+    assert f"texts: {folder / '0.txt'}, " in said
+    assert f"{folder / '4.txt'} and 2 more" in said
+    content = json.loads(run("diff", files / "a.json", files / "b.json", folder, "--json").stdout)
+    assert content["provenance"]["files"] == [str(folder / f"{number}.txt") for number in range(7)]
+    assert content["provenance"]["names"] == [str(files / "a.json"), str(files / "b.json")]
+
+
 def test_diff_with_errors(files: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.txt").write_bytes(b"ab\xff")
     for arguments in (

@@ -57,7 +57,7 @@ def _findings(report: AuditReport) -> str:
 
 
 def _tokens(report: AuditReport) -> str:
-    scripts = ([f"{count:,}", cell(script.replace("_", " "))] for script, count in list(report.scripts.items())[:SCRIPTS])
+    scripts = ([f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS])
     classes = ([f"{len(ids):,}", cell(name), cell(TOKEN_CLASSES[name])] for name, ids in report.classes.items())
     longest = ([str(one), str(len(report.tokens[one])), code(show(report.tokens[one]))] for one in report.longest)
     return "\n".join([
@@ -69,6 +69,10 @@ def _tokens(report: AuditReport) -> str:
         "</div>",
         table("The longest tokens", ["id", "bytes", "the longest tokens"], longest, numbers=2),
     ])  # fmt: skip
+
+
+def _script(name: str) -> str:
+    return cell(name.replace("_", " "))
 
 
 def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
@@ -97,7 +101,7 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     ]  # fmt: skip
     by_script = (
         [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
-         f"{use.tokens_per_word:.2f}", cell(script.replace("_", " "))]
+         f"{use.tokens_per_word:.2f}", _script(script)]
         for script, use in scripts
     )  # fmt: skip
     heads = ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"]

@@ -114,8 +114,8 @@ def _facts(who: str, facts: list[tuple[str, str]]) -> str:
 def _key(several: bool) -> str:
     """What the marks mean, and the keys."""
     marks = [
-        '<span class="text"><u class="s"> </u></span> space',
-        '<span class="text"><u class="n"></u></span> line end',
+        '<u class="s">&nbsp;</u> space',
+        '<u class="n"></u> line end',
         '<u class="x">ZWJ</u> a character that cannot be seen',
         '<span class="sp" data-i="special">special</span> a special token',
         '<span class="g"><span class="c0" data-i="part">é</span><span class="c1 p" data-i="part"></span></span> '
@@ -151,10 +151,11 @@ def _tools(view: TokenView) -> str:
         'placeholder="text, or #id" autocomplete="off" spellcheck="false" aria-describedby="found"> '
         '<button type="button" id="previous" aria-label="Previous match" disabled>↑</button>'
         '<button type="button" id="next" aria-label="Next match" disabled>↓</button> '
-        '<output id="found" for="search" aria-live="polite"></output></span>'
+        '<output id="found" for="search" aria-live="polite"></output>'
+        f"{differ}</span>"
         '<span class="tools"><label><input type="checkbox" id="ids"> ids</label>'
         '<label><input type="checkbox" id="marks" checked> white space</label>'
-        f'{differ}<button type="button" id="theme">Light / dark</button></span>'
+        '<button type="button" id="theme">Light / dark</button></span>'
         '<output id="live" aria-live="polite"></output></div>'
     )
 
