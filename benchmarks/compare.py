@@ -201,10 +201,10 @@ def in_a_process(seconds: float, size: int, plain: bool) -> dict[str, Any]:
     environment |= {"BPETITE_PLAIN": "1"} if plain else {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.json"
-        arguments = ["--seconds", str(seconds), "--megabytes", str(size / 1e6), "--results", str(path)]
-        subprocess.run(  # peers print to standard output
-            [sys.executable, "-m", "benchmarks.compare", *arguments], cwd=ROOT, env=environment, stdout=sys.stderr, check=True
-        )
+        command = [sys.executable, "-m", "benchmarks.compare", "--results", str(path)]
+        command += ["--seconds", str(seconds), "--megabytes", str(size / 1e6)]
+        # peers print to standard output
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=True)
         results: dict[str, Any] = json.loads(path.read_text())
         return results
 
