@@ -96,7 +96,7 @@ def test_audit_and_diff_name_the_files_they_read(files: Path, tmp_path: Path) ->
     folder.mkdir()
     for number in range(7):
         (folder / f"{number}.txt").write_text(TEXT, encoding="utf-8")
-    said = run("audit", files / "a.json", folder).stdout
+    said = run("audit", "-t", files / "a.json", folder).stdout
     assert f"texts: {folder / '0.txt'}, " in said
     assert f"{folder / '4.txt'} and 2 more" in said
     content = json.loads(run("diff", files / "a.json", files / "b.json", folder, "--json").stdout)
