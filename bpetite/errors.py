@@ -103,8 +103,8 @@ def file_exists(
 ) -> FileExistsError:
     """The error to raise for a file that is in the way, with ``errno`` and ``filename`` set.
 
-    >>> str(file_exists("out.bin", "exists already; --overwrite replaces it"))
-    "[Errno 17] exists already; --overwrite replaces it: 'out.bin'"
+    >>> str(file_exists("out.bin"))
+    "[Errno 17] the file exists; overwrite=True replaces it: 'out.bin'"
     """
     return FileExistsError(errno.EEXIST, message, os.fspath(path))
 

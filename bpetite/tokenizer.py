@@ -323,8 +323,9 @@ class Tokenizer(Surface):
 
         Args:
             path: Where to.
-            format: "native", "huggingface", "tiktoken", or "gpt2" (a directory). When None, ``tokenizer.json`` is
-                huggingface, ``*.tiktoken`` is tiktoken, and any other name native.
+            format: "native", "huggingface" (a ``.json`` file, else a directory for ``AutoTokenizer``), "tiktoken", or
+                "gpt2" (a directory). When None, ``tokenizer.json`` is huggingface, ``*.tiktoken`` is tiktoken, and
+                any other name native.
             overwrite: Replace an existing file.
 
         Raises:

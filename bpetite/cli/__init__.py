@@ -2,7 +2,10 @@
 
 One file per command, each with a click command named ``command``. A command's module is imported when it is used, so
 that ``--help`` is fast and extras are needed only by the commands that use them. Data goes to standard output, messages
-for people to standard error. A user's mistake gives one line on standard error and exit code 1.
+for people to standard error. A user's mistake gives one line on standard error; exit codes are in :mod:`.base`.
+
+One option means one thing in all commands. The operands are what a command works on: texts and token files, and in
+``convert`` and ``diff``, which work on two tokenizers, these. Everywhere else the tokenizer is ``-t``.
 """
 from __future__ import annotations
 
@@ -10,10 +13,13 @@ import gc
 import importlib
 import os
 import sys
+from contextlib import suppress
+from difflib import get_close_matches
 
 import click
 
 from .. import __version__
+from .reports import discard_output
 
 __all__ = ["cli", "main"]
 
@@ -32,8 +38,12 @@ COMMANDS = {
     "diff": "Show what differs between two tokenizers.",
 }
 
-#: The exceptions that the library raises for a user's mistake.
-MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
+EXAMPLES = (
+    'bpetite tokens -t gpt-4o "How many tokens is this?"',
+    "bpetite count -t gpt-4o corpus.txt",
+    "bpetite train corpus.txt -n 32k -o tok.json",
+    "bpetite encode corpus.txt -t tok.json -f nanogpt -o tokens/train.bin",
+)
 
 
 class Commands(click.Group):
@@ -49,40 +59,68 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for example in EXAMPLES:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="bpetite %(version)s")
 def cli() -> None:
     """Byte-level BPE: train tokenizers, turn corpora into token files and back."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 a mistake, 130 interrupted."""
+    """Run the command line and exit; without arguments, show the help."""
     _start_and_end_quickly()
+    _print_everything()
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = cli.main(arguments, prog_name="bpetite", standalone_mode=False)
+        code = cli.main(arguments or ["--help"], prog_name="bpetite", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as leave:
         code = leave.exit_code
     except click.ClickException as wrong:
         where = f" ({wrong.ctx.command_path} --help)" if isinstance(wrong, click.UsageError) and wrong.ctx else ""
-        click.echo(f"Error: {' '.join(wrong.format_message().split())}{where}", err=True)
-        code = 1
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        _print_error(f"Error: {' '.join(wrong.format_message().split())}{where}")
+        code = wrong.exit_code
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        after = str(stopped)
+        _print_error(f"interrupted: {after}" if after else "interrupted")
         code = 130
-    except BrokenPipeError:
-        # the reader of the output has closed it (`| head`): without this, flushing at exit would print an error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    except MISTAKES as wrong:
-        click.echo(f"Error: {one_line(wrong)}", err=True)
+    except OSError as wrong:
+        _print_error(f"Error: standard output: {wrong.strerror}")
+        discard_output()
         code = 1
     gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_error(line: str) -> None:
+    with suppress(BrokenPipeError):
+        click.echo(line, file=sys.stderr)
+
+
+def _print_everything() -> None:
+    """Escape what the encoding of a terminal or pipe does not have: no output of a command is an encoding error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _start_and_end_quickly() -> None:
@@ -97,11 +135,3 @@ def _start_and_end_quickly() -> None:
     # freed, up to 32 MB. A freed block of 31 MB raises it, so that the blocks of a corpus, a few megabytes each, are
     # reused, which saves a third to a half of the page faults. The memory itself is not touched.
     bytes(31 << 20)
-
-
-def one_line(error: Exception) -> str:
-    """The message of a mistake, in one line."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return " ".join(text.split()) or type(error).__name__

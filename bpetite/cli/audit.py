@@ -1,62 +1,80 @@
 """``bpetite audit``: what is in a tokenizer, and what is wrong with it."""
 from __future__ import annotations
 
-import json
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..analysis import audit, validate
 from ..analysis.pages.report_text import audit_text
-from ..corpus import find_sources
-from .options import documents, load_tokenizer
+from .base import Command
+from .options import Sample, json_option, load_tokenizer, overwrite_option, sample_options
+from .outputs import check_output, create_output, named, one_stream
+from .reports import manner, say, show, show_json
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("tokenizer")
-@click.argument("files", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page with plots.")
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite audit -t tok.json",
+        "bpetite audit -t gpt2 corpus.txt --html audit.html",
+        "bpetite audit -t tok.json corpus.txt --strict --validate -q",
+    ],
+    verdict=True,
+)
+@click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER", required=True,
+    help="A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base.",
+)
+@json_option
+@click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
+@overwrite_option
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
 @click.option("--validate", "check", is_flag=True, help="Check round trips, streaming and the like on the first texts.")
-@click.option("--separator", default="<|endoftext|>", show_default=True, help="The text between two documents.")
+@sample_options
 def command(
-    tokenizer: str,
     files: tuple[str, ...],
+    tokenizer: str,
     as_json: bool,
     page: Path | None,
+    overwrite: bool,
     strict: bool,
     check: bool,
-    separator: str,
+    **reading: Any,
 ) -> None:
-    """Examine TOKENIZER (a file, a folder or a name), and measure it on FILES if there are any (text, JSON lines,
-    Parquet, also .gz and .zst; folders; globs).
+    """Examine a tokenizer, and measure it on FILES if there are any (text, JSON lines, JSON, Parquet, also .gz and
+    .zst; folders; globs).
 
     Reports the classes of tokens, tokens that no text can produce, merges out of order, and special tokens that
     ordinary text can form; with files, the compression of each script, unused tokens and fragmented words.
+
+    Exit codes: 0 done, 1 a fault with --strict, 2 an error.
     """
-    if not separator:
-        raise click.UsageError("--separator must not be empty")
     if check and not files:
         raise click.UsageError("--validate needs texts: name FILES")
+    if page is not None:
+        check_output(page, overwrite)
     loaded = load_tokenizer(tokenizer)
-    read = [piece.path for piece in find_sources(files).pieces] if files else []
-    report = audit(loaded, documents(files, separator) if files else None, name=tokenizer, files=read)
-    validation = validate(loaded, islice(documents(files, separator), 100)) if check else None
+    sample = Sample(files, **reading) if files else None
+    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    report = audit(loaded, texts, name=tokenizer, files=read)
+    validation = validate(loaded, islice(sample.texts(), 100)) if sample is not None and check else None
     if as_json:
         content = report.to_dict()
         if validation is not None:
             content["validation"] = validation.to_dict()
-        click.echo(json.dumps(content, ensure_ascii=False, indent=1))
-    else:
-        click.echo(audit_text(report))
+        show_json(content, indent=1)
+    elif not manner.quiet:
+        show(audit_text(report))
         if validation is not None:
-            click.echo(f"\n{validation}")
+            show(f"\n{validation}")
     if page is not None:
-        report.save(page)
-        click.echo(f"{page}: written", err=True)
+        with create_output(page, overwrite) as file:
+            file.write(report.page().encode("utf-8"))
+        say(f"{named(page)}: written")
     if strict and (report.faults or (validation is not None and not validation.ok)):
         raise click.exceptions.Exit(1)

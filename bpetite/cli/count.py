@@ -1,28 +1,42 @@
 """``bpetite count``: how many tokens a corpus has."""
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from ..corpus import Options, count_corpus
-from .options import encoding_options, find_inputs, load_tokenizer, unescape
-from .reports import corpus_bar, report_problems, say
+from ..engine._threads import thread_count
+from .base import Command
+from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape
+from .reports import corpus_bar, counted, report_problems, say, show, show_json
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite count -t gpt-4o corpus.txt",
+        "bpetite count -t gpt2 corpus.txt more.jsonl.gz texts/ --json",
+        "bpetite tokens -t gpt2 --ids < corpus.txt | wc -w",
+    ],
+)
 @encoding_options
-@click.option("--json", "as_json", is_flag=True, help="Documents, tokens, bytes and problems, as JSON.")
+@json_option
 def command(
-    files: tuple[str, ...], tokenizer: str | None, jobs: int, as_json: bool, separator: str | None, **options: Any
+    files: tuple[str, ...],
+    tokenizer: str | None,
+    jobs: int | None,
+    as_json: bool,
+    separator: str | None,
+    **options: Any,
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
 
-    The number goes to standard output.
+    FILES are text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input. The number goes
+    to standard output.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
@@ -30,7 +44,10 @@ def command(
     loaded = load_tokenizer(tokenizer)
     bar, move = corpus_bar(sources.pieces)
     with bar:
-        counted = count_corpus(sources, loaded, jobs=jobs, progress=move, log=say, **asdict(settings))
-    report_problems(counted)
-    say(f"{counted['documents']:,} documents, {counted['tokens']:,} tokens, {counted['bytes']:,} bytes")
-    click.echo(json.dumps(counted) if as_json else counted["tokens"])
+        found = count_corpus(sources, loaded, jobs=thread_count(jobs), progress=move, log=say, **asdict(settings))
+    report_problems(found)
+    say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
+    if as_json:
+        show_json(found)
+    else:
+        show(str(found["tokens"]))

@@ -4,8 +4,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
@@ -15,8 +13,9 @@ from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
 from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
-from ..formats.atomic import create_file
-from .options import load_tokenizer, refuse_existing, unescape
+from .base import Command
+from .options import load_tokenizer, overwrite_option, unescape
+from .outputs import create_output, one_stream
 
 __all__ = ["Opened", "command", "open_output"]
 
@@ -75,21 +74,28 @@ def open_output(
     return opened
 
 
-@click.command()
-@click.argument("output")
-@click.option(
-    "-o", "--to", "target", type=click.Path(path_type=Path), help="Where the text goes [default: standard output]."
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite decode tokens/gpt2",
+        "bpetite decode tokens/nano --split val -o val.txt",
+        "bpetite decode tokens/gpt2.npy --jsonl | head -n 1",
+    ],
 )
-@click.option("-t", "--tokenizer", help="The tokenizer, if the one that the manifest names is not found.")
+@click.argument("tokens")
+@click.option("-o", "--output", default="-", show_default=True, help=one_stream("the text"))
+@click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER", help="The tokenizer, if the one that the manifest names is not found."
+)
 @click.option("-f", "--format", "format", help="What the file is, if neither it nor a manifest says.")
 @click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, if neither says.")
 @click.option("--split", type=click.Choice(["train", "val"]), help="Only this part of an output with two.")
 @click.option("--separator", help="Between documents [default: the one they were split at].")
 @click.option("--jsonl", is_flag=True, help='Write {"text": ...} lines instead of text with separators.')
-@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@overwrite_option
 def command(
+    tokens: str,
     output: str,
-    target: Path | None,
     tokenizer: str | None,
     format: str | None,
     dtype: str | None,
@@ -98,17 +104,12 @@ def command(
     jsonl: bool,
     overwrite: bool,
 ) -> None:
-    """Decode OUTPUT: a token file, an output name as given to encode, a manifest, or a folder.
+    """Decode TOKENS: a token file, an output name as given to encode, a manifest, or a folder.
 
     Text that was encoded from one file comes back byte for byte.
     """
-    opened = open_output(output, tokenizer=tokenizer, format=format, dtype=dtype, split=split)
-    if target is None:
-        _write(opened, sys.stdout.buffer, jsonl, separator)
-        sys.stdout.buffer.flush()
-        return
-    refuse_existing(target, overwrite)
-    with create_file(target, overwrite=overwrite) as file:
+    opened = open_output(tokens, tokenizer=tokenizer, format=format, dtype=dtype, split=split)
+    with create_output(output, overwrite) as file:
         _write(opened, file, jsonl, separator)
 
 

@@ -1,7 +1,6 @@
 """``bpetite encode``: a corpus to token files."""
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -9,34 +8,57 @@ import click
 
 from ..corpus import Options, make_task
 from ..corpus.options import Format
+from ..engine._threads import thread_count
+from .base import Command
 from .options import (
+    COUNT,
     PACKAGED,
     TASK_BYTES,
     encoding_options,
     engine_options,
     find_inputs,
+    json_option,
     load_tokenizer,
     only_with_engine,
+    overwrite_option,
     unescape,
 )
-from .reports import corpus_bar, report_problems, say
+from .outputs import is_stream
+from .reports import corpus_bar, counted, report_problems, say, show_summary
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite encode corpus.txt -t gpt2 -o tokens/gpt2",
+        "bpetite encode texts/ -t tok.json -f nanogpt -o tokens/nano/ --val-fraction 0.1",
+        "bpetite encode more.jsonl.gz -t tok.json -f llmc -o tokens/run --shard-tokens 100M -j 2",
+        "bpetite encode corpus.txt -f megatron -o tokens/megatron --rank 0 --world-size 4",
+    ],
+    after_interrupt="the same command goes on where it was",
+)
+@click.option(
+    "-o", "--output", required=True, help="A file name with or without suffix, or a folder; what is missing is made."
+)
+@click.option(
+    "-f", "--format", "format", type=click.Choice(get_args(Format)), default="npy", show_default=True,
+    help="Format of the token files.",
+)
+@overwrite_option
 @encoding_options
-@click.option("-o", "--output", required=True, help="A file name with or without suffix, or a folder.")
-@click.option("-f", "--format", "format", type=click.Choice(get_args(Format)), default="npy", show_default=True)
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
-@click.option("--shard-tokens", type=click.IntRange(1), help="Tokens of a shard [default: one shard].")
-@click.option("--val-fraction", type=float, default=0.0, help="Part of the documents that goes to a second output.")
+@click.option("--shard-tokens", type=COUNT, help="Tokens of a shard, as 100M [default: one shard].")
+@click.option(
+    "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
+    help="Part of the documents that goes to a second output.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Chooses them, with their content.")
 @click.option("--rank", type=click.IntRange(0), default=0, help="Which of --world-size equal parts to encode.")
 @click.option("--world-size", type=click.IntRange(1), default=1, help="Parts; `merge` joins them.")
-@click.option("--overwrite", is_flag=True, help="Replace an output, or start anew instead of going on.")
 @click.option(
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
@@ -46,11 +68,12 @@ __all__ = ["command"]
     "--no-join", is_flag=True, default=None,
     help="Leave the files of the tasks as they are, for `merge` or for a trainer that reads many.",
 )
+@json_option
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
     output: str,
-    jobs: int,
+    jobs: int | None,
     rank: int,
     world_size: int,
     overwrite: bool,
@@ -60,14 +83,19 @@ def command(
     address: str | None,
     task_bytes: int | None,
     no_join: bool | None,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Encode FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard input).
 
-    After it was killed at any moment, the same command goes on where it was and writes the same bytes. A summary goes
-    to standard output as JSON; a manifest with checksums is beside the token files. With --engine ray, --jobs are the
-    threads of a task.
+    After it was killed at any moment, the same command goes on where it was and writes the same bytes; --overwrite
+    starts anew. A manifest with checksums is beside the token files. A summary goes to standard output as JSON; to a
+    terminal only with --json.
     """
+    if is_stream(output):
+        raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
+    if rank >= world_size:
+        raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
     settings = Options(separator=unescape(separator), **options)
     settings.check()
     sources = find_inputs(files, settings.input_kind, settings.whole_files)
@@ -85,7 +113,7 @@ def command(
         bar, move = corpus_bar(sources.pieces)
         with bar:
             summary = ray.encode_corpus(
-                sources, output, loaded, address=address, threads=jobs, task_bytes=task_bytes or TASK_BYTES,
+                sources, output, loaded, address=address, threads=jobs or 1, task_bytes=task_bytes or TASK_BYTES,
                 join_tasks=not no_join, progress=move, log=say, **common, **asdict(settings),
             )
     else:
@@ -93,11 +121,10 @@ def command(
         task = make_task(sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common)
         bar, move = corpus_bar(task.pieces)
         with bar:
-            summary = task.run(jobs=jobs, progress=move, log=say)
+            summary = task.run(jobs=thread_count(jobs), progress=move, log=say)
     report_problems(summary)
     first, *others = summary["files"]
-    more = f" and {len(others)} more files" if others else ""
-    say(
-        f"{summary['documents']:,} documents, {summary['tokens']:,} tokens in {summary['seconds']:.1f} s: {first}{more}"
-    )
-    click.echo(json.dumps(summary))
+    more = f" and {counted(len(others), 'more file')}" if others else ""
+    numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))
+    say(f"{numbers} in {summary['seconds']:.1f} s: {first}{more}")
+    show_summary(summary, as_json)

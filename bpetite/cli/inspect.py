@@ -11,19 +11,31 @@ from ..corpus.tokenfiles import TokenFile, files_of_shard, find_manifest, open_t
 from ..corpus.writing.checksums import check_file
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
-from .options import load_tokenizer
+from .base import Command
+from .options import COUNT_OR_NONE, json_option, load_tokenizer
+from .reports import show, show_json
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite inspect tokens/gpt2",
+        "bpetite inspect tokens/gpt2 --verify --json",
+        "bpetite inspect tokens/nano/train.bin -f nanogpt -t tok.json --tokens 8",
+    ],
+)
 @click.argument("files", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", help="Shows tokens as text  [default: that of the manifest, if it is found].")
+@click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER",
+    help="Shows tokens as text [default: that of the manifest, if it is found].",
+)
 @click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
 @click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, if neither says.")
-@click.option("--tokens", "shown", type=click.IntRange(0), default=32, show_default=True, help="Tokens to show.")
+@click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per file.")
+@json_option
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
@@ -35,17 +47,17 @@ def command(
 ) -> None:
     """Describe token FILES: documents, tokens, type, the first tokens as text.
 
-    A file may also be an output name as given to encode, a manifest, or a folder.
+    A file may also be an output name as given to encode, a manifest, or a folder. With --json, a line a file.
     """
     for name in files:
         for found in _look(name, tokenizer, format, dtype, shown, verify):
             if as_json:
-                click.echo(json.dumps(found))
+                show_json(found)
                 continue
             if "text" in found:
                 found["text"] = json.dumps(found["text"], ensure_ascii=False)
             for key, value in found.items():
-                click.echo(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
+                show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
 def _look(
@@ -55,6 +67,8 @@ def _look(
     if located is None:
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
+        if Path(name).is_dir():
+            raise FormatError(f"{name}: a folder without a manifest.json; name a token file")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
     path, manifest, names = located

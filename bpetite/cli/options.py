@@ -1,33 +1,38 @@
 """Options that several commands have, and what their values stand for."""
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
 
 from ..corpus import Sources, find_sources, read_documents
+from ..corpus.options import ErrorPolicy
 from ..corpus.reading.readers import Reading
 from ..corpus.reading.sources import TASK_BYTES
-from ..errors import file_exists
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, report_left_out, say
 
 __all__ = [
+    "COUNT",
+    "COUNT_OR_NONE",
     "PACKAGED",
+    "SIZE",
     "TASK_BYTES",
+    "Sample",
     "corpus_options",
-    "documents",
     "encoding_options",
     "engine_options",
     "find_inputs",
+    "jobs_option",
+    "json_option",
     "load_tokenizer",
     "only_with_engine",
-    "refuse_existing",
+    "ordinary_option",
+    "overwrite_option",
+    "sample_options",
+    "tokenizer_option",
     "unescape",
 ]
 
@@ -62,47 +67,81 @@ def _all_of(*options: Options) -> Options:
     return decorate
 
 
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Bytes, with K, M, G or T for powers of 1024."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([1-9][0-9]*)([KMGT]?)", value)
-    if found is None:
-        raise click.BadParameter(f"{value!r} is no size: bytes, or a number with K, M, G or T")
-    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+class Amount(click.ParamType):  # type: ignore[type-arg]
+    """A number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything else."""
+
+    def __init__(self, unit: int, least: int) -> None:
+        self.name: str = "size" if unit == 1024 else "count"
+        self.unit: int = unit
+        self.least: int = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number itself."""
+        found = re.fullmatch(r"(\d{1,18})([kmgt]?)", str(value).lower(), re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is not a number such as {'4096 or 64M' if self.unit == 1024 else '500 or 32k'}")
+        number: int = int(found[1]) * self.unit ** " kmgt".index(found[2] or " ")
+        if number < self.least:
+            self.fail(f"{value} is not at least {self.least}")
+        return number
 
 
-#: FILES, and how documents are found in them.
-corpus_options: Options = _all_of(
-    click.argument("files", nargs=-1, required=True),
-    click.option(
-        "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
-        help="What the files hold, whatever their names.",
-    ),
-    click.option("--separator", help="Between the documents of text files [default: the end-of-text literal]."),
-    click.option("--whole-files", is_flag=True, help="One document a text file."),
-    click.option("--text-key", default="text", show_default=True, help="Key of the text in records; a.b is b in a."),
-    click.option(
-        "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
-        help="What happens to records that have no valid text, or are too long.",
-    ),
-    click.option(
-        "--max-document-bytes", callback=_size, default="1G", show_default=True, metavar="SIZE",
-        help="The longest document, as 100M or 4G.",
-    ),
+#: Bytes: 64M is 64 * 1024 * 1024.
+SIZE = Amount(1024, 1)
+#: Tokens, documents, characters: 32k is 32,000.
+COUNT = Amount(1000, 1)
+COUNT_OR_NONE = Amount(1000, 0)
+
+
+def _documents_in(files: Options) -> Options:
+    """FILES, and how documents are found in them."""
+    return _all_of(
+        files,
+        click.option(
+            "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
+            help="What the files hold, whatever their names.",
+        ),
+        click.option("--separator", help="Between the documents of text files [default: the end-of-text literal]."),
+        click.option("--whole-files", is_flag=True, help="One document a text file."),
+        click.option(
+            "--text-key", default="text", show_default=True, help="Key of the text in records; a.b is b in a."
+        ),
+        click.option(
+            "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
+            help="What happens to records that have no valid text, or are too long.",
+        ),
+        click.option(
+            "--max-document-bytes", type=SIZE, default="1G", show_default=True, help="The longest document."
+        ),
+    )
+
+
+corpus_options: Options = _documents_in(click.argument("files", nargs=-1, required=True))
+#: The same for a command that also does without FILES.
+sample_options: Options = _documents_in(click.argument("files", nargs=-1))
+
+#: -t, where no tokenizer means the packaged one.
+tokenizer_option: Options = click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER",
+    help=f"A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base [default: {PACKAGED}].",
 )
+overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
+jobs_option: Options = click.option(
+    "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core; with --engine ray, one a task]."
+)
+json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
 #: The options of every command that encodes a corpus.
 encoding_options: Options = _all_of(
-    corpus_options,
-    click.option("-t", "--tokenizer", help="A tokenizer file, folder or name; the packaged one by default."),
+    tokenizer_option,
     click.option(
         "--special", type=click.Choice(["text", "allow", "error"]), default="text", show_default=True,
         help="What special tokens in documents are.",
     ),
-    click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Threads."),
+    jobs_option,
+    corpus_options,
 )
-
 
 #: --engine, and its own options.
 engine_options: Options = _all_of(
@@ -112,8 +151,7 @@ engine_options: Options = _all_of(
     ),
     click.option("--address", help="Of the Ray cluster: auto, host:port or ray://... [default: RAY_ADDRESS]."),
     click.option(
-        "--task-bytes", callback=_size, metavar="SIZE",
-        help=f"Input of a task on an engine, as 64M or 2G [default: {TASK_BYTES >> 20}M].",
+        "--task-bytes", type=SIZE, help=f"Input of a task on an engine [default: {TASK_BYTES >> 20}M]."
     ),
 )
 
@@ -129,11 +167,13 @@ def unescape(value: str | None) -> str | None:
     r"""A separator as typed, with \n, \r, \t, \0 and \\ replaced."""
     if value is None:
         return None
+    if not value:
+        raise click.UsageError("--separator must not be empty; --whole-files reads a file as one document")
     known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
 
     def character(escape: re.Match[str]) -> str:
         if escape[1] not in known:
-            raise click.BadParameter(f"{value!r}: {escape[0]} is not one of \\n \\r \\t \\0 \\\\")
+            raise click.UsageError(f"--separator {value!r}: {escape[0]} is not one of \\n \\r \\t \\0 \\\\")
         return known[escape[1]]
 
     return re.sub(r"\\(.?)", character, value, flags=re.S)
@@ -146,17 +186,31 @@ def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> So
     return sources
 
 
-def documents(files: Sequence[str | os.PathLike[str]], separator: str) -> Iterator[str]:
-    """The documents of files as texts, with a progress bar of the bytes read."""
-    pieces = find_sources(files).pieces
-    with bytes_bar(pieces) as bar:
-        for document in read_documents(pieces, Reading(separator.encode()), progress=bar.update):
-            yield document.decode()
+class Sample:
+    """FILES as the options of a command say, as often as they are needed."""
 
+    def __init__(
+        self, files: Sequence[str], *, input_kind: str | None, separator: str | None, whole_files: bool, text_key: str,
+        on_error: ErrorPolicy, max_document_bytes: int,
+    ) -> None:  # fmt: skip
+        from ..corpus.training import SEPARATOR  # not at the top: encoding does without the trainer
 
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Find out now, not at the end of the work, that an output file cannot be written."""
-    if path.exists() and not overwrite:
-        raise file_exists(path, "exists already; --overwrite replaces it")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
+        between = unescape(separator) or SEPARATOR
+        self.sources: Sources = find_inputs(files, input_kind, whole_files)
+        self.reading: Reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
+        self.on_error: ErrorPolicy = on_error
+
+    @property
+    def files(self) -> list[str]:
+        """What is read."""
+        return [piece.path for piece in self.sources.pieces]
+
+    def documents(self, **bar_options: Any) -> Iterator[bytes]:
+        """The documents, with a progress bar of the bytes read."""
+        pieces = self.sources.pieces
+        with bytes_bar(pieces, **bar_options) as bar:
+            yield from read_documents(pieces, self.reading, on_error=self.on_error, log=say, progress=bar.update)
+
+    def texts(self) -> Iterator[str]:
+        """The documents as texts."""
+        return map(bytes.decode, self.documents())

@@ -1,30 +1,39 @@
 """Writing a tokenizer in a format, for the commands that make one: what `convert` can write, `train` can."""
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
 import click
 
 from .. import formats
-from ..formats import WritableFormat
+from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
-from .options import refuse_existing
+from .outputs import check_output, create_output, is_stream
 from .reports import say
 
-__all__ = ["check_target", "save", "save_trained", "special_tokens"]
+__all__ = ["check_target", "save", "save_trained", "special_tokens", "to_option"]
+
+to_option = click.option(
+    "--to",
+    "target_format",
+    type=click.Choice(WRITABLE_FORMATS),
+    help="Format of the tokenizer that is written [default: by its name: tokenizer.json is huggingface, *.tiktoken "
+    "is tiktoken, any other native]. gpt2 is a folder; huggingface too, for AutoTokenizer, unless it ends in .json.",
+)
 
 
 def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
     """Raise, before any work, what would keep a tokenizer from being saved at a path."""
-    files = [path / name for name in formats.FILES["gpt2"]] if format == "gpt2" and path.is_dir() else [path]
-    for file in files:
-        refuse_existing(file, overwrite)
-        if file.is_dir():
-            raise IsADirectoryError(errno.EISDIR, f"a folder has this name, and {format} is one file", str(file))
-    if not os.access(files[0].parent, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(files[0].parent))
+    if not formats.in_folder(path, format):
+        check_output(path, overwrite)
+    elif is_stream(path):
+        raise click.UsageError(f"{format} is a folder with several files, which do not go to {path}")
+    elif path.exists() and not path.is_dir():
+        raise click.UsageError(f"{path}: a file has this name, and {format} is a folder")
+    else:
+        for name in formats.FILES[format]:
+            check_output(path / name, overwrite)
 
 
 def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
@@ -45,7 +54,13 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
 def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
     """Save a tokenizer, of the kind that the format holds; returns what was saved, and says what the file lacks."""
     tokenizer = _in_kind(tokenizer, format)
-    tokenizer.save(path, format=format, overwrite=overwrite)
+    if formats.in_folder(path, format):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(path, format=format, overwrite=overwrite)
+    else:
+        data = formats.dump(tokenizer.to_vocab(), format)
+        with create_output(path, overwrite) as file:
+            file.write(data)
     if format == "tiktoken":
         say(
             f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
@@ -59,7 +74,8 @@ def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overw
     try:
         return save(tokenizer, path, format, overwrite)
     except ValueError as bad:
-        rescued = path.with_name(f"{path.name}.native.json")
+        rescued = Path("trained.native.json" if is_stream(path) else f"{os.fspath(path)}.native.json")
+        rescued.parent.mkdir(parents=True, exist_ok=True)
         tokenizer.save(rescued, format="native", overwrite=True)
         raise ValueError(f"{path}: {bad}. The tokenizer is saved as {rescued}") from None
 

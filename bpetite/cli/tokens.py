@@ -1,8 +1,8 @@
 """``bpetite tokens``: a quick look at the tokens of a text."""
 from __future__ import annotations
 
-import json
 import os
+import re
 import sys
 
 import click
@@ -12,23 +12,34 @@ from ..analysis.characters import show
 from ..analysis.layout import lay_out
 from ..analysis.pages.terminal import coloured, listed, printable
 from ..tokenizer import Tokenizer
-from .options import load_tokenizer
+from .base import Command
+from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
+from .reports import counted, say, show_json
+from .reports import show as put
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("tokenizer")
+@click.command(
+    cls=Command,
+    examples=[
+        'bpetite tokens -t gpt-4o "How many tokens is this?"',
+        'bpetite tokens -t gpt2 --ids "one<|endoftext|>two"',
+        "bpetite tokens -t tok.json < corpus.txt",
+        'bpetite tokens --from-printable "the \u0120text" --json',
+    ],
+)
 @click.argument("text", required=False)
+@tokenizer_option
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--from-printable", is_flag=True, help="TEXT is tokens in printable form, with spaces between them.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--ordinary", is_flag=True, help="Read special tokens as text.")
+@json_option
+@ordinary_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
-    tokenizer: str,
     text: str | None,
+    tokenizer: str | None,
     as_printable: bool,
     from_printable: bool,
     as_ids: bool,
@@ -39,8 +50,7 @@ def command(
     """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    if text is None:
-        text = sys.stdin.buffer.read().decode("utf-8")
+    text = _standard_input() if text is None else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if from_printable:
         ids = _from_printable(loaded, text)
@@ -55,18 +65,35 @@ def command(
             for cell in layout.cells
         ]
         content = {"tokens": tokens, "characters": layout.characters, "bytes": layout.bytes}
-        click.echo(json.dumps(content, ensure_ascii=False))
+        show_json(content)
     elif as_ids:
-        click.echo(" ".join(map(str, ids)))
+        put(" ".join(map(str, ids)))
     elif as_printable:
-        click.echo(printable(layout.cells))
+        put(printable(layout.cells))
     elif _colours(color):
-        click.echo(coloured(layout.cells), color=True)
+        put(coloured(layout.cells), color=True)
     elif layout.cells:
-        click.echo(listed(layout.cells))
+        put(listed(layout.cells))
     if not (as_json or as_ids or as_printable):
         rate = f"{layout.characters / max(len(ids), 1):.2f} characters per token"
-        click.echo(f"{len(ids):,} tokens, {layout.characters:,} characters, {rate}", err=True)
+        say(f"{counted(len(ids), 'token')}, {counted(layout.characters, 'character')}, {rate}")
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise ValueError(f"standard input is not UTF-8 at byte {wrong.start}") from None
+
+
+def _typed(text: str) -> str:
+    """An argument, which Python decodes with surrogates where the locale is not that of the terminal."""
+    try:
+        if re.search("[\ud800-\udfff]", text):
+            return os.fsencode(text).decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise ValueError(f"TEXT is not UTF-8 at byte {wrong.start}") from None
+    return text
 
 
 def _colours(asked: bool | None) -> bool:

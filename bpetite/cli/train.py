@@ -9,40 +9,47 @@ from typing import Any
 import click
 
 from .. import formats
-from ..corpus import Sources, read_documents
-from ..corpus.reading.readers import Reading
-from ..corpus.training import SEPARATOR
+from ..corpus.options import ErrorPolicy
 from ..errors import TrainingWarning
-from ..formats import WRITABLE_FORMATS, WritableFormat
+from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from ..training.options import chosen_options
 from ..training.train import rehearse
+from .base import Command, one_line
 from .options import (
+    COUNT,
+    SIZE,
     TASK_BYTES,
+    Sample,
     corpus_options,
     engine_options,
-    find_inputs,
+    jobs_option,
     load_tokenizer,
     only_with_engine,
-    unescape,
+    overwrite_option,
 )
-from .reports import bytes_bar, progress_bar, say
-from .saving import check_target, save_trained, special_tokens
+from .outputs import is_stream, named, one_stream
+from .reports import bytes_bar, counted, progress_bar, say
+from .saving import check_target, save_trained, special_tokens, to_option
 
 __all__ = ["command"]
 
 
-@click.command()
-@corpus_options
-@click.option("-n", "--vocab-size", type=int, required=True, help="256 bytes plus learned tokens; specials on top.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the tokenizer goes.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(WRITABLE_FORMATS),
-    help="Format of the output  [default: by its name: tokenizer.json, *.tiktoken, else native]",
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite train corpus.txt -n 32k -o tok.json",
+        "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
+        "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
+    ],
+    after_interrupt="nothing is written",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
+@click.option(
+    "-n", "--vocab-size", type=COUNT, required=True, help="256 bytes plus learned tokens, as 32k; specials on top."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
+@to_option
+@overwrite_option
 @click.option(
     "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, metavar="LITERAL[=ID]",
     help="A special token.",
@@ -54,29 +61,30 @@ __all__ = ["command"]
 )
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
 @click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
-@click.option("--min-frequency", type=int, default=1, show_default=True)
+@click.option("--min-frequency", type=COUNT, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
-@click.option("--max-token-bytes", type=int, help="Learn no longer tokens.")
-@click.option("--initial", help="Learn further merges after those of this tokenizer.")
-@click.option("--threads", type=int, help="Threads that count [default: one a core].")
+@click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
+@click.option("--initial", metavar="TOKENIZER", help="Learn further merges after those of this tokenizer.")
+@jobs_option
+@corpus_options
 @engine_options
 def command(
     files: tuple[str, ...],
     output: Path,
-    file_format: WritableFormat | None,
+    target_format: WritableFormat | None,
     overwrite: bool,
     separator: str | None,
     input_kind: str | None,
     whole_files: bool,
     text_key: str,
-    on_error: str,
+    on_error: ErrorPolicy,
     max_document_bytes: int,
     specials: tuple[str, ...],
     pattern: str | None,
     normalization: str | None,
     unicode: str | None,
     initial: str | None,
-    threads: int | None,
+    jobs: int | None,
     engine: str,
     address: str | None,
     task_bytes: int | None,
@@ -86,13 +94,11 @@ def command(
     input) and save it.
 
     Special tokens in the text separate it and are in no merge. With --engine ray, tasks count into files in a folder
-    beside the output, --threads each (1 by default); learning runs here.
+    beside the output; learning runs here.
     """
-    target_format = formats.format_by_name(output) if file_format is None else file_format
+    if target_format is None:
+        target_format = formats.format_by_name(output)
     check_target(output, target_format, overwrite)
-    between = SEPARATOR if separator is None else unescape(separator)
-    if not between:
-        raise click.UsageError("--separator must not be empty")
     options["special_tokens"] = special_tokens(specials)
     if pattern is not None:
         options["pattern"] = pattern
@@ -103,26 +109,31 @@ def command(
     if initial is not None:
         options["initial"] = load_tokenizer(initial)
     _rehearse(target_format, **options)
-    sources = find_inputs(files, input_kind, whole_files)
+    sample = Sample(
+        files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
+        on_error=on_error, max_document_bytes=max_document_bytes,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("always", TrainingWarning)
         warnings.showwarning = lambda message, *_, **__: say(str(message))
         if engine == "ray":
-            tokenizer = _train_on_ray(
-                sources, address, output, task_bytes, separator=between, text_key=text_key, on_error=on_error,
-                max_document_bytes=max_document_bytes, threads=threads or 1, **options,
-            )
+            if is_stream(output):
+                raise click.UsageError("--engine ray counts into a folder beside the output: name a file")
+            tokenizer = _train_on_ray(sample, address, output, task_bytes, threads=jobs or 1, **options)
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
-            tokenizer = _train_here(sources, reading, on_error, num_threads=threads, **options)
+            tokenizer = _train_here(sample, num_threads=jobs, **options)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
-    say(f"{output}: {len(tokenizer)} tokens, fingerprint {tokenizer.fingerprint()}")
+    say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
 
 def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:
     """Raise what is wrong with the options, or cannot be written in the format, before the corpus is read."""
-    start = Tokenizer.from_vocab(rehearse(chosen_options(vocab_size, options)))
+    try:
+        chosen = chosen_options(vocab_size, options)
+    except ValueError as wrong:
+        raise click.UsageError(one_line(wrong)) from None
+    start = Tokenizer.from_vocab(rehearse(chosen))
     if format == "tiktoken":
         start = start.to_ranks()
     formats.dump(start.to_vocab(), format)
@@ -135,40 +146,41 @@ class _Lines(logging.Handler):
         say(record.getMessage())
 
 
-def _train_here(sources: Sources, reading: Reading, on_error: str, **options: Any) -> Tokenizer:
+def _train_here(sample: Sample, **options: Any) -> Tokenizer:
     """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error."""
     log = logging.getLogger("bpetite.training.train")
     lines = _Lines()
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with (
-            bytes_bar(sources.pieces, desc="counting") as counting,
-            progress_bar(unit=" merges", desc="merging", leave=False) as merging,
-        ):
+        with progress_bar(unit=" merges", desc="merging", leave=False) as merging:
 
             def move(stage: str, done: int, total: int | None) -> None:
                 if stage == "merge":
                     merging.total = total
                     merging.update(done - merging.n)
 
-            documents = read_documents(sources.pieces, reading, on_error=on_error, log=say, progress=counting.update)
-            return Tokenizer.train(documents, progress=move, **options)
+            return Tokenizer.train(sample.documents(desc="counting"), progress=move, **options)
     finally:
         log.removeHandler(lines)
 
 
 def _train_on_ray(
-    sources: Sources, address: str | None, output: Path, task_bytes: int | None, **options: Any
+    sample: Sample, address: str | None, output: Path, task_bytes: int | None, **options: Any
 ) -> Tokenizer:
     from ..cluster import ray
 
-    with bytes_bar(sources.pieces, desc="counting") as bar:
+    reading = sample.reading
+    with bytes_bar(sample.sources.pieces, desc="counting") as bar:
         return ray.train(
-            sources,
+            sample.sources,
             address=address,
             work=output.with_name(output.name + ".counts"),
             task_bytes=task_bytes or TASK_BYTES,
+            separator=reading.separator.decode(),
+            text_key=reading.text_key,
+            on_error=sample.on_error,
+            max_document_bytes=reading.max_document,
             progress=bar.update,
             log=say,
             **options,

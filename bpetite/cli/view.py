@@ -8,43 +8,57 @@ import click
 
 from ..analysis import view
 from ..analysis.viewing import WINDOW
-from .options import load_tokenizer
+from .base import Command
+from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
+from .outputs import check_output, create_output, named, one_stream
+from .reports import say
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("tokenizer")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the page goes."
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite view corpus.txt -t gpt-4o -o page.html",
+        "bpetite view corpus.txt -t gpt2 -t tok.json -o both.html",
+        "bpetite view - -t gpt2 --characters 10k -o - < corpus.txt > small.html",
+    ],
 )
-@click.option("--with", "other", metavar="TOKENIZER", help="A second tokenizer, shown beside the first.")
-@click.option("--start", type=click.IntRange(0), default=0, show_default=True, help="First character shown.")
-@click.option("--characters", type=click.IntRange(1), default=WINDOW, show_default=True, help="How many are shown.")
-@click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
+@click.argument("file")
+@click.option(
+    "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True,
+    help="A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base; a second one is shown beside the first "
+    f"[default: {PACKAGED}].",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the page"))
+@click.option("--start", type=COUNT_OR_NONE, default=0, show_default=True, help="First character shown.")
+@click.option("--characters", type=COUNT, default=WINDOW, show_default=True, help="How many are shown, as 100k.")
+@ordinary_option
+@overwrite_option
 def command(
-    tokenizer: str, file: str, output: Path, other: str | None, start: int, characters: int, ordinary: bool
+    file: str, tokenizers: tuple[str, ...], output: Path, start: int, characters: int, ordinary: bool, overwrite: bool
 ) -> None:
-    """Show how TOKENIZER cuts the text FILE (- is standard input): one page that needs no network.
+    """Show how a tokenizer cuts the text FILE (- is standard input): one page that needs no network.
 
     Point at a token, or move to it with the arrow keys, to see its id and bytes. The page finds ids and marks special
     tokens and invisible characters. Of a large file it shows a window; its figures are for the whole file.
     """
+    if len(tokenizers) > 2:
+        raise click.UsageError("--tokenizer: one, or two that are shown side by side")
+    check_output(output, overwrite)
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf")
-    names = [tokenizer] if other is None else [tokenizer, other]
-    shown = view(
-        load_tokenizer(tokenizer),
-        text,
-        None if other is None else load_tokenizer(other),
-        ordinary=ordinary,
-        title="standard input" if file == "-" else Path(file).name,
-        names=names,
-        start=start,
-        characters=characters,
-    )
-    shown.save(output)
+    title = "standard input" if file == "-" else Path(file).name
+    names = list(tokenizers) or [PACKAGED]
+    first, *others = map(load_tokenizer, tokenizers or [None])
+    try:
+        shown = view(
+            first, text, *others, ordinary=ordinary, title=title, names=names, start=start, characters=characters
+        )
+    except UnicodeDecodeError as wrong:
+        raise ValueError(f"{title} is not UTF-8 at byte {wrong.start}") from None
+    with create_output(output, overwrite) as page:
+        page.write(shown.page().encode("utf-8"))
     counts = ", ".join(f"{name} {tokens:,}" for name, tokens in zip(names, shown.tokens, strict=True))
     window = "" if shown.whole else f"; shows characters {shown.first:,} to {shown.last:,} of {shown.characters:,}"
-    click.echo(f"{output}: tokens: {counts}{window}", err=True)
+    say(f"{named(output)}: tokens: {counts}{window}")

@@ -158,7 +158,7 @@ class _Run:
         if header["run"] != digest or header["joined"] != self.join_tasks:
             raise ValueError(
                 f"{journal.path}: begun with other inputs, options or tokenizer; give the same command again to go on, "
-                "or --overwrite to start anew"
+                "or overwrite=True to start anew"
             )
         self.resumed = True
         self.log(f"going on from {journal.path}: {header['tasks']} tasks")
@@ -167,16 +167,16 @@ class _Run:
     def _check_free(self, digest: str) -> None:
         """Find out now, not when everything has been encoded, that the output cannot be written."""
         if self.wanted > 1 and self.names.journal.exists():
-            raise file_exists(self.names.journal, "of an unfinished run on this machine; finish that, or --overwrite")
+            raise file_exists(self.names.journal, "of an unfinished run here; finish that, or overwrite=True")
         for names in islice(self._ranks(self.wanted), 1):
             if names.manifest.exists() and read_manifest(names.manifest)["run"] != digest:
-                raise file_exists(names.manifest, "of other inputs or options; --overwrite replaces it")
+                raise file_exists(names.manifest, "of other inputs or options; overwrite=True replaces it")
         for split in self.whole.splits:
             for path in self.whole.layout.outputs(self.names.base(split, 0)):
                 if not path.exists() or self.names.journal.exists():
                     continue
                 if not self.whole.overwrite:
-                    raise file_exists(path, "exists already; --overwrite replaces it")
+                    raise file_exists(path, "exists already; overwrite=True replaces it")
                 path.unlink()
 
     def _ranks(self, count: int) -> Iterator[Names]:

@@ -143,7 +143,7 @@ def _verify(read: Iterable[tuple[_Extent, list[int]]], header: int) -> None:
         for _, (found, length) in parts:
             crc, size = crc32_joined(crc, found, length), size + length
         if (f"{crc:08x}", size) != (listed.get("crc32"), listed["bytes"]):
-            raise FormatError(f"{path}: differs from the checksum that its task took; --overwrite starts anew")
+            raise FormatError(f"{path}: differs from the checksum that its task took; overwrite=True starts anew")
 
 
 def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[_File]:

@@ -75,7 +75,7 @@ class Options:
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
         if self.separator == "":
-            raise ValueError("the separator must not be empty; --whole-files reads a file as one document")
+            raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
 
 
 class ReadingOptions(TypedDict, total=False):

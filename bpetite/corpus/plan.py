@@ -77,11 +77,11 @@ class Plan:
         self.options.check()
         eot = self.options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
-            raise ValueError("the tokenizer has no end-of-text token; --eot none writes none")
+            raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
         separator = self.options.separator or self.codec.eot_text
         if separator is None:
             if any(piece.kind == "text" for piece in self.pieces):
-                raise ValueError("the tokenizer has no end-of-text token: give --separator or --whole-files")
+                raise ValueError("the tokenizer has no end-of-text token: give separator= or whole_files=True")
             separator = "\0"
         return EncodingRules(
             reading=Reading(
@@ -130,6 +130,27 @@ class Plan:
     def run_digest(self) -> str:
         """Identifies inputs and settings of the whole run, all ranks of it."""
         return self.known_digest or digest([self.settings, [piece.describe() for piece in self.inputs]])
+
+    def differences(self, manifest: dict[str, Any]) -> list[str]:
+        """What a finished run, by its manifest, did otherwise than this one would; nothing for this very run."""
+        if manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world:
+            return []
+        before = {
+            **manifest["options"], **{name: manifest[name] for name in ("dtype", "eot", "separator", "on_error")},
+            "tokenizer": manifest["tokenizer"]["fingerprint"][:8], "rank": manifest.get("rank"),
+            **manifest["libraries"],
+        }  # fmt: skip
+        now = {
+            **self.settings, "tokenizer": self.codec.tokenizer_digest[:8], "rank": self.rank_of_world, **libraries()
+        }  # fmt: skip
+        found = [
+            f"made with {name} {value}, now {now[name]}"
+            for name, value in before.items()
+            if name in now and value != now[name]
+        ]
+        if manifest["inputs"]["digest"] != list_inputs(self.inputs)["digest"]:
+            found.append("made of other inputs, or they have changed since")
+        return found or ["made with other options"]
 
     @property
     def rank_of_world(self) -> list[int] | None:

@@ -17,7 +17,7 @@ PROBLEMS = {
     "malformed-json": "malformed JSON",
     "no-text": "no text",
     "damaged-file": "damaged or cut short compressed data",
-    "too-long": "a document longer than --max-document-bytes",
+    "too-long": "a document longer than max_document_bytes",
     "special-token": "a special token in the text",
     "unencodable": "text that the tokenizer cannot encode",
 }
@@ -81,7 +81,7 @@ class Tally:
         where = self._where(problem)
         line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
-            raise RecordError(f"{line} (--on-error skip or replace goes on, and counts)")
+            raise RecordError(f"{line} (on_error='skip' goes on, and counts)")
         self.problems[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
             self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")

@@ -91,7 +91,13 @@ class ShardTask(Plan):
                 raise
             raise explained(error, self.names.journal) from None
         finally:
-            journal.close(remove=not journal.records)
+            try:
+                if journal.records == [header]:  # it failed, and nothing was done that could be gone on from
+                    with suppress(OSError):
+                        self.names.clear_temporary(unknown=True)
+                        journal.restart()
+            finally:
+                journal.close(remove=not journal.records)
         return self.summary(manifest, time.perf_counter() - began, resumed)
 
     def finished(self) -> dict[str, Any] | None:
@@ -100,15 +106,16 @@ class ShardTask(Plan):
         if not os.path.lexists(path):
             return None
         manifest = read_manifest(path)
-        same = manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world
-        files = [(self.names.folder / file["name"], file["bytes"]) for file in manifest["files"]]
-        if same and all(file.exists() and file.stat().st_size == size for file, size in files):
+        differences = self.differences(manifest)
+        if not differences:
+            files = [(self.names.folder / file["name"], file["bytes"]) for file in manifest["files"]]
+            changed = [file.name for file, size in files if not file.exists() or file.stat().st_size != size]
+            differences = [f"{name} has changed" for name in changed]
+        if not differences:
             with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
                 Journal.discard(self.names.journal)
             return manifest
-        raise file_exists(
-            path, "exists already, of other inputs or options, or its files have changed; --overwrite replaces it"
-        )
+        raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
 
     def _run(
         self,
@@ -249,7 +256,7 @@ class ShardTask(Plan):
             if not set(self.splits) == set(record["writers"]) == set(record["finished"]) or (
                 record["position"]["piece"] > len(self.pieces)
             ):
-                raise FormatError(f"{journal.path}: record {number} is not of this run; --overwrite starts anew")
+                raise FormatError(f"{journal.path}: record {number} is not of this run; overwrite=True starts anew")
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
             for split, finished in record["finished"].items():
@@ -265,8 +272,8 @@ class ShardTask(Plan):
         for path in self.names.temporary():
             if path.name not in kept:
                 path.unlink()
-        if log is not None:
-            log(f"going on from {self.names.journal}: {tally.documents} documents, {tally.tokens} tokens are done")
+        if log is not None and records:
+            log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
         return position, tally, states, shards
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
@@ -310,7 +317,7 @@ def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
 def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     """Refuse to go on from the journal of other inputs or options, naming what differs."""
     old = journal.records[0]
-    way_out = "give the same command again to go on, or --overwrite to start anew"
+    way_out = "give the same command again to go on, or overwrite=True to start anew"
     if old.get("journal") != header["journal"]:
         what = "merge" if "merge" in old else "journal of another release"
         raise ValueError(f"{journal.path}: of an unfinished {what}; {way_out}")

@@ -401,7 +401,7 @@ def open_token_file(
     if format == "nanogpt":
         return TokenFile(path, format, np.dtype("uint16"), 0, _count(path, 0, np.dtype("uint16")))
     if dtype is None:
-        raise FormatError(f"{path}: a dolma file does not say the type of its tokens; give --dtype uint16 or uint32")
+        raise FormatError(f"{path}: a dolma file does not say the type of its tokens; give dtype= (uint16 or uint32)")
     return _Dolma(path, dtype)
 
 
@@ -419,7 +419,7 @@ def _sniff(path: Path) -> str:
         return "llmc"
     if path.name.endswith((".ds", ".ds.index")):
         return "datatrove"
-    raise FormatError(f"{path}: nothing says what kind of token file this is; give --format (nanogpt, dolma, ...)")
+    raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")
 
 
 def _open_llmc(path: Path) -> TokenFile:

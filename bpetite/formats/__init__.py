@@ -33,6 +33,7 @@ __all__ = [
     "format_by_name",
     "gpt2",
     "huggingface",
+    "in_folder",
     "load",
     "named",
     "native",
@@ -187,6 +188,17 @@ def format_by_name(path: Source) -> WritableFormat:
     return "tiktoken" if name.endswith(".tiktoken") else "native"
 
 
+def in_folder(path: Source, format: WritableFormat) -> bool:
+    """Whether :func:`save` writes a directory there.
+
+    >>> in_folder("tokenizer.json", "huggingface"), in_folder("model", "huggingface"), in_folder("a.json", "gpt2")
+    (False, True, True)
+    """
+    return format == "gpt2" or (
+        format == "huggingface" and (os.path.isdir(path) or not os.fspath(path).endswith(".json"))
+    )
+
+
 def dump(vocab: Vocab, format: WritableFormat) -> Any:
     """The bytes of the file of a vocabulary; for "gpt2", which is a directory, name -> bytes.
 
@@ -205,7 +217,8 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
 
     Args:
         vocab: What to write.
-        path: A file, or for "gpt2" a directory, which is made if it is not there.
+        path: A file; for "gpt2" a directory, which is made if it is not there. For "huggingface" either: a name that
+            does not end in ``.json`` is a directory, which ``transformers.AutoTokenizer`` then loads.
         format: None means native, unless the name says otherwise: ``tokenizer.json`` is huggingface, ``*.tiktoken``
             is tiktoken.
         overwrite: Replace files that exist.
@@ -218,10 +231,13 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
     """
     from .atomic import write_file, write_files  # not at the top: loading does without it
 
-    dumped = dump(vocab, format or format_by_name(path))
-    if format != "gpt2":
+    format = format or format_by_name(path)
+    dumped = dump(vocab, format)
+    if not in_folder(path, format):
         write_file(path, dumped, overwrite=overwrite)
         return
+    if format == "huggingface":
+        dumped = {FILES[format][0]: dumped, **_module(format).dump_beside(vocab)}
     missing = not os.path.isdir(path)
     if missing:
         os.mkdir(path)

@@ -30,7 +30,7 @@ from .huggingface_steps import (
 )
 from .spelling import check_ids, decode_or_utf8, merge_pairs
 
-__all__ = ["dump", "from_json", "from_object", "recognizes"]
+__all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept and written again, with the value that means nothing.
@@ -309,3 +309,11 @@ def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
     flags = vocab.token_flags.get(literal, ())
     entry: dict[str, Any] = {"id": token_id, "content": literal}
     return entry | {flag: flag in flags for flag in FLAGS} | {"special": "plain" not in flags}
+
+
+def dump_beside(vocab: Vocab) -> dict[str, bytes]:
+    """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json."""
+    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    if vocab.eot_token is not None:
+        config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
+    return {"tokenizer_config.json": json.dumps(config, ensure_ascii=False, indent=2).encode("utf-8") + b"\n"}

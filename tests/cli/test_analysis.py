@@ -35,14 +35,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_audit(files: Path) -> None:
-    done = run("audit", files / "a.json", files / "text.txt")
+    done = run("audit", "-t", files / "a.json", files / "text.txt")
     assert (done.returncode, done.stderr) == (0, "")
     assert "no faults" in done.stdout
     assert "2 documents" in done.stdout
 
 
 def test_audit_json_and_page(files: Path, tmp_path: Path) -> None:
-    done = run("audit", files / "a.json", files / "text.txt", "--json", "--html", tmp_path / "page.html")
+    done = run("audit", "-t", files / "a.json", files / "text.txt", "--json", "--html", tmp_path / "page.html")
     content = json.loads(done.stdout)
     assert content["settings"]["tokens"] == len(Tokenizer.load(files / "a.json"))
     assert content["usage"]["documents"] == 2
@@ -50,17 +50,17 @@ def test_audit_json_and_page(files: Path, tmp_path: Path) -> None:
 
 
 def test_audit_validates(files: Path) -> None:
-    done = run("audit", files / "a.json", files / "text.txt", "--json", "--validate", "--strict")
+    done = run("audit", "-t", files / "a.json", files / "text.txt", "--json", "--validate", "--strict")
     assert json.loads(done.stdout)["validation"]["ok"] is True
     assert done.returncode == 0
 
 
 def test_audit_strict(files: Path) -> None:
-    assert run("audit", files / "bad.json").returncode == 0
-    done = run("audit", files / "bad.json", "--strict")
+    assert run("audit", "-t", files / "bad.json").returncode == 0
+    done = run("audit", "-t", files / "bad.json", "--strict")
     assert done.returncode == 1
     assert "unreachable-merges" in done.stdout
-    assert run("audit", files / "a.json", "--strict").returncode == 0
+    assert run("audit", "-t", files / "a.json", "--strict").returncode == 0
 
 
 def test_diff(files: Path) -> None:
@@ -96,7 +96,7 @@ def test_audit_and_diff_name_the_files_they_read(files: Path, tmp_path: Path) ->
     folder.mkdir()
     for number in range(7):
         (folder / f"{number}.txt").write_text(TEXT, encoding="utf-8")
-    said = run("audit", files / "a.json", folder).stdout
+    said = run("audit", "-t", files / "a.json", folder).stdout
     assert f"texts: {folder / '0.txt'}, " in said
     assert f"{folder / '4.txt'} and 2 more" in said
     content = json.loads(run("diff", files / "a.json", files / "b.json", folder, "--json").stdout)
@@ -122,41 +122,41 @@ def test_diff_with_errors(files: Path, tmp_path: Path) -> None:
 
 def test_view(files: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = run("view", files / "a.json", files / "text.txt", "-o", page, "--with", files / "b.json")
+    done = run("view", "-t", files / "a.json", files / "text.txt", "-o", page, "-t", files / "b.json")
     assert (done.returncode, done.stdout) == (0, "")
     assert "tokens:" in done.stderr
     assert page.read_text(encoding="utf-8").count('class="text side1"') >= 5
-    done = run("view", files / "a.json", "-", "-o", page, "--characters", "10", stdin=TEXT)
+    done = run("view", "-t", files / "a.json", "-", "-o", page, "--characters", "10", "--overwrite", stdin=TEXT)
     assert "shows characters 0 to" in done.stderr
-    assert "--output" in run("view", files / "a.json", files / "text.txt").stderr
+    assert "--output" in run("view", "-t", files / "a.json", files / "text.txt").stderr
 
 
 def test_tokens(files: Path) -> None:
     tok = Tokenizer.load(files / "a.json")
-    done = run("tokens", files / "a.json", "the cat 猫<|endoftext|>")
+    done = run("tokens", "-t", files / "a.json", "the cat 猫<|endoftext|>")
     lines = done.stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
     assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
     assert "characters per token" in done.stderr
-    assert run("tokens", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
+    assert run("tokens", "-t", files / "a.json", "--ids", stdin="the cat").stdout.split() == [
         str(one) for one in tok.encode("the cat")
     ]
-    ordinary = run("tokens", files / "a.json", "<|endoftext|>", "--ordinary", "--ids").stdout.split()
+    ordinary = run("tokens", "-t", files / "a.json", "<|endoftext|>", "--ordinary", "--ids").stdout.split()
     assert len(ordinary) > 5
-    content = json.loads(run("tokens", files / "a.json", "é", "--json").stdout)
+    content = json.loads(run("tokens", "-t", files / "a.json", "é", "--json").stdout)
     assert [one["bytes"] for one in content["tokens"]] == ["c3", "a9"]
-    assert run("tokens", files / "a.json", "").stdout == ""
+    assert run("tokens", "-t", files / "a.json", "").stdout == ""
 
 
 def test_printable_and_back(files: Path) -> None:
     tok = Tokenizer.load(files / "a.json")
     text = " the cat\n猫\x00 é<|endoftext|>"
-    done = run("tokens", files / "a.json", "--printable", stdin=text)
+    done = run("tokens", "-t", files / "a.json", "--printable", stdin=text)
     assert done.stdout.startswith("Ġthe ")
-    back = run("tokens", files / "a.json", "--from-printable", "--ids", stdin=done.stdout)
+    back = run("tokens", "-t", files / "a.json", "--from-printable", "--ids", stdin=done.stdout)
     assert [int(one) for one in back.stdout.split()] == tok.encode(text)
     for wrong in ("Ġnotatoken", "猫"):
-        done = run("tokens", files / "a.json", "--from-printable", wrong)
+        done = run("tokens", "-t", files / "a.json", "--from-printable", wrong)
         assert done.returncode == 1
         assert wrong in done.stderr
 
@@ -186,35 +186,35 @@ def in_terminal(*arguments: object, **environment: str) -> str:
 def test_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     ENVIRONMENT.pop("NO_COLOR", None)
-    coloured = in_terminal("tokens", files / "a.json", "the \x1b[2J猫\nmat<|endoftext|>")
+    coloured = in_terminal("tokens", "-t", files / "a.json", "the \x1b[2J猫\nmat<|endoftext|>")
     assert "\x1b[48;5;" in coloured
     assert "\x1b[2J" not in coloured
     assert "\\x1b" in coloured
     assert "猫₃" in coloured
     assert "\x1b[7;1m<|endoftext|>" in coloured
-    assert "\x1b" not in in_terminal("tokens", files / "a.json", "the cat", NO_COLOR="1")
-    assert "\x1b[48;5;" in run("tokens", files / "a.json", "the cat", "--color").stdout
-    assert "\x1b" not in run("tokens", files / "a.json", "the cat").stdout
+    assert "\x1b" not in in_terminal("tokens", "-t", files / "a.json", "the cat", NO_COLOR="1")
+    assert "\x1b[48;5;" in run("tokens", "-t", files / "a.json", "the cat", "--color").stdout
+    assert "\x1b" not in run("tokens", "-t", files / "a.json", "the cat").stdout
 
 
 def test_mistakes(files: Path, tmp_path: Path) -> None:
     for arguments in (
-        ("tokens", tmp_path / "missing.json", "x"),
-        ("audit", tmp_path / "missing.json"),
-        ("view", files / "text.txt", files / "text.txt", "-o", tmp_path / "page.html"),
+        ("tokens", "-t", tmp_path / "missing.json", "x"),
+        ("audit", "-t", tmp_path / "missing.json"),
+        ("view", "-t", files / "text.txt", files / "text.txt", "-o", tmp_path / "page.html"),
     ):
         done = run(*arguments)
-        assert done.returncode == 1
+        assert done.returncode == (2 if arguments[0] == "audit" else 1)
         assert done.stderr.startswith("Error: ")
         assert "Traceback" not in done.stderr
-    assert "name FILES" in run("audit", files / "a.json", "--validate").stderr
-    assert "only one of" in run("tokens", files / "a.json", "x", "--ids", "--json").stderr
+    assert "name FILES" in run("audit", "-t", files / "a.json", "--validate").stderr
+    assert "only one of" in run("tokens", "-t", files / "a.json", "x", "--ids", "--json").stderr
 
 
 def test_gpt2_with_ten_megabytes(shared: Callable[[str], Path], tmp_path: Path) -> None:
     with shared("text/multilingual.txt").open("rb") as file:
         (tmp_path / "text.txt").write_bytes(file.read(10_000_000).decode("utf-8", "ignore").encode())
-    done = run("audit", shared("gpt2/vocab.json").parent, tmp_path / "text.txt", "--strict", "--json")
+    done = run("audit", "-t", shared("gpt2/vocab.json").parent, tmp_path / "text.txt", "--strict", "--json")
     assert done.returncode == 0
     content = json.loads(done.stdout)
     assert content["usage"]["bytes"] > 9_500_000

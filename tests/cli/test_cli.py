@@ -33,6 +33,7 @@ def test_help_lists_the_commands() -> None:
     done = run("--help")
     assert done.returncode == 0
     assert "train" in done.stdout
+    assert run().stdout == done.stdout
     assert run("--version").stdout.startswith("bpetite 0.")
     assert "--vocab-size" in run("train", "--help").stdout
 
@@ -63,22 +64,25 @@ def test_train_options(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["nowhere.txt", "-n", "300", "-o", "x.json"], "nowhere.txt"),
-        (["{corpus}", "-n", "200", "-o", "x.json"], "200"),
-        (["{corpus}", "-n", "300", "-o", "{corpus}"], "exists"),
-        (["{corpus}", "-n", "300", "-o", "no/such/folder/x.json"], "no/such/folder"),
-        (["{latin}", "-n", "300", "-o", "x.json"], "latin.txt"),
-        (["{corpus}", "-n", "many", "-o", "x.json"], "many"),
+        (["nowhere.txt", "-n", "300", "-o", "x.json"], 1, "nowhere.txt"),
+        (["{corpus}", "-n", "200", "-o", "x.json"], 2, "200"),
+        (["{corpus}", "-n", "300", "-o", "{corpus}"], 1, "exists"),
+        (["{corpus}", "-n", "300", "-o", "{corpus}/folder/x.json"], 1, "corpus ü.txt: Not a directory"),
+        (["{latin}", "-n", "300", "-o", "x.json"], 1, "latin.txt"),
+        (["{corpus}", "-n", "many", "-o", "x.json"], 2, "many"),
+        (["{corpus}", "-n", "1.5k", "-o", "x.json"], 2, "'1.5k' is not a number such as 500 or 32k"),
+        (["{corpus}", "-n", "300", "-o", "x.json", "--task-bytes", "64MB"], 2, "such as 4096 or 64M"),
+        (["{corpus}", "-n", "300", "-o", "x.json", "--jbs", "2"], 2, "--jobs"),
     ],
 )
-def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     latin = tmp_path / "latin.txt"
     latin.write_bytes("größer".encode("latin-1"))
     before = corpus.read_bytes()
     done = run("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("Error: ")
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr
@@ -88,8 +92,9 @@ def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str
 
 def test_unknown_command() -> None:
     done = run("trane")
-    assert done.returncode == 1
-    assert done.stderr == "Error: No such command 'trane'. (bpetite --help)\n"
+    assert done.returncode == 2
+    assert done.stderr == "Error: no such command 'trane'; did you mean 'train'? (bpetite --help)\n"
+    assert "the commands are train, convert, " in run("xyz").stderr
 
 
 def test_train_reads_what_encode_reads(tmp_path: Path) -> None:
@@ -114,7 +119,7 @@ def test_train_keeps_the_pattern_of_initial(corpus: Path, tmp_path: Path) -> Non
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
     done = run("train", corpus, "-n", 258, "-o", large, "--initial", small, "--pattern", "gpt2")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "contradicts initial, trained with pattern=" in done.stderr
     assert run("train", corpus, "-n", 258, "-o", large, "--initial", small).returncode == 0
     expected = Tokenizer.train(TEXT, 258, pattern=patterns.CL100K)

@@ -48,9 +48,6 @@ def test_there_and_back_through_every_format(convert: Convert, native: Path, tmp
     assert "neither the split pattern" in done.stderr
     options = ("--pattern", TRAINED.pattern, "--special", f"<|endoftext|>={TRAINED.eot_token}")
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
-    assert "no such folder" in done.stderr
-    (tmp_path / "back").mkdir()
-    done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
     assert "the ranks became a merge list" in done.stderr
     assert Tokenizer.load(tmp_path / "back") == TRAINED
     assert convert(native, tmp_path / "named.json", "--unicode", "13.0").returncode == 0
@@ -80,3 +77,29 @@ def test_a_mistake_is_one_line_and_writes_nothing(
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(native.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("target", ["model", "model/", "there"])
+def test_a_folder_for_auto_tokenizer(
+    convert: Convert, native: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    texts = ["the cat<|endoftext|><|pad|>  sat", "naïve 猫\n"]
+    trained = Tokenizer.train(
+        ["the cat sat on the mat, the cat ate"], 280, special_tokens=["<|endoftext|>", "<|pad|>"]
+    )
+    trained.save("two.json")
+    for source in ("two.json", "gpt2"):
+        done = convert(source, target, "--to", "huggingface", "--overwrite")
+        assert done.returncode == 0, done.stderr
+        assert sorted(path.name for path in Path(target).iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
+        ours, theirs = Tokenizer.load(target), transformers.AutoTokenizer.from_pretrained(target)
+        assert [theirs(text)["input_ids"] for text in texts] == ours.encode_batch(texts)
+        assert (theirs.eos_token, theirs.eos_token_id) == ("<|endoftext|>", ours.eot_token)
+        assert theirs.decode(theirs(texts[1])["input_ids"]) == texts[1]
+        assert "the file exists; --overwrite replaces it" in convert(source, target, "--to", "huggingface").stderr
+    assert theirs.decode(ours.encode("a<|endoftext|>b"), skip_special_tokens=True) == "ab"
+    trained.save("of_library", format="huggingface")
+    assert Tokenizer.load("of_library") == trained

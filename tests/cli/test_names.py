@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from bpetite import Tokenizer, get_encoding, patterns
-from bpetite.cli import main, saving, train
+from bpetite.cli import main, options, saving
 
 TEXT = "the cat sat on the mat, the cat ate the hat"
 
@@ -42,14 +42,14 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def test_a_name_on_every_command(run: Run, name: str) -> None:
     ids = get_encoding("gpt2").encode(TEXT)
     assert run("count", "corpus.txt", "-t", name).out == f"{len(ids)}\n"
-    assert run("tokens", name, TEXT, "--ids").out.split() == list(map(str, ids))
+    assert run("tokens", "-t", name, TEXT, "--ids").out.split() == list(map(str, ids))
     assert run("encode", "corpus.txt", "-t", name, "-o", "out").code == 0
     assert run("decode", "out.npy", "-t", name).out.startswith(TEXT)
     assert run("convert", name, "pair", "--to", "gpt2").code == 1  # its pattern is another text
     assert run("convert", name, "tok.json").code == 0
     assert run("diff", name, "tok.json", "corpus.txt").code == 0
-    assert run("view", name, "corpus.txt", "-o", "page.html").code == 0
-    assert json.loads(run("audit", name, "--json").out)["name"] == name
+    assert run("view", "-t", name, "corpus.txt", "-o", "page.html").code == 0
+    assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
     assert run("train", "corpus.txt", "-n", 50258, "-o", "b", "--initial", name).err.count("no merge list") == 1
 
 
@@ -71,14 +71,16 @@ def test_spellings_in_options_of_convert(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-o", "corpus.txt"), "--overwrite replaces it"),
-        (("-o", "absent/tok.json"), "no such folder"),
-        (("-o", "folder"), "exists already"),
+        (("-o", "corpus.txt"), "corpus.txt: the file exists; --overwrite replaces it"),
+        (("-o", "corpus.txt/tok.json"), "corpus.txt: Not a directory"),
+        (("-o", "folder"), "a folder has this name; name a file"),
         (("-o", "folder", "--overwrite"), "a folder has this name"),
-        (("-o", "pair", "--format", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
-        (("-o", "full", "--format", "gpt2"), "vocab.json: exists already"),
+        (("-o", "corpus.txt", "--to", "huggingface"), "a file has this name, and huggingface is a folder"),
+        (("-o", "-", "--to", "gpt2"), "gpt2 is a folder with several files, which do not go to -"),
+        (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
+        (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
         (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
-        (("-o", "tok.json", "--format", "tekken"), "'tekken' is not one of"),
+        (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
         (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k'?"),
         (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
         (("-o", "tokenizer.json", "--pattern", r"\bx"), "tokenizer.json"),
@@ -92,9 +94,9 @@ def test_train_checks_everything_before_it_reads(
     Path("folder").mkdir()
     Path("full").mkdir()
     Path("full/vocab.json").write_text("{}")
-    monkeypatch.setattr(train, "read_documents", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr(options, "read_documents", lambda *_, **__: pytest.fail("it was read"))
     done = run("train", "corpus.txt", "-n", 260, *arguments)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2 if "(bpetite train --help)" in done.err else 1, "")
     assert message in done.err
     assert "Traceback" not in done.err
 

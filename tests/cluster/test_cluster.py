@@ -185,7 +185,7 @@ def test_overwrite(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
         encode_corpus(HereExecutor(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
-    with pytest.raises(ValueError, match="--overwrite"):
+    with pytest.raises(ValueError, match="overwrite=True"):
         encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
     encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
     encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
@@ -410,7 +410,7 @@ def test_no_engine_is_imported_unasked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task-bytes", "1X"], "is no size"),
+        (["--task-bytes", "1X"], "is not a number such as 4096 or 64M"),
         (["--task-bytes", "64M"], "goes with --engine ray"),
         (["--address", "auto"], "goes with --engine ray"),
         (["--no-join"], "--no-join goes with --engine ray"),
@@ -422,5 +422,5 @@ def test_the_command_line_refuses(
 ) -> None:
     with pytest.raises(SystemExit) as left:
         main(["encode", str(corpus), "-o", str(ram_path / "out"), *arguments])
-    assert left.value.code == 1
+    assert left.value.code == 2
     assert message in capsys.readouterr().err

@@ -126,7 +126,7 @@ def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> 
     [
         ("nanogpt", 65_537, "auto", "do not fit uint16.*nanoGPT reads uint16 only"),
         ("nanogpt", 300, "uint32", "has no uint32"),
-        ("npy", 65_537, "uint16", "do not fit uint16.*--dtype uint32"),
+        ("npy", 65_537, "uint16", "do not fit uint16.*dtype='uint32'"),
         ("megatron", 300, "uint32", "only uint16 and int32"),
         ("megatron", 2**31 + 1, "auto", "do not fit int32"),
         ("parquet", 300, "uint16", "only uint32"),

@@ -51,7 +51,7 @@ def test_the_limit(ram_path: Path, name: str, block: int) -> None:
         return replace(task, block=block, checkpoint_seconds=0).run()
 
     where = {"in.txt": ":1", "in.txt.gz": ":1", "in.jsonl": ":4", "in.json": ":1", "in.parquet": ": row 4"}[name]
-    with pytest.raises(RecordError, match=rf"{name}{where}: a document longer than --max-document-bytes: more than"):
+    with pytest.raises(RecordError, match=rf"{name}{where}: a document longer than max_document_bytes: more than"):
         encode("fail", "f")
     made = encode("skip", "s")
     encode("replace", "r")
@@ -160,7 +160,7 @@ def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     message, count = done.stdout.splitlines()
-    assert "a document longer than --max-document-bytes" in message
+    assert "a document longer than max_document_bytes" in message
     # behind the end of a JSON array's element that is too long, nothing can be read
     assert int(count) == (0 if name.startswith("whole") or "json." in name else 1)
 

@@ -75,7 +75,7 @@ def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pyt
     for name, data in outputs(ram_path / "single").items():
         assert (ram_path / name).read_bytes() == data
     assert not (ram_path / "o.journal").exists()
-    with pytest.raises(FileExistsError, match="--overwrite"):
+    with pytest.raises(FileExistsError, match="overwrite=True"):
         merge_outputs(ram_path / "o")
 
 

@@ -51,7 +51,7 @@ def test_json_lines(ram_path: Path, name: str, suffix: str) -> None:
     with pytest.raises(RecordError) as error:
         run(source, ram_path / "fail")
     assert str(error.value).startswith(f"{source}:3: ")
-    assert "--on-error skip or replace" in str(error.value)
+    assert "on_error='skip'" in str(error.value)
     assert not (ram_path / "fail.npy").exists()
     for policy, expected in (("skip", [GOOD, "last"]), ("replace", [GOOD, replacement, "last"])):
         log: list[str] = []

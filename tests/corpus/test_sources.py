@@ -93,6 +93,19 @@ def test_order_does_not_depend_on_the_file_system(ram_path: Path) -> None:
     assert found(ram_path) == sorted((str(ram_path / name) for name in names), key=os.fsencode)
 
 
+def test_text_of_any_suffix_is_read_where_it_is_named(ram_path: Path) -> None:
+    make(ram_path, "a.md", "b.py", "c.html", "d", "e.txt")
+    (ram_path / "cut.rst").write_bytes(b"x" * ((1 << 16) - 1) + "é".encode())
+    for name in ("a.md", "b.py", "c.html", "d", "cut.rst"):
+        assert [(piece.path, piece.kind) for piece in find_sources([ram_path / name]).pieces] == [
+            (str(ram_path / name), "text")
+        ]
+    assert find_sources([ram_path / "b.py"], whole_files=True).pieces[0].kind == "whole"
+    everywhere = find_sources([ram_path])
+    assert [piece.path for piece in everywhere.pieces] == [str(ram_path / "e.txt")]
+    assert len(everywhere.left_out) == 5
+
+
 def test_mistakes(ram_path: Path) -> None:
     make(ram_path, "x.md", "sub/y.csv", "ok.txt")
     with pytest.raises(FileNotFoundError, match="no such file, folder or match"):
@@ -101,9 +114,13 @@ def test_mistakes(ram_path: Path) -> None:
         found(ram_path / "*.jsonl")
     with pytest.raises(FileNotFoundError, match="nothing to read here"):
         found(ram_path / "sub")
-    with pytest.raises(ValueError, match=r"x\.md: no reader for this suffix.*--input-format"):
-        found(ram_path / "x.md")
-    assert found(ram_path / "x.md", kind="text") == [str(ram_path / "x.md")]
+    (ram_path / "x.bin").write_bytes(b"ab\0")
+    (ram_path / "y.bin").write_bytes(b"ab\xff")
+    (ram_path / "z.tar.gz").write_bytes(b"")
+    for name in ("x.bin", "y.bin", "z.tar.gz"):
+        with pytest.raises(ValueError, match=rf"{name}: not text in UTF-8, and no reader for this suffix.*input_kind="):
+            found(ram_path / name)
+        assert found(ram_path / name, kind="text") == [str(ram_path / name)]
     with pytest.raises(ValueError, match="standard input"):
         found("-", "-")
     with pytest.raises(ValueError, match="'xml' is not one of"):

@@ -156,7 +156,7 @@ def test_a_finished_run_is_not_done_again(ram_path: Path) -> None:
     times = {path: path.stat().st_mtime_ns for path in ram_path.glob("o*")}
     assert {**run(inputs, ram_path / "o"), "seconds": 0} == {**first, "seconds": 0}
     assert {path: path.stat().st_mtime_ns for path in ram_path.glob("o*")} == times
-    with pytest.raises(FileExistsError, match="of other inputs or options"):
+    with pytest.raises(FileExistsError, match="made with eot append, now none"):
         run(inputs, ram_path / "o", eot="none")
     run(inputs, ram_path / "o", eot="none", overwrite=True)
 
@@ -164,7 +164,7 @@ def test_a_finished_run_is_not_done_again(ram_path: Path) -> None:
 def test_files_without_manifest_are_not_replaced(ram_path: Path) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(3))
     (ram_path / "o.npy").write_text("mine")
-    with pytest.raises(FileExistsError, match="--overwrite"):
+    with pytest.raises(FileExistsError, match="overwrite=True"):
         run(inputs, ram_path / "o")
     assert (ram_path / "o.npy").read_text() == "mine"
 
@@ -270,7 +270,7 @@ def test_a_journal_of_other_options_or_inputs_is_refused(ram_path: Path, monkeyp
     inputs = write_inputs(ram_path / "in", some_documents(60))
     interrupted(ram_path, monkeypatch, inputs, shard_tokens=700)
     before = outputs(ram_path)
-    with pytest.raises(ValueError, match=r"begun with shard_tokens 700, now 800.*--overwrite"):
+    with pytest.raises(ValueError, match=r"begun with shard_tokens 700, now 800.*overwrite=True"):
         task_of(inputs, ram_path, shard_tokens=800).run()
     with pytest.raises(ValueError, match="begun with 3 inputs, now 2"):
         task_of(inputs[:2], ram_path, shard_tokens=700).run()
@@ -378,7 +378,7 @@ def test_empty_input(ram_path: Path, format: str) -> None:
         ({"eot": "maybe"}, "eot 'maybe'"), ({"on_error": "x"}, "on_error 'x'"), ({"shard_tokens": 0}, "shard_tokens 0"),
         ({"val_fraction": 1.0}, "val_fraction 1.0"), ({"separator": ""}, "separator must not be empty"),
         ({"jobs": 0}, "jobs 0"), ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
-        ({"codec": byte_codec(eot=False), "eot": "none"}, "give --separator or --whole-files"),
+        ({"codec": byte_codec(eot=False), "eot": "none"}, "give separator= or whole_files=True"),
         ({"rank": 3, "world_size": 2}, "rank 3"),
     ],
 )  # fmt: skip

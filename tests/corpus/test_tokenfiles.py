@@ -30,7 +30,7 @@ def test_kinds_are_found_by_content(made: Path) -> None:
         assert len(place[2]) == 2
         first = made / place[2][0]
         if format in ("nanogpt", "dolma"):
-            with pytest.raises(FormatError, match="give --format"):
+            with pytest.raises(FormatError, match="give format="):
                 open_token_file(first)
             file = open_token_file(first, format=format, dtype="uint16")
         else:

@@ -142,7 +142,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _next_start(piece, piece.start, separator)
         crc = stream.skip(start)
         if piece.path == STDIN and crc != position.crc:
-            raise ValueError("standard input is not what it was last time; start anew with --overwrite")
+            raise ValueError("standard input is not what it was last time; start anew with overwrite=True")
         raw = stream.raw_offset if position.offset else piece.start
         if start == 0:
             start = _skip_mark(stream)
@@ -393,7 +393,7 @@ def _row_groups(piece: Piece, position: Position, reading: Reading) -> Iterator[
         text_path = _column(schema, reading.text_key, pa)
         if text_path is None:
             names = ", ".join(schema.names)
-            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: --text-key")
+            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: text_key=")
         id_path = _column(schema, reading.id_key, pa) if reading.id_key else None
         columns = [".".join(path) for path in (text_path, id_path) if path]
         total = max(1, file.metadata.num_rows)

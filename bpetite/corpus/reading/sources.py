@@ -6,6 +6,7 @@ one; that is how several machines share one large file without communication.
 """
 from __future__ import annotations
 
+import codecs
 import errno
 import glob
 import os
@@ -37,6 +38,9 @@ COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
 
 #: Bytes of input of a task on a cluster, unless told otherwise.
 TASK_BYTES = 256 << 20
+
+#: Bytes at the start of a file that are looked at where its name does not say what it holds.
+TRIED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,13 @@ def find_sources(
     Args:
         arguments: Paths or patterns. A folder is read with all its subfolders, without hidden files. A file is read
             once, however many arguments, links and folders name it.
-        kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name.
+        kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name, and reads a
+            file that is named itself and has any other suffix (.md, .py, .html) if it is text in UTF-8.
         whole_files: Read every text file as one document.
 
     Raises:
         FileNotFoundError: A path does not exist, a pattern matches nothing, a folder holds nothing to read.
-        ValueError: A file named directly has a suffix that no reader knows.
+        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8.
 
     >>> [(p.kind, p.compression) for p in find_sources(["-"], kind="text").pieces]
     [('text', None)]
@@ -106,10 +111,12 @@ def find_sources(
             continue
         for file in _files(name):
             piece = _piece(file, kind, whole_files)
+            if piece is None and file == name and _is_text(file):
+                piece = _piece(file, "text", whole_files)
             if piece is None and file == name:
                 raise ValueError(
-                    f"{file}: no reader for this suffix (known: {', '.join(KINDS)}, each also .gz and .zst); "
-                    f"say what it holds with --input-format text, jsonl, json or parquet"
+                    f"{file}: not text in UTF-8, and no reader for this suffix (known: {', '.join(KINDS)}, each also "
+                    ".gz and .zst); input_kind='text' (or jsonl, json, parquet) says what it holds"
                 )
             if piece is None:
                 left_out.append(file)
@@ -119,7 +126,8 @@ def find_sources(
                 seen.add(identity)
                 pieces.append(piece)
     if not pieces:
-        raise FileNotFoundError(errno.ENOENT, f"nothing to read here (known suffixes: {', '.join(KINDS)})", name)
+        known = f"known suffixes: {', '.join(KINDS)}; input_kind='text' reads any file"
+        raise FileNotFoundError(errno.ENOENT, f"nothing to read here ({known})", name)
     if sum(piece.path == STDIN for piece in pieces) > 1:
         raise ValueError("standard input (-) can be read only once")
     return Sources(tuple(pieces), tuple(left_out), tuple(repeated))
@@ -193,6 +201,22 @@ def _identity(path: str) -> object:
     """What is equal for two names of the same file or folder."""
     status = os.stat(path)
     return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a file of unknown suffix starts as text in UTF-8 does, or is a pipe. Compressed files are not tried:
+    those of unknown content may be archives."""
+    if Path(path).suffix.lower() in COMPRESSIONS or os.path.isdir(path):
+        return False
+    if stat.S_ISFIFO(os.stat(path).st_mode):
+        return True
+    with open(path, "rb") as file:
+        start = file.read(TRIED)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < TRIED)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in start
 
 
 def _document_kind(kind: str, whole_files: bool) -> str:

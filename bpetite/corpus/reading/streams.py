@@ -80,7 +80,7 @@ class Stream:
             for now in (self.status(), os.stat(self.name)):
                 if any(getattr(now, name) != getattr(self._opened, name) for name in SAME):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
-                                     "differs); start anew with --overwrite")
+                                     "differs); start anew with overwrite=True")
 
     def status(self) -> os.stat_result:
         """The status of the open file."""

@@ -72,14 +72,14 @@ class OpenShard:
                     break
                 yield [found, source, record]
                 number += 1
-        raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; --overwrite starts anew")
+        raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; overwrite=True starts anew")
 
 
 class Layout:
     """What one kind of token file needs.
 
     Attributes:
-        name: As in ``--format``.
+        name: As in ``format``.
         suffix: Of the file of tokens.
         header: Bytes before the tokens.
         eot: Where the end-of-text token goes unless told otherwise.
@@ -113,10 +113,10 @@ class Layout:
         """
         chosen = self.auto(vocab_size) if wanted == "auto" else wanted
         if chosen not in self.dtypes:
-            raise ValueError(f"--format {self.name} has no {chosen} tokens, only {' and '.join(self.dtypes)}")
+            raise ValueError(f"format={self.name!r} has no {chosen} tokens, only {' and '.join(self.dtypes)}")
         highest = int(np.iinfo(chosen).max)
         if vocab_size - 1 > highest:
-            way_out = "" if self.dtypes[-1] == chosen else f"; use --dtype {self.dtypes[-1]}"
+            way_out = "" if self.dtypes[-1] == chosen else f"; use dtype={self.dtypes[-1]!r}"
             if way_out == "" and self.name == "nanogpt":
                 way_out = "; nanoGPT reads uint16 only, other formats hold larger ids"
             raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){way_out}")
@@ -192,7 +192,7 @@ class LlmC(Layout):
     def head(self, shard: OpenShard) -> bytes:
         if shard.tokens >= 2**31:
             raise ValueError(f"{shard.base}: {shard.tokens} tokens are too many for one llm.c file (below 2^31); "
-                             "give --shard-tokens")
+                             "give shard_tokens=")
         magic, version = self.codes[shard.dtype.name]
         return struct.pack("<3i", magic, version, shard.tokens) + bytes(self.header - 12)
 
@@ -350,7 +350,7 @@ LAYOUTS: dict[str, type[Layout]] = {
 
 
 def layout_of(name: str) -> Layout:
-    """The layout of a ``--format``.
+    """The layout of a ``format``.
 
     Raises:
         ValueError: There is none of that name.

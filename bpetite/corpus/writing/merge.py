@@ -58,13 +58,13 @@ def merge_outputs(
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     names.folder.mkdir(parents=True, exist_ok=True)
     if names.manifest.exists() and not overwrite:
-        raise file_exists(names.manifest, "exists already; --overwrite replaces it")
+        raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
     journal = Journal(names.journal)
     try:
         header = {"merge": manifests[0]["run"]}
         begun = bool(journal.records)
         if begun and journal.records[0] != header and not overwrite:
-            raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or --overwrite")
+            raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or overwrite=True")
         names.clear_temporary(unknown=journal.existed or overwrite)
         journal.restart()
         journal.append(header)

@@ -86,7 +86,7 @@ class Names:
         """
         for path in self.temporary():
             if not unknown:
-                raise file_exists(path, "exists, and no journal says that a run made it; --overwrite deletes it")
+                raise file_exists(path, "exists, and no journal says that a run made it; overwrite=True deletes it")
             path.unlink()
 
 

@@ -199,7 +199,7 @@ class ShardWriter:
         shard = self.next_shard()
         for path in self.layout.outputs(shard.base):
             if os.path.lexists(path) and not self._overwrite:
-                raise file_exists(path, "exists already; --overwrite replaces it")
+                raise file_exists(path, "exists already; overwrite=True replaces it")
         growing = self._grow(shard, None)
         head = bytes(self.layout.header)
         if self._known is not None:
@@ -215,12 +215,12 @@ class ShardWriter:
         with ExitStack() as opened:
             for path in [shard.tokens_path, *self._spools(shard)]:
                 if sizes is not None and not (path.name in sizes and path.exists()):
-                    raise FormatError(f"{path}: missing, or not in the journal; --overwrite starts anew")
+                    raise FormatError(f"{path}: missing, or not in the journal; overwrite=True starts anew")
                 handle = open_own(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sizes is None else 0))
                 file: BinaryIO = opened.enter_context(open(handle, "r+b", buffering=0))
                 files[path], found[path] = file, 0 if sizes is None else sizes[path.name]
                 if os.fstat(file.fileno()).st_size < found[path]:
-                    raise FormatError(f"{path}: shorter than the journal says; --overwrite starts anew")
+                    raise FormatError(f"{path}: shorter than the journal says; overwrite=True starts anew")
                 file.truncate(found[path])
                 file.seek(found[path])
             opened.pop_all()
@@ -341,7 +341,7 @@ class ShardWriter:
                 sizes[shard.lengths_path] = 8 * shard.documents
             for path, size in sizes.items():
                 if state["sizes"].get(path.name) != size:
-                    raise FormatError(f"{path}: not {size} bytes in the journal; --overwrite starts anew")
+                    raise FormatError(f"{path}: not {size} bytes in the journal; overwrite=True starts anew")
             self._grow(shard, state["sizes"])
 
 
@@ -401,7 +401,7 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
                 os.replace(temporary, path)
             elif not path.exists() or path.stat().st_size != size:
                 raise FormatError(f"{path}: finished by an earlier run, but missing or changed now; "
-                                  "--overwrite starts anew")
+                                  "overwrite=True starts anew")
         for name in shard["drop"]:
             (folder / name).unlink(missing_ok=True)
     sync_folder(folder)

@@ -1,0 +1,120 @@
+"""What all commands have: examples in their help, -q and --no-progress, exit codes, and errors in the words of a shell.
+
+0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted, 141 the reader of the output is gone. A
+command whose exit code is an answer (the tokenizers differ; there is a fault) ends every error with 2, as diff does.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import click
+
+from . import reports
+
+__all__ = ["MISTAKES", "Command", "as_typed", "one_line"]
+
+#: The exceptions that the library raises for a user's mistake.
+MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
+
+
+class NoVerdict(click.ClickException):
+    """A mistake in a command whose exit code 1 is an answer."""
+
+    exit_code = 2
+
+
+class Command(click.Command):
+    """A command of ``bpetite``.
+
+    Args:
+        examples: Lines for a shell, at the end of the help.
+        verdict: Exit code 1 is an answer of this command.
+        after_interrupt: What holds after Ctrl-C.
+        arguments: Those of click.
+    """
+
+    def __init__(
+        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "", **arguments: Any
+    ) -> None:
+        super().__init__(**arguments)
+        self.examples: tuple[str, ...] = tuple(examples)
+        self.verdict: bool = verdict
+        self.after_interrupt: str = after_interrupt
+        self.params += [
+            click.Option(
+                ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_be_quiet,
+                help="Print only what was asked for, and errors: no messages, no progress.",
+            ),
+            click.Option(
+                ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_without_bars,
+                help="No progress bars, also in a terminal.",
+            ),
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, one a line, never wrapped."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; a mistake becomes an error with its exit code."""
+        mistake = NoVerdict if self.verdict else click.ClickException
+        try:
+            return super().invoke(ctx)
+        except click.UsageError:
+            raise
+        except BrokenPipeError:
+            reports.discard_output()
+            raise click.exceptions.Exit(141) from None  # as of a process that SIGPIPE ends
+        except click.ClickException as wrong:
+            raise mistake(wrong.message) from wrong
+        except MISTAKES as wrong:
+            raise mistake(as_typed(one_line(wrong), self.params)) from wrong
+        except KeyboardInterrupt:
+            raise click.Abort(self.after_interrupt) from None
+
+
+def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    reports.manner.quiet = value
+
+
+def _without_bars(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    reports.manner.bars = not value
+
+
+def one_line(error: Exception) -> str:
+    """The message of a mistake, in one line."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, FileExistsError):
+        return error.strerror
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
+    """A message of the library with the options of a command where it names arguments of a function.
+
+    >>> options = [click.Option(["--on-error"]), click.Option(["--overwrite"], is_flag=True)]
+    >>> as_typed("x exists; overwrite=True replaces it, on_error='skip' goes on (on_error is 'fail')", options)
+    "x exists; --overwrite replaces it, --on-error skip goes on (--on-error is 'fail')"
+    """
+    for parameter in parameters:
+        if not isinstance(parameter, click.Option) or not parameter.name:
+            continue
+        typed = max(parameter.opts, key=len)
+        name = rf"(?<![\w/.-]){parameter.name}"
+        message = re.sub(rf"{name}=(True\b|'([^']*)'|\"([^\"]*)\")", partial(_option, typed), message)
+        message = re.sub(rf"{name}=(?=[\s,;:)]|$)", typed, message)
+        if "_" in parameter.name:
+            message = re.sub(rf"{name}(?![\w/=-]|\.\w)", typed, message)
+    return message
+
+
+def _option(typed: str, found: re.Match[str]) -> str:
+    value = found[2] or found[3] or ""
+    return typed if found[1] == "True" else f"{typed} {value}"

@@ -1,0 +1,136 @@
+"""Where commands write: standard output, pipes, folders that are not there yet, and what is in the way."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from paths import PACKAGES
+
+from bpetite import Tokenizer
+from bpetite.cli import main
+from bpetite.cli.outputs import check_output, create_output, is_stream
+
+TEXT = "the cat sat on the mat, the cat ate"
+
+
+class Done(NamedTuple):
+    code: object
+    out: bytes
+    err: str
+
+
+class Run:
+    def __init__(self, capture: pytest.CaptureFixture[bytes]) -> None:
+        self.capture = capture
+
+    def __call__(self, *arguments: object) -> Done:
+        with pytest.raises(SystemExit) as left:
+            main(list(map(str, arguments)))
+        out, err = self.capture.readouterr()
+        return Done(left.value.code, out, err.decode())
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.txt").write_text(TEXT)
+    Tokenizer.train(TEXT, 270).save("tok.json")
+    return Run(capfdbinary)
+
+
+def test_one_stream_goes_to_standard_output(run: Run) -> None:
+    native = Path("tok.json").read_bytes()
+    done = run("train", "corpus.txt", "-n", 270, "-o", "-")
+    assert done.out == native
+    assert done.err.splitlines()[-1].startswith("standard output: 271 tokens")
+    assert run("convert", "tok.json", "-").out == native
+    assert run("convert", "tok.json", "-", "--to", "tiktoken").out.startswith(b"AA== 0\n")
+    assert run("view", "corpus.txt", "-t", "tok.json", "-o", "-").out.startswith(b"<!doctype html>")
+    assert run("audit", "-t", "tok.json", "--html", "-", "-q").out.startswith(b"<!doctype html>")
+    assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
+    assert run("decode", "out", "-o", "-").out == TEXT.encode() == run("decode", "out").out
+    for several in (("encode", "corpus.txt", "-o"), ("convert", "tok.json", "--to", "gpt2")):
+        done = run(*several, "-")
+        assert (done.code, done.out) == (2, b"")
+        assert "several files" in done.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
+def test_dev_stdout_is_standard_output_where_that_is_a_file(run: Run) -> None:
+    with open("shell.json", "wb") as file:
+        subprocess.run(
+            [sys.executable, "-m", "bpetite", "convert", "tok.json", "/dev/stdout"], stdout=file, check=True,
+            stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(PACKAGES)},
+        )  # fmt: skip
+    assert Path("shell.json").read_bytes() == Path("tok.json").read_bytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_named_pipe_stays_one(run: Run) -> None:
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+        assert run("convert", "tok.json", "pipe").code == 0
+        assert reader.communicate()[0] == Path("tok.json").read_bytes()
+    assert is_stream("pipe")
+
+
+def test_folders_are_made(run: Run) -> None:
+    for arguments in (
+        ("train", "corpus.txt", "-n", 270, "-o", "a/b/tok.json"),
+        ("train", "corpus.txt", "-n", 270, "-o", "c/d/model", "--to", "huggingface"),
+        ("convert", "tok.json", "e/f/tok.tiktoken"),
+        ("convert", "tok.json", "g/h", "--to", "gpt2"),
+        ("encode", "corpus.txt", "-t", "tok.json", "-o", "i/j/out"),
+        ("decode", "i/j/out", "-o", "k/l/text.txt"),
+        ("view", "corpus.txt", "-t", "tok.json", "-o", "m/n/page.html"),
+        ("audit", "-t", "tok.json", "--html", "o/p/page.html"),
+    ):
+        done = run(*arguments)
+        assert done.code == 0, done.err
+    made = {str(path) for path in Path().rglob("*/*/*") if path.is_file()}
+    assert made >= {"a/b/tok.json", "c/d/model/tokenizer.json", "e/f/tok.tiktoken", "g/h/merges.txt", "k/l/text.txt"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train", "corpus.txt", "-n", 270, "-o"),
+        ("convert", "tok.json"),
+        ("decode", "out", "-o"),
+        ("view", "corpus.txt", "-t", "tok.json", "-o"),
+        ("audit", "-t", "tok.json", "--html"),
+        ("diff", "tok.json", "tok.json", "--html"),
+    ],
+)
+def test_what_is_in_the_way_stays(run: Run, arguments: tuple[object, ...]) -> None:
+    assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
+    Path("there").write_text("mine")
+    wrong = 2 if arguments[0] in ("audit", "diff") else 1
+    done = run(*arguments, "there")
+    assert (done.code, done.err.splitlines()[-1]) == (wrong, "Error: there: the file exists; --overwrite replaces it")
+    assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: Not a directory")
+    assert Path("there").read_text() == "mine"
+    Path("folder").mkdir()
+    assert "a folder has this name" in run(*arguments, "folder").err
+    assert run(*arguments, "there", "--overwrite").code == 0
+    assert Path("there").read_bytes() != b"mine"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    with pytest.raises(PermissionError, match="closed"):
+        check_output(tmp_path / "closed" / "a" / "b", overwrite=False)
+
+
+def test_a_failed_output_is_not_there(tmp_path: Path) -> None:
+    def fail() -> None:
+        with create_output(tmp_path / "new" / "x", overwrite=False) as file:
+            file.write(b"part")
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail()
+    assert list((tmp_path / "new").iterdir()) == []

@@ -1,0 +1,132 @@
+"""What commands print: in a terminal and elsewhere, in any encoding, through a closed pipe, one thing and several."""
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from paths import PACKAGES
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
+        capture_output=True, timeout=120, env={**ENVIRONMENT, **environment},
+    )  # fmt: skip
+
+
+def in_terminal(*arguments: object) -> str:
+    """All that a command prints in a terminal."""
+    import fcntl
+    import pty
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=follower,
+        stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "TERM": "xterm"},
+    ):  # fmt: skip
+        os.close(follower)
+        said = b""
+        while True:
+            try:
+                piece = os.read(leader, 4096)
+            except OSError:  # on Linux: the other end is closed
+                break
+            if not piece:
+                break
+            said += piece
+    os.close(leader)
+    return said.decode()
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "a cat"}\n{"text": 5}\n' * 20)
+    return path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
+def test_in_a_terminal(records: Path, tmp_path: Path) -> None:
+    said = in_terminal("encode", records, "-o", tmp_path / "a", "--on-error", "skip")
+    assert "%|" in said
+    # a message is on a line of its own: the bar before it is erased, not written through
+    lines = [line.rsplit("\r", 1)[-1] for line in said.replace("\r\n", "\n").split("\n")]
+    assert any(line.startswith(f"{records}:2: no text") for line in lines)
+    assert '"documents"' not in said
+    asked = in_terminal("encode", records, "-o", tmp_path / "b", "--on-error", "skip", "--json", "--no-progress")
+    assert "%|" not in asked
+    assert json.loads(asked.splitlines()[-1])["documents"] == 20
+    assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q") == ""
+
+
+def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("a")
+    done = run("count", tmp_path / "one.txt")
+    assert done.stderr.splitlines()[-1] == b"1 document, 1 token, 1 byte"
+    assert run("count", records, "--on-error", "skip").stderr.splitlines()[-1].startswith(b"20 documents, ")
+    assert run("tokens", "a").stderr.splitlines()[-1] == b"1 token, 1 character, 1.00 characters per token"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "猫.txt").write_text("a 猫 é", encoding="utf-8")
+    for arguments in (
+        ("tokens", "a 猫 é"),
+        ("tokens", "a 猫 é", "--printable"),
+        ("count", tmp_path / "猫.txt"),
+        ("encode", tmp_path / "猫.txt", "-o", tmp_path / "out"),
+        ("inspect", tmp_path / "out"),
+    ):
+        done = run(*arguments, **environment)
+        assert (done.returncode, b"codec" in done.stderr) == (0, False), (arguments, done.stderr)
+    content = json.loads(run("tokens", "é", "--json", **environment).stdout)
+    assert content["characters"] == 1
+    assert b"\\u732b.txt: no such" in run("count", "猫.txt", PYTHONIOENCODING="ascii").stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a shell")
+def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a<|endoftext|>" * 200_000)
+    assert run("encode", tmp_path / "in.txt", "-o", tmp_path / "o").returncode == 0
+    with subprocess.Popen(
+        [sys.executable, "-m", "bpetite", "decode", str(tmp_path / "o"), "--jsonl"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env=ENVIRONMENT,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b'{"text": "a"}\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "bpetite", "tokens", "a", "-q"], stdout=full, stderr=subprocess.PIPE,
+                env=ENVIRONMENT, check=False,
+            )  # fmt: skip
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == b"Error: No space left on device"
+
+
+def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"gr\xf6")
+    done = run("view", tmp_path / "latin.txt", "-o", tmp_path / "p.html")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, b"Error: latin.txt is not UTF-8 at byte 2")
+    done = subprocess.run(
+        [sys.executable, "-m", "bpetite", "tokens"], input=b"gr\xf6", capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert done.stderr.splitlines()[-1] == b"Error: standard input is not UTF-8 at byte 2"
