@@ -22,6 +22,7 @@ from libc.string cimport memcpy, memset
 from .._merge cimport ByteTable
 from ..headers.join cimport bp_join, bp_join_size
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 
 import codecs
@@ -31,6 +32,8 @@ from ..errors import UnknownTokenError, show
 
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
+    SLICE = 1 << 18        # ids between two looks at signals
+    SPAN_WORK = 64         # bytes; what the span of a token takes as long as
 
 ctypedef fused integer:
     int8_t
@@ -141,9 +144,13 @@ cdef class Decoder:
         cdef tuple held = tuple(ids)
         cdef list spans = [None] * len(held)
         cdef int64_t token_id
+        cdef bp_watch watch
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
+        bp_watch_begin(&watch, NULL)
         for i in range(len(held)):
+            if bp_work(&watch, SPAN_WORK):
+                break
             token_id = bp_token_value(held[i])
             slot = self.tokens.slot(<uint32_t> token_id) if token_id >= 0 else -1
             if slot < 0:
@@ -156,25 +163,44 @@ cdef class Decoder:
                 started += data[at] & 0xC0 != 0x80
                 at += 1
             spans[i] = (first, started)
+        bp_watch_check(&watch)
         return spans
 
-    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) except -1:
+    cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1:
         cdef uint32_t unknown = 0
-        cdef int64_t total
+        cdef int64_t total = 0, found = 0
+        cdef Py_ssize_t at = 0, n
+        not_ascii[0] = 0
         if view.n <= KEEP_LOCK:
-            total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
+            total = found = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
         else:
             with nogil:
-                total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
-        if total < 0:
-            raise self.unknown(unknown, -1 - total)
+                while at < view.n:
+                    n = min(<Py_ssize_t> SLICE, view.n - at)
+                    found = bp_join_size(&self.table.joiner, view.positions + at, n, not_ascii, &unknown)
+                    if found < 0 or bp_work(&view.watch, n):
+                        break
+                    total += found
+                    at += n
+            bp_watch_check(&view.watch)
+        if found < 0:
+            raise self.unknown(unknown, at - 1 - found)
         return total
 
-    cdef bint join(self, const id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) noexcept:
+    cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1:
+        cdef uint8_t* end = out + total
+        cdef Py_ssize_t at = 0, n
         if view.n <= KEEP_LOCK:
-            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
+            return bp_join(&self.table.joiner, view.positions, view.n, out, end, not_ascii) == end
         with nogil:
-            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
+            while at < view.n and out != NULL:
+                n = min(<Py_ssize_t> SLICE, view.n - at)
+                out = bp_join(&self.table.joiner, view.positions + at, n, out, end, not_ascii)
+                if bp_work(&view.watch, n):
+                    break
+                at += n
+        bp_watch_check(&view.watch)
+        return out == end
 
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         if self.tokens is None:
@@ -219,7 +245,7 @@ cdef class Decoder:
         index = _copy_array(buffer, code, n, view.owned, &wrong)
         if index < n:
             raise self.unknown(wrong if code == b"Q" else <int64_t> wrong, index)
-        self.to_positions(view.owned, n)
+        self.to_positions(view)
         view.held = False
         PyBuffer_Release(buffer)
         return 0
@@ -227,18 +253,23 @@ cdef class Decoder:
     cdef int read_sequence(self, object ids, id_view* view) except -1:
         # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
         cdef bint is_list = PyList_CheckExact(ids)
-        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i
+        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
         cdef PyObject* item
         cdef int64_t value = 0
         cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         if positions == NULL:
             raise MemoryError(f"no memory for {n} token ids")
-        for i in range(n):
-            item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
-            value = bp_token_value(<object> item)
-            if value < 0:
+        while i < n and value >= 0:
+            if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
                 break
-            positions[i] = <uint32_t> value
+            stop = min(i + SLICE, n)
+            while i < stop:
+                item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
+                value = bp_token_value(<object> item)
+                if value < 0:
+                    break
+                positions[i] = <uint32_t> value
+                i += 1
         if value < 0:
             free(positions)
             if value == -1:
@@ -249,20 +280,27 @@ cdef class Decoder:
         view.positions = positions
         view.n = n
         try:
-            self.to_positions(positions, n)
+            bp_watch_check(&view.watch)
+            if i < n:
+                raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
+            self.to_positions(view)
         except BaseException:
             _release(view, NULL)
             raise
         return 0
 
-    cdef int to_positions(self, uint32_t* positions, Py_ssize_t n) except -1:
+    cdef int to_positions(self, id_view* view) except -1:
+        # IN: the view's own memory.
         cdef Py_ssize_t i, slot
         if self.table.joiner.slot_of == NULL:
-            for i in range(n):
-                slot = self.tokens.slot(positions[i])
+            for i in range(view.n):
+                if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
+                    break
+                slot = self.tokens.slot(view.owned[i])
                 if slot < 0:
-                    raise self.unknown(positions[i], i)
-                positions[i] = <uint32_t> slot
+                    raise self.unknown(view.owned[i], i)
+                view.owned[i] = <uint32_t> slot
+            bp_watch_check(&view.watch)
         return 0
 
     cdef object unknown(self, object token_id, Py_ssize_t index):
