@@ -1,7 +1,8 @@
 """Token ids to bytes and text."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from .._merge cimport ByteTable
+from ..headers.join cimport bp_head, bp_joiner
+from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
 from ..vocabulary._tokens cimport TokenTable
 
@@ -13,6 +14,18 @@ cdef struct id_view:
     uint32_t* owned        # to be freed, or NULL
     bint held              # the buffer is to be released
     bp_watch watch
+
+
+cdef class ByteTable:
+    cdef object owner              # of the memory that the joiner points to
+    cdef bp_joiner joiner
+    cdef bp_head* heads
+    cdef uint16_t* sizes
+
+    # Lay out tokens 0..tokens-1 of a blob: token i is blob[starts[i]:starts[i + 1]] and gets the position positions[i],
+    # or i where that is NULL; positions are below size. slot_of: position -> i + 1, NULL where the two are the same.
+    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
+                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1
 
 
 cdef class Decoder:

@@ -16,12 +16,12 @@ from cpython.ref cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from .._merge cimport ByteTable
-from ..headers.join cimport bp_join, bp_join_size
+from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
+from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 
@@ -61,6 +61,50 @@ cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions,
                 return i
         positions[i] = <uint32_t> value
     return n
+
+
+cdef class ByteTable:
+    """The bytes of tokens laid out for joining, by the position of each token in the table.
+
+    The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
+    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size.
+    """
+
+    def __dealloc__(self):
+        free(self.heads)
+        free(self.sizes)
+
+    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
+                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1:
+        cdef Py_ssize_t slot, position
+        cdef uint64_t length, i
+        cdef const uint8_t* token
+        cdef uint16_t not_ascii
+        if self.heads != NULL:
+            raise TypeError("a byte table is filled once")
+        self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
+        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
+        if self.heads == NULL or self.sizes == NULL:
+            raise MemoryError()
+        self.owner = owner
+        self.joiner.heads = self.heads
+        self.joiner.sizes = self.sizes
+        self.joiner.starts = starts
+        self.joiner.blob = blob
+        self.joiner.slot_of = slot_of
+        self.joiner.size = size
+        for slot in range(tokens):
+            position = slot if positions == NULL else positions[slot]
+            token = blob + starts[slot]
+            length = starts[slot + 1] - starts[slot]
+            memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
+            not_ascii = 0
+            for i in range(length):
+                if token[i] >= 0x80:
+                    not_ascii = BP_NOT_ASCII
+                    break
+            self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
+        return 0
 
 
 cdef class Decoder:
