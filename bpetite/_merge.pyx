@@ -230,7 +230,8 @@ cdef class MergeTable:
             return -1
         while section.stop < n:
             stop = 2 * section.stop - section.start
-            if not aligned or stop + CUT > n or memcmp(space.ids + section.stop, space.ids + stop, CUT * sizeof(token_t)):
+            if (not aligned or stop + CUT > n
+                    or memcmp(space.ids + section.stop, space.ids + stop, CUT * sizeof(token_t))):
                 stop = self._cut(space, following, section.stop + size, n, watch)
             if stop < 0 or not self._merge_section(space, following, section.stop, stop, n, False, watch):
                 return -1
@@ -241,7 +242,8 @@ cdef class MergeTable:
                 growth = SECTION_GROWTH
                 continue
             stop = section.start + growth * (section.stop - section.start)
-            aligned = growth == SECTION_GROWTH and self._periodic(space.ids + section.start, section.stop - section.start)
+            aligned = growth == SECTION_GROWTH and self._periodic(space.ids + section.start,
+                                                                  section.stop - section.start)
             if aligned:
                 stop = self._align(space, section, n, watch)
                 growth += 1                        # so that this is tried once
