@@ -1,8 +1,7 @@
-"""Merging of token ids by a merge table, and the join of their bytes that decoding asks for."""
+"""Merging of token ids by a merge table."""
 cimport cython
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
-from .headers.join cimport bp_head, bp_joiner
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch
 
@@ -14,6 +13,8 @@ cdef enum:
     SECTION_GROWTH = 4  # a section that cannot be merged on its own becomes that many times longer
     HEAP_STEPS = 4096  # tokens taken from the heap of a long section between two reports of work
     CUT = 64           # tokens that are merged to see where a section should end
+    ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
+    PERIOD = 32        # ids; a longer period is none
     EDGE_TOKENS = 32   # tokens that are remembered of either end of a section
 
 
@@ -110,6 +111,11 @@ cdef class MergeTable:
                                        bp_watch* watch) noexcept nogil
     cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
                              Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil
+    cdef Py_ssize_t _cut(self, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
+                         bp_watch* watch) noexcept nogil
+    cdef Py_ssize_t _align(self, merge_space* space, merge_section* section, Py_ssize_t n,
+                           bp_watch* watch) noexcept nogil
+    cdef bint _periodic(self, const token_t* ids, Py_ssize_t n) noexcept nogil
     cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
                     bint in_place) noexcept nogil
     cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil
@@ -119,16 +125,3 @@ cdef class MergeTable:
     cdef uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil
     cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
                              bp_watch* watch) noexcept nogil
-
-
-@cython.final
-cdef class ByteTable:
-    cdef object owner              # of the memory that the joiner points to
-    cdef bp_joiner joiner
-    cdef bp_head* heads
-    cdef uint16_t* sizes
-
-    # Lay out tokens 0..tokens-1 of a blob: token i is blob[starts[i]:starts[i + 1]] and gets the position positions[i],
-    # or i where that is NULL; positions are below size. slot_of: position -> i + 1, NULL where the two are the same.
-    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
-                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1

@@ -1,6 +1,6 @@
-"""Merging of token ids by a merge table, and the join of their bytes that decoding asks for.
+"""Merging of token ids by a merge table.
 
-Merging. Of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
+Of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
 until none has a rank.
 
 - Few tokens: keep the rank of each pair of neighbours in an array and scan it for the lowest. It is quadratic, but
@@ -14,10 +14,15 @@ until none has a rank.
 Two neighbouring sections are right unless a merge of the whole text joins a token at the end of one with a token at the
 start of the other. As long as none does, the merges of the whole text are those of the sections, in the order of the
 highest rank joined in the section so far. So each section records the tokens that have been at either end of it, with
-that rank when each came. A pair of such tokens that were there at the same time would be joined if it has a rank not
-above the ranks at which the two are gone; no such pair, no join across the cut (`_apart`). Otherwise the first section
-is merged again, longer. Its length grows by factors that grow themselves, so the worst text costs twice what one heap
-over all of it does: n log n. Where a cut is most likely to hold is seen by merging a few tokens around it.
+that rank when each came. A pair of such tokens that were there at the same time would be joined if it has a rank below
+the one at which the left token is gone, and not above the one at which the right token is; where they are equal, the
+leftmost is joined first. No such pair, no join across the cut (`_apart`). Otherwise the first section is merged again,
+longer. Its length grows by factors that grow themselves, so the worst text costs twice what one heap over all of it
+does: n log n.
+
+Where a cut is most likely to hold is seen by merging a few tokens around it. In periodic text, such as a run of one
+letter, that depends on where the run begins; there the section itself is merged, by the heap alone, which keeps
+positions, to see where its tokens end, and the following sections are as long as the one whose cut has held.
 
 Random letters with GPT-2's merges take 0.08 us a byte that way, 16 MB of them with one heap over all 0.43.
 
@@ -30,17 +35,16 @@ else, so most look-ups never reach it: pairs of ids below 256, the single bytes 
 of their own, and a Bloom filter with one hash function answers for most pairs that have no rank. Together they save a
 quarter of the time that the new words of a text take.
 
-The module knows ids and bytes, not vocabularies: bpetite.vocabulary fills the merge table and the byte table.
+The module knows ids, not vocabularies: bpetite.vocabulary fills the table.
 """
 cimport cython
 from cpython.array cimport array, clone
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 
 from .headers.hashing cimport bp_mix, bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
-from .headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head
 from .headers.memory cimport bp_grow
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
@@ -220,11 +224,16 @@ cdef class MergeTable:
         # section; space.ids[start:n] is as it was given.
         cdef merge_section* section = &space.sections[0]
         cdef merge_section* following = &space.sections[1]
-        cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH
-        if not self._merge_section(space, section, 0, size, n, True, watch):
+        cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH, stop = self._cut(space, section, size, n, watch)
+        cdef bint aligned = False
+        if stop < 0 or not self._merge_section(space, section, 0, stop, n, True, watch):
             return -1
         while section.stop < n:
-            if not self._merge_section(space, following, section.stop, section.stop + size, n, False, watch):
+            stop = 2 * section.stop - section.start
+            if (not aligned or stop + CUT > n
+                    or memcmp(space.ids + section.stop, space.ids + stop, CUT * sizeof(token_t))):
+                stop = self._cut(space, following, section.stop + size, n, watch)
+            if stop < 0 or not self._merge_section(space, following, section.stop, stop, n, False, watch):
                 return -1
             if self._apart(&section.last, &following.first):
                 memcpy(space.ids + kept, section.ids, section.size * sizeof(token_t))
@@ -232,28 +241,27 @@ cdef class MergeTable:
                 section, following = following, section
                 growth = SECTION_GROWTH
                 continue
-            if not self._merge_section(space, section, section.start,
-                                       section.start + growth * (section.stop - section.start), n, True, watch):
+            stop = section.start + growth * (section.stop - section.start)
+            aligned = growth == SECTION_GROWTH and self._periodic(space.ids + section.start,
+                                                                  section.stop - section.start)
+            if aligned:
+                stop = self._align(space, section, n, watch)
+                growth += 1                        # so that this is tried once
+            else:
+                stop = self._cut(space, section, stop, n, watch)
+                growth *= growth
+            if stop < 0 or not self._merge_section(space, section, section.start, stop, n, True, watch):
                 return -1
-            growth *= growth
         memmove(space.ids + kept, section.ids, section.size * sizeof(token_t))
         return kept + section.size
 
     cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
                              Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil:
-        """Merge ids from start, where a token starts if `certain`, up to about stop, n at most.
+        """Merge ids from start, where a token starts if `certain`, up to stop, n at most.
 
         Returns False where there is no memory, or the watch has been interrupted.
         """
-        cdef uint32_t level = 0, at = 0
-        if stop < n:
-            # Merging a few ids from there on shows where the tokens of the whole text are most likely to end.
-            if not (self._load(space, section, stop, min(stop + CUT, n), False) and
-                    self._merge_by_heap(space, section, 0, watch)):
-                return False
-            while at != NOWHERE and at <= CUT // 2:
-                at = space.nodes[at].next
-            stop = stop + at if at != NOWHERE else section.stop
+        cdef uint32_t level = 0
         if bp_work(watch, stop - start) or not self._load(space, section, start, min(stop, n), certain and stop >= n):
             return False
         section.first.count = section.last.count = 0
@@ -261,6 +269,50 @@ cdef class MergeTable:
         edge_put(&section.last, section.ids[section.size - 1], 0)
         return (self._merge_by_passes(section, space.ranks, &level, watch)
                 and self._merge_by_heap(space, section, level, watch))
+
+    cdef Py_ssize_t _cut(self, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
+                         bp_watch* watch) noexcept nogil:
+        """A place after `stop` where a token of the whole text is likely to end: merging a few ids from there on shows.
+
+        OUT: section, overwritten but for start and stop. Returns n where stop is not below, -1 as `_merge_section`.
+        """
+        cdef Py_ssize_t first = section.start, last = section.stop
+        cdef uint32_t at = 0
+        if stop >= n:
+            return n
+        if not (self._load(space, section, stop, min(stop + CUT, n), False)
+                and self._merge_by_heap(space, section, 0, watch)):
+            return -1
+        while at != NOWHERE and at <= CUT // 2:
+            at = space.nodes[at].next
+        stop = stop + at if at != NOWHERE else section.stop
+        section.start, section.stop = first, last
+        return stop
+
+    cdef Py_ssize_t _align(self, merge_space* space, merge_section* section, Py_ssize_t n,
+                           bp_watch* watch) noexcept nogil:
+        """The end of a token of the section, far enough from its end that those before it are as in the whole text.
+
+        OUT: section, overwritten but for start and stop. Returns as `_cut`.
+        """
+        cdef uint32_t at = 0, limit = <uint32_t> (section.stop - section.start) - ALIGN
+        if not (self._load(space, section, section.start, section.stop, False)
+                and self._merge_by_heap(space, section, 0, watch)):
+            return -1
+        while space.nodes[at].next < limit:
+            at = space.nodes[at].next
+        return section.start + at if at else self._cut(space, section, section.stop, n, watch)
+
+    cdef bint _periodic(self, const token_t* ids, Py_ssize_t n) noexcept nogil:
+        """Whether the last ids repeat with a short period, and there are enough of them to align a cut."""
+        cdef Py_ssize_t period
+        if n <= 2 * ALIGN:
+            return False
+        ids += n - ALIGN
+        for period in range(1, PERIOD + 1):
+            if memcmp(ids, ids + period, (ALIGN - period) * sizeof(token_t)) == 0:
+                return True
+        return False
 
     cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
                     bint in_place) noexcept nogil:
@@ -281,17 +333,16 @@ cdef class MergeTable:
     cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil:
         """Whether no token at the end of one section is ever joined with one at the start of the next."""
         cdef int i, j
-        cdef uint32_t i_until, j_until, until, rank
+        cdef uint32_t i_until, j_until, rank
         if last.count > EDGE_TOKENS or first.count > EDGE_TOKENS:
             return False
         for i in range(last.count):
             i_until = last.since[i + 1] if i + 1 < last.count else NO_MERGE
             for j in range(first.count):
                 j_until = first.since[j + 1] if j + 1 < first.count else NO_MERGE
-                until = min(i_until, j_until)
-                if max(last.since[i], first.since[j]) <= until:
+                if max(last.since[i], first.since[j]) <= min(i_until, j_until):
                     rank = self.find(last.ids[i], first.ids[j])
-                    if rank <= until and rank != NO_MERGE:
+                    if rank < i_until and rank <= j_until:
                         return False
         return True
 
@@ -453,48 +504,3 @@ cdef class MergeTable:
             at = nodes[at].next
         section.size = kept
         return True
-
-
-@cython.final
-cdef class ByteTable:
-    """The bytes of tokens laid out for joining, by the position of each token in the table.
-
-    The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
-    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size.
-    """
-
-    def __dealloc__(self):
-        free(self.heads)
-        free(self.sizes)
-
-    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
-                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1:
-        cdef Py_ssize_t slot, position
-        cdef uint64_t length, i
-        cdef const uint8_t* token
-        cdef uint16_t not_ascii
-        if self.heads != NULL:
-            raise TypeError("a byte table is filled once")
-        self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
-        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
-        if self.heads == NULL or self.sizes == NULL:
-            raise MemoryError()
-        self.owner = owner
-        self.joiner.heads = self.heads
-        self.joiner.sizes = self.sizes
-        self.joiner.starts = starts
-        self.joiner.blob = blob
-        self.joiner.slot_of = slot_of
-        self.joiner.size = size
-        for slot in range(tokens):
-            position = slot if positions == NULL else positions[slot]
-            token = blob + starts[slot]
-            length = starts[slot + 1] - starts[slot]
-            memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
-            not_ascii = 0
-            for i in range(length):
-                if token[i] >= 0x80:
-                    not_ascii = BP_NOT_ASCII
-                    break
-            self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
-        return 0

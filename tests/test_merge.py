@@ -1,5 +1,8 @@
 """Merging on ids against the definition, for both kinds of vocabulary and on both sides of the scan/heap switch."""
+import os
 import random
+import subprocess
+import sys
 from array import array
 
 import pytest
@@ -136,3 +139,66 @@ def test_a_long_token_of_the_ranks_kind_is_linear_to_split() -> None:
 def test_damaged_lists(merges: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build_merge_table(TokenTable({97: b"a"}), merges)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text("ab", min_size=2, max_size=9).map(str.encode), max_size=10),
+    st.lists(
+        st.tuples(st.text("abc", min_size=1, max_size=5).map(str.encode), st.integers(1, 2500)), min_size=1, max_size=4
+    ),
+    st.randoms(),
+    st.integers(513, 900),
+)
+def test_periodic_texts_do_not_depend_on_the_sections(
+    pieces: list[bytes], parts: list[tuple[bytes, int]], order: random.Random, section: int
+) -> None:
+    """Sections long enough to be aligned, in runs that begin anywhere."""
+    tokens = learned(pieces)
+    ranks = {token: token_id for token_id, token in tokens.items()}
+    merges = [
+        (ranks[token[:cut]], ranks[token[cut:]])
+        for token in tokens.values()
+        for cut in range(1, len(token))
+        if token[:cut] in ranks and token[cut:] in ranks
+    ]
+    text = b"".join(period * times for period, times in parts)[:6000]
+    for table in (
+        build_merge_table(TokenTable(tokens), None),
+        build_merge_table(TokenTable(tokens), order.sample(merges, len(merges))),
+    ):
+        assert apply(table, text, section=section) == apply(table, text, section=max(1, len(text)))
+
+
+@pytest.mark.parametrize("period", [b"a", b"ab", b"abc"])
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_runs_that_begin_anywhere(period: bytes, before: int) -> None:
+    tokens = learned([period[:2], *(period * 2**k for k in range(7))])
+    table = build_merge_table(TokenTable(tokens), None)
+    text = b"c" * before + period * 7001
+    expected = apply(table, text, section=len(text))
+    for section in (513, 1000, 2048, 5000):
+        assert apply(table, text, section=section) == expected
+
+
+MEMORY = """
+import resource
+import sys
+from array import array
+from bpetite.vocabulary._merge_builder import build_merge_table
+from bpetite.vocabulary._tokens import TokenTable
+tokens = {97: b"a", 98: b"b", 256: b"ab", 257: b"abab", 258: b"aa", 259: b"aaaa", 260: b"aaaaaaaa"}
+table = build_merge_table(TokenTable(tokens), None)
+ids = array("I", [98]) + array("I", map(ord, sys.argv[1])) * 10_000_000
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert len(table.apply(ids)) < len(ids) // 2
+assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 6.5 * len(ids)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in KiB")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs memory of its own")
+@pytest.mark.parametrize("period", ["a", "ab"])
+def test_memory_of_a_run(period: str) -> None:
+    """Four bytes an id for the copy that is merged, and the result."""
+    subprocess.run([sys.executable, "-c", MEMORY, period], check=True)

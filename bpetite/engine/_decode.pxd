@@ -1,7 +1,9 @@
 """Token ids to bytes and text."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from .._merge cimport ByteTable
+from ..headers.join cimport bp_head, bp_joiner
+from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch
 from ..vocabulary._tokens cimport TokenTable
 
 
@@ -11,6 +13,19 @@ cdef struct id_view:
     Py_ssize_t n
     uint32_t* owned        # to be freed, or NULL
     bint held              # the buffer is to be released
+    bp_watch watch
+
+
+cdef class ByteTable:
+    cdef object owner              # of the memory that the joiner points to
+    cdef bp_joiner joiner
+    cdef bp_head* heads
+    cdef uint16_t* sizes
+
+    # Lay out tokens 0..tokens-1 of a blob: token i is blob[starts[i]:starts[i + 1]] and gets the position positions[i],
+    # or i where that is NULL; positions are below size. slot_of: position -> i + 1, NULL where the two are the same.
+    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
+                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1
 
 
 cdef class Decoder:
@@ -29,9 +44,9 @@ cdef class Decoder:
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_sequence(self, object ids, id_view* view) except -1
-    cdef int to_positions(self, uint32_t* positions, Py_ssize_t n) except -1
+    cdef int to_positions(self, id_view* view) except -1
     # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.
     cdef object unknown(self, object token_id, Py_ssize_t index)
-    # Both without the interpreter lock where there are many ids. False: the ids are not those that size has seen.
-    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) except -1
-    cdef bint join(self, const id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) noexcept
+    # Both without the interpreter lock where there are many ids. 0: the ids are not those that size has seen.
+    cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1
+    cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1

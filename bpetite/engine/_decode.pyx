@@ -16,12 +16,13 @@ from cpython.ref cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from .._merge cimport ByteTable
-from ..headers.join cimport bp_join, bp_join_size
+from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
+from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 
 import codecs
@@ -31,6 +32,8 @@ from ..errors import UnknownTokenError, show
 
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
+    SLICE = 1 << 18        # ids between two looks at signals
+    SPAN_WORK = 64         # bytes; what the span of a token takes as long as
 
 ctypedef fused integer:
     int8_t
@@ -58,6 +61,50 @@ cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions,
                 return i
         positions[i] = <uint32_t> value
     return n
+
+
+cdef class ByteTable:
+    """The bytes of tokens laid out for joining, by the position of each token in the table.
+
+    The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
+    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size.
+    """
+
+    def __dealloc__(self):
+        free(self.heads)
+        free(self.sizes)
+
+    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
+                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1:
+        cdef Py_ssize_t slot, position
+        cdef uint64_t length, i
+        cdef const uint8_t* token
+        cdef uint16_t not_ascii
+        if self.heads != NULL:
+            raise TypeError("a byte table is filled once")
+        self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
+        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
+        if self.heads == NULL or self.sizes == NULL:
+            raise MemoryError()
+        self.owner = owner
+        self.joiner.heads = self.heads
+        self.joiner.sizes = self.sizes
+        self.joiner.starts = starts
+        self.joiner.blob = blob
+        self.joiner.slot_of = slot_of
+        self.joiner.size = size
+        for slot in range(tokens):
+            position = slot if positions == NULL else positions[slot]
+            token = blob + starts[slot]
+            length = starts[slot + 1] - starts[slot]
+            memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
+            not_ascii = 0
+            for i in range(length):
+                if token[i] >= 0x80:
+                    not_ascii = BP_NOT_ASCII
+                    break
+            self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
+        return 0
 
 
 cdef class Decoder:
@@ -141,9 +188,13 @@ cdef class Decoder:
         cdef tuple held = tuple(ids)
         cdef list spans = [None] * len(held)
         cdef int64_t token_id
+        cdef bp_watch watch
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
+        bp_watch_begin(&watch, NULL)
         for i in range(len(held)):
+            if bp_work(&watch, SPAN_WORK):
+                break
             token_id = bp_token_value(held[i])
             slot = self.tokens.slot(<uint32_t> token_id) if token_id >= 0 else -1
             if slot < 0:
@@ -156,25 +207,44 @@ cdef class Decoder:
                 started += data[at] & 0xC0 != 0x80
                 at += 1
             spans[i] = (first, started)
+        bp_watch_check(&watch)
         return spans
 
-    cdef int64_t size(self, const id_view* view, unsigned* not_ascii) except -1:
+    cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1:
         cdef uint32_t unknown = 0
-        cdef int64_t total
+        cdef int64_t total = 0, found = 0
+        cdef Py_ssize_t at = 0, n
+        not_ascii[0] = 0
         if view.n <= KEEP_LOCK:
-            total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
+            total = found = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
         else:
             with nogil:
-                total = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
-        if total < 0:
-            raise self.unknown(unknown, -1 - total)
+                while at < view.n:
+                    n = min(<Py_ssize_t> SLICE, view.n - at)
+                    found = bp_join_size(&self.table.joiner, view.positions + at, n, not_ascii, &unknown)
+                    if found < 0 or bp_work(&view.watch, n):
+                        break
+                    total += found
+                    at += n
+            bp_watch_check(&view.watch)
+        if found < 0:
+            raise self.unknown(unknown, at - 1 - found)
         return total
 
-    cdef bint join(self, const id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) noexcept:
+    cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1:
+        cdef uint8_t* end = out + total
+        cdef Py_ssize_t at = 0, n
         if view.n <= KEEP_LOCK:
-            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
+            return bp_join(&self.table.joiner, view.positions, view.n, out, end, not_ascii) == end
         with nogil:
-            return bp_join(&self.table.joiner, view.positions, view.n, out, total, not_ascii)
+            while at < view.n and out != NULL:
+                n = min(<Py_ssize_t> SLICE, view.n - at)
+                out = bp_join(&self.table.joiner, view.positions + at, n, out, end, not_ascii)
+                if bp_work(&view.watch, n):
+                    break
+                at += n
+        bp_watch_check(&view.watch)
+        return out == end
 
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         if self.tokens is None:
@@ -219,7 +289,7 @@ cdef class Decoder:
         index = _copy_array(buffer, code, n, view.owned, &wrong)
         if index < n:
             raise self.unknown(wrong if code == b"Q" else <int64_t> wrong, index)
-        self.to_positions(view.owned, n)
+        self.to_positions(view)
         view.held = False
         PyBuffer_Release(buffer)
         return 0
@@ -227,18 +297,23 @@ cdef class Decoder:
     cdef int read_sequence(self, object ids, id_view* view) except -1:
         # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
         cdef bint is_list = PyList_CheckExact(ids)
-        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i
+        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
         cdef PyObject* item
         cdef int64_t value = 0
         cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         if positions == NULL:
             raise MemoryError(f"no memory for {n} token ids")
-        for i in range(n):
-            item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
-            value = bp_token_value(<object> item)
-            if value < 0:
+        while i < n and value >= 0:
+            if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
                 break
-            positions[i] = <uint32_t> value
+            stop = min(i + SLICE, n)
+            while i < stop:
+                item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
+                value = bp_token_value(<object> item)
+                if value < 0:
+                    break
+                positions[i] = <uint32_t> value
+                i += 1
         if value < 0:
             free(positions)
             if value == -1:
@@ -249,20 +324,27 @@ cdef class Decoder:
         view.positions = positions
         view.n = n
         try:
-            self.to_positions(positions, n)
+            bp_watch_check(&view.watch)
+            if i < n:
+                raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
+            self.to_positions(view)
         except BaseException:
             _release(view, NULL)
             raise
         return 0
 
-    cdef int to_positions(self, uint32_t* positions, Py_ssize_t n) except -1:
+    cdef int to_positions(self, id_view* view) except -1:
+        # IN: the view's own memory.
         cdef Py_ssize_t i, slot
         if self.table.joiner.slot_of == NULL:
-            for i in range(n):
-                slot = self.tokens.slot(positions[i])
+            for i in range(view.n):
+                if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
+                    break
+                slot = self.tokens.slot(view.owned[i])
                 if slot < 0:
-                    raise self.unknown(positions[i], i)
-                positions[i] = <uint32_t> slot
+                    raise self.unknown(view.owned[i], i)
+                view.owned[i] = <uint32_t> slot
+            bp_watch_check(&view.watch)
         return 0
 
     cdef object unknown(self, object token_id, Py_ssize_t index):

@@ -5,6 +5,7 @@ lines over the vocabulary, the encoder and the decoder that the surface holds; i
 """
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_CheckExact
 
 from ._batch cimport encode_flat, encode_lists, of_text
@@ -410,6 +411,7 @@ cdef class Surface:
         except TypeError:
             raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
         for i, ids in enumerate(batch):
+            PyErr_CheckSignals()
             if isinstance(ids, int):
                 raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
             try:
@@ -475,11 +477,9 @@ cdef class Surface:
         return self._encoded_with(text, recognised, num_threads)
 
     cdef Worker _encoded_with(self, object text, Specials specials, object num_threads):
-        cdef Py_ssize_t threads = 1
-        cdef Worker worker
-        if not (PyLong_CheckExact(num_threads) and num_threads == 1):
-            threads = thread_count(num_threads)
-        worker = self._encoder.take()
+        cdef bint alone = PyLong_CheckExact(num_threads) and num_threads == 1
+        cdef Py_ssize_t threads = 1 if alone else thread_count(num_threads)
+        cdef Worker worker = self._encoder.take()
         try:
             if threads > 1:
                 encode_long(self._encoder, worker, text, specials, threads)

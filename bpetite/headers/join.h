@@ -34,8 +34,8 @@ BP_INLINE uint32_t bp_read_once(const uint32_t *at) {
     return *(const volatile uint32_t *)at;
 }
 
-/* Bytes that n positions give; *not_ascii is not 0 where any of them is no ASCII. Stops at a position without a token,
-   returns -1 - its index and puts it into *unknown. */
+/* Bytes that n positions give; *not_ascii becomes other than 0 where any of them is no ASCII. Stops at a position without
+   a token, returns -1 - its index and puts it into *unknown. */
 static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, unsigned *not_ascii,
                                    uint32_t *unknown) {
     const uint16_t *sizes = joiner->sizes;
@@ -58,22 +58,21 @@ static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *posi
             total += size;
         }
     }
-    *not_ascii = flags & BP_NOT_ASCII;
+    *not_ascii |= flags & BP_NOT_ASCII;
     return (int64_t)total;
 }
 
-/* Copy the bytes of n positions to out[0:total]. False where they are not those that bp_join_size has counted: another
-   total, no token, or not ASCII where not_ascii is 0. */
-static inline int bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *out, int64_t total,
-                          unsigned not_ascii) {
+/* Copy the bytes of n positions to `at`, up to `end`; returns where they end. NULL where they are not those that
+   bp_join_size has counted: too many bytes, no token, or not ASCII where not_ascii is 0. */
+static inline uint8_t *bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *at,
+                               uint8_t *end, unsigned not_ascii) {
     const size_t limit = joiner->size;
-    uint8_t *at = out, *end = out + total;
     /* Sixteen bytes are written for each token, whatever its size, as long as that stays inside. */
-    uint8_t *safe = total >= BP_HEAD ? end - BP_HEAD : NULL;
+    uint8_t *safe = end - at >= BP_HEAD ? end - BP_HEAD : NULL;
     unsigned flags = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         uint32_t position = bp_read_once(positions + i);
-        if (BP_UNLIKELY(position >= limit)) return 0;
+        if (BP_UNLIKELY(position >= limit)) return NULL;
         unsigned head = joiner->sizes[position];
         flags |= head;
         head &= BP_LONG_TOKEN;
@@ -81,15 +80,15 @@ static inline int bp_join(const bp_joiner *joiner, const uint32_t *positions, pt
             memcpy(at, joiner->heads[position].bytes, BP_HEAD);
             at += head;
         } else {
-            if (head == 0) return 0;
+            if (head == 0) return NULL;
             size_t slot = bp_slot(joiner, position);
             size_t size = (size_t)(joiner->starts[slot + 1] - joiner->starts[slot]);
-            if (size > (size_t)(end - at)) return 0;
+            if (size > (size_t)(end - at)) return NULL;
             memcpy(at, joiner->blob + joiner->starts[slot], size);
             at += size;
         }
     }
-    return at == end && (not_ascii || !(flags & BP_NOT_ASCII));
+    return not_ascii || !(flags & BP_NOT_ASCII) ? at : NULL;
 }
 
 #endif

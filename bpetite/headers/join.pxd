@@ -20,5 +20,5 @@ cdef extern from "headers/join.h" nogil:
 
     int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
                          uint32_t* unknown) noexcept
-    bint bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* out, int64_t total,
-                 unsigned not_ascii) noexcept
+    uint8_t* bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* at, uint8_t* end,
+                     unsigned not_ascii) noexcept

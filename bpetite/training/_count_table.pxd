@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..headers.bytes cimport bp_key
+from ..headers.watch cimport bp_watch
 
 
 cdef enum count_status:
@@ -40,7 +41,7 @@ cdef class CountTable:
                                 uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
                          Py_ssize_t readable, int64_t weight) noexcept nogil
-    cdef int absorb(self, CountTable other) noexcept nogil
+    cdef int absorb(self, CountTable other, bp_watch* watch) noexcept nogil
 
 
 # The bytes of a slot's pre-token and how many they are.

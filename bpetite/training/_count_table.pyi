@@ -6,7 +6,7 @@ class CountTable:
     """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
 
     def update(self, other: CountTable) -> None:
-        """Add another table's counts; OverflowError past 2^63 - 1, after which some have been added."""
+        """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
     def add(self, pretoken: bytes, count: int) -> None:
         """Add to one pre-token's count."""
     def get(self, pretoken: bytes) -> int:

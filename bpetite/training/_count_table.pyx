@@ -17,6 +17,7 @@ from ..headers.bytes cimport (
 )
 from ..headers.hashing cimport bp_hash_key, bp_hash_long, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
@@ -192,12 +193,18 @@ cdef class CountTable:
             slot.count += weight
         return OK
 
-    cdef int absorb(self, CountTable other) noexcept nogil:
+    cdef int absorb(self, CountTable other, bp_watch* watch) noexcept nogil:
         cdef uint64_t i
         cdef count_slot* slot
         cdef count_slot* mine
+        # The other's pre-tokens come in the order of their hashes: in a much smaller table they would all pile up at its
+        # beginning, and each would pass all before it.
+        if self.reserve(other.used - self.used if other.used > self.used else 0) < 0:
+            return NO_MEMORY
         for i in range(other.mask + 1):
             slot = &other.slots[i]
+            if bp_work(watch, sizeof(count_slot)):
+                return OK                          # the caller sees the watch
             if slot.key.high == 0 or slot.count == 0:
                 continue
             if self.reserve(1) < 0:
@@ -212,10 +219,13 @@ cdef class CountTable:
     # ---- from Python ----------------------------------------------------------------------------------------------
 
     def update(self, CountTable other not None):
-        """Add another table's counts; OverflowError past 2^63 - 1, after which some have been added."""
+        """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
         cdef int result
+        cdef bp_watch watch
+        bp_watch_begin(&watch, NULL)
         with nogil:
-            result = self.absorb(other)
+            result = self.absorb(other, &watch)
+        bp_watch_check(&watch)
         check(result)
 
     def add(self, bytes pretoken not None, int64_t count):

@@ -26,7 +26,7 @@ from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ._count_table cimport CountTable, slot_bytes
-from ._pair_table cimport PairTable, append_item, drop_items, pair_entry, segment
+from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 
 cdef extern from "training/pair_search.h" nogil:
@@ -39,8 +39,8 @@ cdef extern from "training/pair_search.h" nogil:
 cdef enum:
     SEGMENT = 64
     LOOK_AHEAD = 8
-    SEGMENT_WORK = 64           # bytes of text whose encoding takes as long as a segment; as long as a merge at least
-    MERGE_WORK = 1024
+    SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
+    MERGE_WORK = 1024           # likewise as a merge at least
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef int32_t SENTINEL = INT32_MIN
@@ -140,8 +140,11 @@ cdef class Merger:
         cdef const unsigned char* data
         if self.counted:
             raise RuntimeError("words come before merges")
+        bp_watch_begin(&self.watch, NULL)
         with nogil:
             for i in range(table.mask + 1):
+                if bp_work(&self.watch, SLOT_WORK):
+                    break
                 if table.slots[i].key.high and table.slots[i].count:
                     data = slot_bytes(&table.slots[i], &length)
                     symbols += length + 1
@@ -149,6 +152,9 @@ cdef class Merger:
             result = self.reserve_words(symbols, segments)
             if result == OK:
                 for i in range(table.mask + 1):
+                    if self.watch.interrupted or bp_work(&self.watch, SLOT_WORK):
+                        result = INTERRUPTED
+                        break
                     if table.slots[i].key.high and table.slots[i].count:
                         data = slot_bytes(&table.slots[i], &length)
                         self.push_word(data, length, table.slots[i].count)
@@ -438,7 +444,8 @@ cdef class Merger:
         if not self.counted:
             self.counted = True
             with nogil:
-                result = self.pairs.count_bytes(self.symbols, self.segments, <uint32_t> self.segment_count)
+                result = self.pairs.count_bytes(self.symbols, self.segments, <uint32_t> self.segment_count,
+                                                &self.watch)
             self.check(result)
         return 0
 

@@ -4,7 +4,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from ..headers.watch cimport bp_watch
 from ._learned_tokens cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+
+
+cdef enum:
+    SEGMENT_WORK = 64      # bytes of text whose encoding takes as long as a segment
 
 
 cdef struct segment:       # a stretch of a pre-token
@@ -86,7 +91,8 @@ cdef class PairTable:
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
     cdef void prefetch(self, uint64_t key) noexcept nogil
-    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil
+    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number,
+                         bp_watch* watch) noexcept nogil
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow(self) noexcept nogil

@@ -15,7 +15,8 @@ from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
-from ._learned_tokens cimport DONE, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
+from ..headers.watch cimport bp_watch, bp_work
+from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
@@ -57,7 +58,8 @@ cdef class PairTable:
     cdef void prefetch(self, uint64_t key) noexcept nogil:
         BP_PREFETCH(&self.entries[bp_mix(&secret, key) >> self.shift])
 
-    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number) noexcept nogil:
+    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number,
+                         bp_watch* watch) noexcept nogil:
         """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
 
         IN: symbols are bytes, negative between pre-tokens.
@@ -69,6 +71,9 @@ cdef class PairTable:
         cdef int result = OK if found != NULL else NO_MEMORY
         if result == OK:
             for i in range(number):
+                if bp_work(watch, SEGMENT_WORK):
+                    result = INTERRUPTED
+                    break
                 for at in range(segments[i].start, segments[i + 1].start):
                     if symbols[at] < 0 or symbols[at + 1] < 0:
                         continue
@@ -82,6 +87,9 @@ cdef class PairTable:
             result = self.make_byte_pairs(found)
         if result == OK:
             for i in range(number):
+                if bp_work(watch, SEGMENT_WORK):
+                    result = INTERRUPTED
+                    break
                 for at in range(segments[i].start, segments[i + 1].start):
                     if symbols[at] >= 0 and symbols[at + 1] >= 0:
                         append_item(found[symbols[at] << 8 | symbols[at + 1]].entry, i)

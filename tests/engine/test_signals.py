@@ -44,6 +44,14 @@ CALLS: dict[str, Callable[[Tokenizer], Any]] = {
     "merging alone": lambda tok: tok.to_vocab().merge_table.apply(np.frombuffer(LETTERS.encode(), "u1").astype("u4")),
 }
 
+MANY = 32_000_000  # ids: a quarter of a second for an array
+DECODES: dict[str, tuple[Callable[[], Any], Callable[[Tokenizer, Any], Any]]] = {
+    "array": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MANY), Tokenizer.decode_bytes),
+    "text": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MANY), Tokenizer.decode),
+    "list": (lambda: list(range(300, 2900)) * (MANY // 2600), Tokenizer.decode_bytes),
+    "batch": (lambda: [list(range(300, 2900)) * 10] * (MANY // 26_000), Tokenizer.decode_batch),
+}
+
 
 @pytest.fixture(scope="module")
 def tok() -> Tokenizer:
@@ -73,6 +81,21 @@ def test_a_signal_ends_a_call(tok: Tokenizer, name: str) -> None:
     assert threading.active_count() == threads
     gc.collect()
     check(tok)
+
+
+@pytest.mark.parametrize("name", DECODES)
+def test_a_signal_ends_decoding(tok: Tokenizer, name: str) -> None:
+    make, decode = DECODES[name]
+    ids = make()
+    with alarm(SecondRing(), every=0.02), pytest.raises(Alarm):
+        decode(tok, ids)
+    check(tok)
+
+
+def test_a_handler_that_empties_the_list_of_ids(tok: Tokenizer) -> None:
+    ids = list(range(300, 2900)) * (MANY // 2600)
+    with alarm(lambda *_: ids.clear(), every=0.02), pytest.raises(RuntimeError, match=r"ids got shorter while"):
+        tok.decode(ids)
 
 
 def test_a_handler_that_encodes_with_the_same_tokenizer(tok: Tokenizer) -> None:

@@ -474,6 +474,20 @@ def test_a_signal_ends_counting_and_merging(name):
     assert count_pretokens(["ab ab", "ab"], num_threads=2) == {b"ab": 2, b" ab": 1}
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
+@pytest.mark.parametrize("use", [
+    lambda counts: counts + counts + counts,
+    lambda counts: Tokenizer.train_from_counts(counts, 257),
+])
+def test_a_signal_ends_the_use_of_many_counts(use):
+    """Adding them, and the pass over all of them before the first merge."""
+    data = random.Random(0).randbytes(12_000_000)
+    numbers = memoryview(data).cast("I")
+    counts = count_pretokens([" ".join([f"{number:x}" for number in numbers])], pattern=r" ?\w+", num_threads=1)
+    with alarm(SecondRing(), every=0.02), pytest.raises(Alarm):
+        use(counts)
+
+
 MEMORY = """
 import sys
 from bpetite import Tokenizer, count_pretokens
