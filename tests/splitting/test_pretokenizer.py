@@ -121,7 +121,7 @@ lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filt
 
 
 @cases
-@settings(lenient, max_examples=60)
+@settings(lenient, max_examples=25)
 def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     on_random_texts(first if second is None else (first, second), choose)
 
