@@ -125,7 +125,7 @@ def check_files(manifest: dict[str, Any], path: Path) -> None:
     for index, (file, pair) in enumerate(zip_longest(files, expected)):
         listed = file and (file["name"], file["split"])
         if listed != pair:
-            raise FormatError(f"{path}: files[{index}] is {listed!a}, not {pair!a}; damaged or renamed")
+            raise FormatError(f"{path}: files[{index}] is {listed!a}, not {pair!a}; damaged, or renamed")
     for name in ("tokens",) if layout.exact else ("tokens", "documents"):
         total = sum(file[name] or 0 for file in files[::size])
         if total != manifest[name]:
