@@ -12,7 +12,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -290,15 +289,17 @@ def _is_whole(names: Names) -> bool:
 def _remove(outputs: Iterable[Names]) -> None:
     """Delete what tasks wrote, finished or not."""
     for names in outputs:
-        files = []
+        files: list[str] = []
         if names.manifest.exists():
-            with suppress(ValueError):
-                files = read_manifest(names.manifest)["files"]
+            try:
+                files = [file["name"] for file in read_manifest(names.manifest)["files"]]
+            except ValueError:  # damaged, so it cannot say
+                files = names.finished()
         elif names.journal.exists():
             journal = Journal(names.journal)
             journal.close()
-            files = finished_outputs(journal)
-        names.remove(file["name"] for file in files)
+            files = [file["name"] for file in finished_outputs(journal)]
+        names.remove(files)
         for path in [*names.temporary(), names.manifest]:
             path.unlink(missing_ok=True)
         Journal.discard(names.journal)

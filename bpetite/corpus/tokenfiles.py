@@ -496,20 +496,23 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
 
 def token_files(manifest: dict[str, Any]) -> list[str]:
     """The names of the files that hold tokens, without indexes."""
-    suffix = layout_of(manifest["format"]).suffix
-    names = [file["name"] for file in manifest["files"]]
-    return [name for name in names if name.endswith(suffix) and not name.endswith(".offsets.npy")]
+    return [file["name"] for file in manifest["files"][:: _files_a_shard(manifest)]]
 
 
 def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
     """A file of tokens and those that belong to it, as the manifest lists them."""
-    return [file for file in manifest["files"] if _base(file["name"]) == _base(token_file)]
+    size, files = _files_a_shard(manifest), manifest["files"]
+    at = next(index for index, file in enumerate(files) if file["name"] == token_file) // size * size
+    return list(files[at : at + size])
 
 
 def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str, Any]]:
     """The files that hold the tokens of a split, in order, as the manifest lists them."""
-    names = set(token_files(manifest))
-    return [file for file in manifest["files"] if file["split"] == split and file["name"] in names]
+    return [file for file in manifest["files"][:: _files_a_shard(manifest)] if file["split"] == split]
+
+
+def _files_a_shard(manifest: dict[str, Any]) -> int:
+    return len(layout_of(manifest["format"]).outputs(Path("x")))
 
 
 def _base(name: str) -> str:

@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 from ..errors import file_exists
 from .files import Source
 
-__all__ = ["create_file", "create_files", "sync_folder", "write_file", "write_files"]
+__all__ = ["create_file", "create_files", "rename_to_new", "sync_folder", "write_file", "write_files"]
 
 #: What some network file systems answer when a folder is to be synced.
 _NO_FOLDER_SYNC = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
@@ -82,7 +82,7 @@ def create_files(
             if overwrite:
                 os.replace(temporary, target)
             else:
-                _rename_to_new(temporary, target)
+                rename_to_new(temporary, target)
                 created.append(target)
     except BaseException:
         for leftover in (*temporaries, *created):
@@ -103,8 +103,8 @@ def _target(path: Source, overwrite: bool) -> Path:
     return target
 
 
-def _rename_to_new(temporary: Path, target: Path) -> None:
-    """Rename; an error if a file has got the new name since it was checked."""
+def rename_to_new(temporary: Path, target: Path) -> None:
+    """Rename; an error if there is a file of the new name."""
     try:
         os.link(temporary, target)
     except FileExistsError:
@@ -114,7 +114,7 @@ def _rename_to_new(temporary: Path, target: Path) -> None:
             raise file_exists(target) from None
         os.replace(temporary, target)
     else:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

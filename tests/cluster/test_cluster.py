@@ -159,6 +159,25 @@ def test_a_bit_that_flips_before_files_are_joined_is_found(
     encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
 
 
+@pytest.mark.parametrize("shard_tokens", [None, 700])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_manifest_that_lists_too_little_before_files_are_joined_is_found(
+    ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
+) -> None:
+    class Forging(HereExecutor):
+        def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
+            yield from super().run(work)
+            path = min(ram_path.glob("out.rank*.manifest.json"))
+            path.write_text(path.read_text().replace('"name": "out.rank', '"name": "out.sank', 1))
+
+    options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens, "task_bytes": TINY}
+    with pytest.raises(FormatError, match=r"out\.rank00000of\d+\.manifest\.json: files\[0\] is \('out\.sank"):
+        encode_corpus(Forging(), corpus, ram_path / "out", tokenizer, **options)
+    assert not (ram_path / "out.manifest.json").exists()
+    encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, **options)
+    assert not [path for path in ram_path.iterdir() if ".rank" in path.name]
+
+
 def test_files_of_others_that_are_named_like_own_ones(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     for name in ("out.tasks.journal", "out.lock", "out.npy.partial"):
         (ram_path / name).write_text("mine\n")

@@ -154,7 +154,7 @@ def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(Stop):
         task.run(progress=killed)
     state = outputs(ram_path / "out")
-    header, *_, last = [json.loads(line[9:]) for line in state["o.journal"].splitlines()]
+    header, *_, last = [json.loads(line[9:]) for line in state["o.journal"].splitlines()[1:]]
     assert any(last["writers"]["all"]["sizes"])
     last["finished"]["all"] = last["finished"]["all"] or [
         {
@@ -175,7 +175,9 @@ def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) 
                 path.unlink()
         for name, data in state.items():
             (ram_path / "out" / name).write_bytes(data)
-        (ram_path / "out" / "o.journal").write_bytes(journal_line(first) + journal_line(forged))
+        (ram_path / "out" / "o.journal").write_bytes(
+            b"bpetite journal\n" + journal_line(first) + journal_line(forged)
+        )
         refused += fails_well(replace(task, overwrite=number % 2 == 1).run, str(ram_path), ValueError)
     assert refused > len(cases) // 4
     assert (ram_path / "victim").read_text() == "mine"

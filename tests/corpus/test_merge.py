@@ -1,6 +1,7 @@
 """Ranks joined: what one run writes, to the byte, manifest and all."""
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,39 @@ def test_a_flipped_bit_in_a_rank_is_found(ram_path: Path, format: str) -> None:
             assert not (ram_path / "m.manifest.json").exists()
         path.write_bytes(whole)
     merge_outputs(ram_path / "m", sorted(ram_path.glob("o.rank*.manifest.json")))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("options", [{}, {"shard_tokens": 300, "val_fraction": 0.3}])
+def test_every_file_and_token_is_accounted_for(ram_path: Path, format: str, options: dict[str, Any]) -> None:
+    """A manifest that lists too little, or something else, is never the reason that documents are left out."""
+    ranks(write_inputs(ram_path / "in", some_documents(90)), ram_path / "o", 2, format=format, **options)
+    path = ram_path / "o.rank00000of00002.manifest.json"
+    whole = json.loads(path.read_bytes())
+    listed = whole["files"]
+    before = outputs(ram_path)
+
+    def refused(says: str, **forged: Any) -> None:
+        path.write_text(json.dumps({**whole, **forged}))
+        with pytest.raises(FormatError, match=rf"manifest\.json: {says}"):
+            merge_outputs(ram_path / "o")
+        path.write_bytes(before[path.name])
+        assert outputs(ram_path) == before
+
+    for index, file in enumerate(listed):
+        name = file["name"]
+        for other in ("~", name[:-2] + chr(ord(name[-2]) ^ 1) + name[-1], name + "\n", "x" + name, name + ".npy"):
+            refused(
+                rf"files\[{index}\] is \({re.escape(ascii(other))}, ",
+                files=[*listed[:index], {**file, "name": other}, *listed[index + 1 :]],
+            )
+        refused(r"files\[\d+\] is|\d+ tokens, but", files=[*listed[:index], *listed[index + 1 :]])
+        refused(r"files\[\d+\] is", files=[*listed[: index + 1], *listed[index:]])
+    refused(r"files\[0\] is None", files=[])
+    refused(r"\d+ tokens, but \d+ in its files", tokens=whole["tokens"] + 1)
+    more = [{**listed[0], "tokens": listed[0]["tokens"] + 1}, *listed[1:]]
+    refused(r"\d+ tokens, but \d+ in its files", files=more, tokens=whole["tokens"] + 1)
+    merge_outputs(ram_path / "o")
 
 
 def test_ranks_of_different_worlds_are_not_mixed(ram_path: Path) -> None:

@@ -34,11 +34,11 @@ def task_of(inputs: list[Path], out: Path, **options: Any) -> Any:
 def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Callable[[], bool]:
     """Make the ``moment``-th durable operation in a folder the last one: nothing that was not synced survives it.
 
-    Counts syncs, renames, truncations and deletions; half of the time the operation itself still happens.
+    Counts syncs, links, renames, truncations and deletions; half of the time the operation itself still happens.
     """
     count = 0
     synced = {str(path): path.stat().st_size for path in folder.glob("*")}
-    real = {name: getattr(os, name) for name in ("fsync", "replace", "truncate", "unlink")}
+    real = {name: getattr(os, name) for name in ("fsync", "link", "replace", "truncate", "unlink")}
 
     def path_of(handle: int) -> str:
         return os.readlink(f"/proc/self/fd/{handle}")
@@ -64,6 +64,8 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Call
             if name == "fsync":
                 path = path_of(arguments[0])
                 synced[path] = os.stat(path).st_size
+            elif name == "link":
+                synced[str(arguments[1])] = synced.get(str(arguments[0]), 0)
             elif name == "replace":
                 synced.pop(str(arguments[0]), None)
             if count == moment:
@@ -186,16 +188,17 @@ def test_neighbours_are_left_alone(ram_path: Path) -> None:
         assert (ram_path / name).read_text() == "of another run"
 
 
+@pytest.mark.parametrize("content", ["Dear diary,\n", "20241122", "", "\0" * 9])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_file_named_like_the_journal_stays(ram_path: Path, overwrite: bool) -> None:
+def test_a_file_named_like_the_journal_stays(ram_path: Path, overwrite: bool, content: str) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(3))
     (ram_path / "folder").mkdir()
     for sink, name in ((ram_path / "o", "o.journal"), (ram_path / "folder", "folder/journal")):
-        (ram_path / name).write_text("Dear diary,\n")
+        (ram_path / name).write_text(content)
         before = sorted(ram_path.rglob("*"))
         with pytest.raises(ValueError, match=f"{name}: not a journal"):
             run(inputs, sink, overwrite=overwrite)
-        assert (ram_path / name).read_text() == "Dear diary,\n"
+        assert (ram_path / name).read_text() == content
         assert sorted(ram_path.rglob("*")) == before
 
 

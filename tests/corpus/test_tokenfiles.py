@@ -8,7 +8,7 @@ import pytest
 from corpus_tools import EOT, ids, run
 
 from bpetite.corpus import open_token_file, tokenfiles
-from bpetite.corpus.tokenfiles import find_manifest
+from bpetite.corpus.tokenfiles import files_of_shard, find_manifest
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -120,3 +120,15 @@ def test_damaged_files(made: Path) -> None:
         (made / "bad.manifest.json").write_text(text)
         with pytest.raises(FormatError, match=r"bad\.manifest\.json"):
             find_manifest(made / "bad.manifest.json")
+
+
+@pytest.mark.parametrize("format", ["npy", "dolma"])
+@pytest.mark.parametrize("name", ["x.offsets", "x.npy.offsets", "x_text_document"])
+def test_a_name_that_ends_like_an_index(ram_path: Path, format: str, name: str) -> None:
+    """Which files hold tokens follows from their places in the manifest, not from how their names end."""
+    (ram_path / "in.txt").write_text("ab<|endoftext|>c")
+    run(ram_path / "in.txt", ram_path / name, format=format)
+    found = find_manifest(ram_path / f"{name}.manifest.json")
+    assert found is not None
+    assert found[2] == [f"{name}.npy"]
+    assert len(files_of_shard(found[1], found[2][0])) == 2

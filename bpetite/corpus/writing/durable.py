@@ -8,14 +8,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...errors import FormatError, file_exists
-from ...formats.atomic import sync_folder
+from ...formats.atomic import rename_to_new, sync_folder
 
 try:
     import fcntl
@@ -92,16 +92,16 @@ def open_own(path: Path, flags: int) -> int:
     return handle
 
 
-#: What the first line of a journal looks like, also when it was being written as the run was killed.
-_TORN = re.compile(rb"(?:[0-9a-f]{0,8}|[0-9a-f]{8} (?:\{[^\n]*)?|\0*)\Z")
+#: How a journal begins. It gets its name together with this, so a file without it is not ours.
+_HEAD = b"bpetite journal\n"
 
 
 class Journal:
     """An append-only list of records, of which only complete ones count.
 
-    A line is a CRC-32 in hex, a space, a JSON object. The first line that is cut short or does not match its checksum
-    ends the journal: it was being written when the run was killed. While a journal is open, no other process can open
-    it.
+    After the first line, a line is a CRC-32 in hex, a space, a JSON object. The first one that is cut short or does not
+    match its checksum ends the journal: it was being written when the run was killed. While a journal is open, no other
+    process can open it.
 
     Attributes:
         records: What was read when the journal was opened, the first of them the header.
@@ -118,7 +118,9 @@ class Journal:
         """
         self.path = path
         self.existed: bool = os.path.lexists(path)
-        handle = open_own(path, os.O_RDWR | os.O_CREAT)
+        if not self.existed:
+            _create(path)
+        handle = open_own(path, os.O_RDWR)
         self._file = open(handle, "r+b", buffering=0)  # noqa: SIM115
         try:
             if fcntl is not None:
@@ -127,6 +129,10 @@ class Journal:
                 except BlockingIOError:
                     raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
             self.records: list[dict[str, Any]] = self._read()
+            temporary = path.with_name(path.name + PARTIAL)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.lstat(temporary), os.fstat(self._file.fileno())):
+                    temporary.unlink()  # a second name, of a run that was killed before it deleted it
         except BaseException:
             self._file.close()
             raise
@@ -147,11 +153,12 @@ class Journal:
 
     def _read(self) -> list[dict[str, Any]]:
         records = []
-        good = 0
         # a file of any size may have this name: all of it is read only if it begins like a journal
-        data = self._file.read(16)
-        if _TORN.match(data.partition(b"\n")[0]):
-            data += self._file.read()
+        if self._file.read(len(_HEAD)) != _HEAD:
+            raise FormatError(f"{self.path}: not a journal of bpetite, or a damaged one; nothing was changed. "
+                              "Choose another output, or move the file away")
+        good = len(_HEAD)
+        data = self._file.read()
         for line in data.splitlines(keepends=True):
             checksum, _, body = line.rstrip(b"\n").partition(b" ")
             if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
@@ -164,9 +171,6 @@ class Journal:
                 break
             records.append(record)
             good += len(line)
-        if not records and not _TORN.match(data):
-            raise FormatError(f"{self.path}: not a journal of bpetite, or a damaged one; nothing was changed. "
-                              "Choose another output, or move the file away")
         self._file.truncate(good)
         self._file.seek(good)
         return records
@@ -182,8 +186,8 @@ class Journal:
 
     def restart(self) -> None:
         """Forget every record."""
-        self._file.truncate(0)
-        self._file.seek(0)
+        self._file.truncate(len(_HEAD))
+        self._file.seek(len(_HEAD))
         self.records = []
 
     def close(self, *, remove: bool = False) -> None:
@@ -194,3 +198,22 @@ class Journal:
                 sync_folder(self.path.parent)
         finally:
             self._file.close()
+
+
+def _create(path: Path) -> None:
+    """Make a journal without records. A crash leaves it whole, or its temporary file, which serves again."""
+    temporary = path.with_name(path.name + PARTIAL)
+    with open(open_own(temporary, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as file:
+        if not _HEAD.startswith(file.read(len(_HEAD) + 1)):
+            raise file_exists(temporary, "exists, and is not of this program; nothing was changed")
+        file.seek(0)
+        try:
+            write_all(file, _HEAD)  # by several processes at once, too: it is always the same
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise explained(error, temporary) from None
+    try:
+        rename_to_new(temporary, path)
+    except FileExistsError:
+        temporary.unlink(missing_ok=True)
+        raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,20 @@ from ...formats.atomic import write_file
 from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
 from .durable import PARTIAL
+from .layouts import layout_of
+from .naming import Names, splits_of
 from .shapes import MANIFEST, check_shape
 
-__all__ = ["VERSION", "digest", "libraries", "list_files", "list_inputs", "read_manifest", "write_manifest"]
+__all__ = [
+    "VERSION",
+    "check_files",
+    "digest",
+    "libraries",
+    "list_files",
+    "list_inputs",
+    "read_manifest",
+    "write_manifest",
+]
 
 VERSION = 1
 
@@ -76,6 +88,8 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest.
 
+    The files in it are all those that a run writes, in order, so none of them can be passed over.
+
     Raises:
         FormatError: It is damaged, or its version is another one.
         OSError: It cannot be read.
@@ -88,4 +102,31 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if version != VERSION:
         raise FormatError(f"{path}: manifest version {version!r}; this release reads {VERSION}")
     check_shape(manifest, MANIFEST, path)
+    check_files(manifest, path)
     return dict(manifest)
+
+
+def check_files(manifest: dict[str, Any], path: Path) -> None:
+    """Check that a manifest lists what its layout writes beside it, and that its totals are those of the files.
+
+    Raises:
+        FormatError: A file is missing, unknown or in another place, or tokens or documents are.
+    """
+    layout, files = layout_of(manifest["format"]), manifest["files"]
+    stem = path.name.removesuffix("manifest.json").removesuffix(".")
+    numbered = layout.numbered or manifest["options"]["shard_tokens"] is not None
+    names = Names(path.parent, stem, layout, numbered)
+    size = len(layout.outputs(path))
+    expected = []
+    for split in splits_of(manifest["options"]["val_fraction"]):
+        shards = -(-sum(file["split"] == split for file in files) // size) if numbered else 1
+        for index in range(max(1, shards)):
+            expected += [(output.name, split) for output in layout.outputs(names.base(split, index))]
+    for index, (file, pair) in enumerate(zip_longest(files, expected)):
+        listed = file and (file["name"], file["split"])
+        if listed != pair:
+            raise FormatError(f"{path}: files[{index}] is {listed!a}, not {pair!a}; damaged, or renamed")
+    for name in ("tokens",) if layout.exact else ("tokens", "documents"):
+        total = sum(file[name] or 0 for file in files[::size])
+        if total != manifest[name]:
+            raise FormatError(f"{path}: {manifest[name]} {name}, but {total} in its files; damaged")

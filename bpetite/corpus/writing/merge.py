@@ -10,6 +10,7 @@ import glob
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from ..tokenfiles import Span, files_of_shard, find_manifest, open_token_file, t
 from .checksums import check_file, listed_checksum
 from .durable import Journal
 from .layouts import layout_of, meta_line
-from .manifest import list_files, write_manifest
+from .manifest import check_files, list_files, write_manifest
 from .naming import names_of, splits_of
 from .shards import ShardWriter, settle
 
@@ -60,6 +61,7 @@ def merge_outputs(
     if names.manifest.exists() and not overwrite:
         raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
     journal = Journal(names.journal)
+    changed = True  # by this merge, or by one that was killed
     try:
         header = {"merge": manifests[0]["run"]}
         begun = bool(journal.records)
@@ -68,6 +70,7 @@ def merge_outputs(
         names.clear_temporary(unknown=journal.existed or overwrite)
         journal.restart()
         journal.append(header)
+        changed = begun
         shards: dict[str, list[dict[str, Any]]] = {}
         for split in splits_of(options["val_fraction"]):
             writer = ShardWriter(
@@ -80,13 +83,19 @@ def merge_outputs(
             finally:
                 writer.close()
             shards[split] = writer.take_finished()
-        for finished in shards.values():  # all of them have been verified now
-            settle(names.folder, finished)
         manifest = join_manifests(manifests)
         manifest["files"] = list_files(shards)
+        check_files(manifest, names.manifest)  # nothing was left out
+        changed = True
+        for finished in shards.values():  # all of them have been verified now
+            settle(names.folder, finished)
         write_manifest(names.manifest, manifest)
         journal.close(remove=True)
     finally:
+        if not changed:  # it failed before a file got its name, so the journal has nothing to go on with
+            with suppress(OSError):
+                names.clear_temporary(unknown=True)
+                journal.restart()
         journal.close(remove=not journal.records)
     return manifest
 

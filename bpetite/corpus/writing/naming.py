@@ -65,6 +65,11 @@ class Names:
             if ours.fullmatch(name):
                 (self.folder / name).unlink(missing_ok=True)
 
+    def finished(self) -> list[str]:
+        """The names in the folder that finished files of this output have."""
+        ours = self._pattern([self.layout], [])
+        return [path.name for path in self.folder.iterdir() if ours.fullmatch(path.name)]
+
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
