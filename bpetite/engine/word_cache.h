@@ -115,7 +115,7 @@ static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key
         bp_short *entry = &cache->shorts[(first + probe) & mask];
         if (entry->low == key[0] && entry->high == key[1]) {
             bp_short *const best = &cache->shorts[first], other = *best;
-            const size_t belongs = bp_hash_key(&cache->secret, other.low, other.high) >> cache->short_shift;
+            const size_t belongs = bp_hash_word(&cache->secret, other.low, other.high) >> cache->short_shift;
             if (((first + probe - belongs) & mask) >= BP_PROBES) return entry;
             *best = *entry;
             *entry = other;
@@ -185,7 +185,7 @@ static inline int bp_shorts_room(bp_cache *cache) {
     for (size_t i = 0; i < size; i++) {
         const bp_short *entry = &cache->shorts[i];
         if (entry->high == 0) continue;
-        *bp_place_short(grown, larger - 1, bp_hash_key(&cache->secret, entry->low, entry->high) >> shift) = *entry;
+        *bp_place_short(grown, larger - 1, bp_hash_word(&cache->secret, entry->low, entry->high) >> shift) = *entry;
     }
     free(cache->shorts);
     cache->shorts = grown;
@@ -238,7 +238,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         return 0;
     }
     bp_short *entry = bp_place_short(
-        cache->shorts, bp_shorts(cache) - 1, bp_hash_key(&cache->secret, key[0], key[1]) >> cache->short_shift);
+        cache->shorts, bp_shorts(cache) - 1, bp_hash_word(&cache->secret, key[0], key[1]) >> cache->short_shift);
     entry->low = key[0];
     entry->high = key[1];
     entry->count = (uint32_t)count;

@@ -25,22 +25,14 @@ BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t l
 }
 
 #ifdef BP_WIDE
-/* bp_hash_key of eight keys. The product of two words is the sum of four products of their halves. */
-BP_WIDE_INLINE __m512i bp_hash_eight(const bp_secret *secret, const uint64_t (*keys)[2]) {
-    const __m512i lows = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), highs = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-    const __m512i first = _mm512_loadu_si512(keys), second = _mm512_loadu_si512(keys + 4);
-    const __m512i a = _mm512_xor_si512(_mm512_permutex2var_epi64(first, lows, second),
-                                       _mm512_set1_epi64((long long)secret->words[0]));
-    const __m512i b = _mm512_xor_si512(_mm512_permutex2var_epi64(first, highs, second),
-                                       _mm512_set1_epi64((long long)secret->words[1]));
-    const __m512i a1 = _mm512_srli_epi64(a, 32), b1 = _mm512_srli_epi64(b, 32);
-    const __m512i lowest = _mm512_mul_epu32(a, b);
-    const __m512i middle = _mm512_add_epi64(_mm512_mul_epu32(a1, b), _mm512_srli_epi64(lowest, 32));
-    const __m512i other = _mm512_add_epi64(_mm512_mul_epu32(a, b1), _mm512_maskz_mov_epi32(0x5555, middle));
-    const __m512i lower = _mm512_mask_mov_epi32(lowest, 0xAAAA, _mm512_slli_epi64(other, 32));
-    const __m512i upper = _mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(a1, b1), _mm512_srli_epi64(middle, 32)),
-                                           _mm512_srli_epi64(other, 32));
-    return _mm512_xor_si512(lower, upper);
+/* bp_hash_word of eight keys. */
+BP_WIDE_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2]) {
+    const __m512i evens = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i a = _mm512_mullo_epi64(_mm512_loadu_si512(keys), factors);
+    __m512i b = _mm512_mullo_epi64(_mm512_loadu_si512(keys + 4), factors);
+    a = _mm512_xor_si512(a, _mm512_shuffle_epi32(a, (_MM_PERM_ENUM)0x4E));
+    b = _mm512_xor_si512(b, _mm512_shuffle_epi32(b, (_MM_PERM_ENUM)0x4E));
+    return _mm512_permutex2var_epi64(a, evens, b);
 }
 
 /* bp_prepare_block in two passes: first the bytes of the keys, then their hashes, eight at a time. */
@@ -63,9 +55,11 @@ BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t 
                          _mm_or_si128(_mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)bp_key_forms[length][0])),
                                       _mm_loadu_si128((const __m128i *)bp_key_forms[length][1])));
     }
+    const __m512i factors = _mm512_broadcast_i32x4(
+        _mm_set_epi64x((long long)cache->secret.odd[1], (long long)cache->secret.odd[0]));
     const __m128i shift = _mm_cvtsi32_si128(cache->short_shift);
     for (i = 0; i < n; i += 8) { /* rounds up: hashes beyond n are never used */
-        const __m512i home = _mm512_srl_epi64(bp_hash_eight(&cache->secret, keys->bytes + i), shift);
+        const __m512i home = _mm512_srl_epi64(bp_hash_eight(factors, keys->bytes + i), shift);
         _mm512_storeu_si512(keys->at + i, _mm512_slli_epi64(home, 5));
         for (int j = 0; j < 8; j++) BP_PREFETCH(shorts + keys->at[i + j]);
     }
@@ -93,7 +87,7 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
             const bp_key key = padded ? bp_load_key(p, length) : bp_load_last_key(p, length);
             keys->bytes[i][0] = key.low;
             keys->bytes[i][1] = key.high;
-            keys->at[i] = (bp_hash_key(&secret, key.low, key.high) >> shift) * sizeof(bp_short);
+            keys->at[i] = (bp_hash_word(&secret, key.low, key.high) >> shift) * sizeof(bp_short);
             BP_PREFETCH(shorts + keys->at[i]);
         } else {
             bp_prepare_long(cache, p, length, i, keys);

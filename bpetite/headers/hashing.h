@@ -60,6 +60,12 @@ BP_INLINE uint64_t bp_hash_key(const bp_secret *secret, uint64_t low, uint64_t h
     return bp_fold(low ^ secret->words[0], high ^ secret->words[1]);
 }
 
+/* Hash a bp_key for a table that looks at a bounded number of entries and may forget; the topmost bits are the best. Keys
+   that differ in the topmost bytes of both words only can meet whatever the secret, and then some are not held. */
+BP_INLINE uint64_t bp_hash_word(const bp_secret *secret, uint64_t low, uint64_t high) {
+    return (low * secret->odd[0]) ^ (high * secret->odd[1]);
+}
+
 /* Hash 16 or more bytes; the last step overlaps the one before it. */
 BP_INLINE uint64_t bp_hash_long(const bp_secret *secret, const uint8_t *p, size_t n) {
     uint64_t hash = secret->words[0] ^ n;
