@@ -197,8 +197,8 @@ cdef class CountTable:
         cdef uint64_t i
         cdef count_slot* slot
         cdef count_slot* mine
-        # The other's pre-tokens come in the order of their hashes: in a much smaller table they would all pile up at its
-        # beginning, and each would pass all before it.
+        # The other's pre-tokens come in the order of their hashes: in a much smaller table they would all pile up at
+        # its beginning, and each would pass all before it.
         if self.reserve(other.used - self.used if other.used > self.used else 0) < 0:
             return NO_MEMORY
         for i in range(other.mask + 1):

@@ -1,5 +1,5 @@
 # pyright: strict
-"""What users write, for their type checkers: ``mypy --strict`` and ``pyright`` read it, see ``.ci/run``; nothing runs."""
+"""What users write, for the type checkers that ``.ci/run`` calls; nothing runs."""
 from collections.abc import Iterator
 
 import numpy as np
