@@ -43,7 +43,7 @@ class Command(click.Command):
         self.examples: tuple[str, ...] = tuple(examples)
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
-        self.params += [
+        self.params.extend([
             click.Option(
                 ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_be_quiet,
                 help="Print only what was asked for, and errors: no messages, no progress.",
@@ -52,7 +52,7 @@ class Command(click.Command):
                 ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_without_bars,
                 help="No progress bars, also in a terminal.",
             ),
-        ]
+        ])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, one a line, never wrapped."""

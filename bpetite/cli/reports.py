@@ -40,7 +40,7 @@ class Manner:
     bars: bool = True
 
 
-manner = Manner()
+manner: Manner = Manner()
 
 
 def say(text: str) -> None:

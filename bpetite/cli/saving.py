@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +16,7 @@ from .reports import say
 
 __all__ = ["check_target", "save", "save_trained", "special_tokens", "to_option"]
 
-to_option = click.option(
+to_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--to",
     "target_format",
     type=click.Choice(WRITABLE_FORMATS),
