@@ -1,7 +1,6 @@
 """The commands that analyse tokenizers, as a user runs them."""
 import json
 import os
-import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from paths import PACKAGES
+from terminals import in_terminal
 
 from bpetite import Tokenizer
 
@@ -161,38 +161,16 @@ def test_printable_and_back(files: Path) -> None:
         assert wrong in done.stderr
 
 
-def in_terminal(*arguments: object, **environment: str) -> str:
-    """The output of a command whose standard output is a terminal."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "TERM": "xterm-256color", **environment},
-    ) as process:  # fmt: skip
-        os.close(follower)
-        said = b""
-        while True:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:  # on Linux: the other end is closed
-                break
-            if not piece:
-                break
-            said += piece
-        process.wait(60)
-    os.close(leader)
-    return said.decode("utf-8")
-
-
 def test_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     ENVIRONMENT.pop("NO_COLOR", None)
-    coloured = in_terminal("tokens", "-t", files / "a.json", "the \x1b[2J猫\nmat<|endoftext|>")
+    coloured = in_terminal("tokens", "-t", files / "a.json", "the \x1b[2J猫\nmat<|endoftext|>", messages=False)
     assert "\x1b[48;5;" in coloured
     assert "\x1b[2J" not in coloured
     assert "\\x1b" in coloured
     assert "猫₃" in coloured
     assert "\x1b[7;1m<|endoftext|>" in coloured
-    assert "\x1b" not in in_terminal("tokens", "-t", files / "a.json", "the cat", NO_COLOR="1")
+    assert "\x1b" not in in_terminal("tokens", "-t", files / "a.json", "the cat", messages=False, NO_COLOR="1")
     assert "\x1b[48;5;" in run("tokens", "-t", files / "a.json", "the cat", "--color").stdout
     assert "\x1b" not in run("tokens", "-t", files / "a.json", "the cat").stdout
 

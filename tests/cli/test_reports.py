@@ -1,13 +1,13 @@
 """What commands print: in a terminal and elsewhere, in any encoding, through a closed pipe, one thing and several."""
 import json
 import os
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from paths import PACKAGES
+from terminals import in_terminal
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES)}
 
@@ -17,32 +17,6 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[b
         [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
         capture_output=True, timeout=120, env={**ENVIRONMENT, **environment},
     )  # fmt: skip
-
-
-def in_terminal(*arguments: object) -> str:
-    """All that a command prints in a terminal."""
-    import fcntl
-    import pty
-    import termios
-
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-    with subprocess.Popen(
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stderr=follower,
-        stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "TERM": "xterm"},
-    ):  # fmt: skip
-        os.close(follower)
-        said = b""
-        while True:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:  # on Linux: the other end is closed
-                break
-            if not piece:
-                break
-            said += piece
-    os.close(leader)
-    return said.decode()
 
 
 @pytest.fixture
