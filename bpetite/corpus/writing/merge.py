@@ -139,7 +139,8 @@ def _manifests(
         raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")
     if len(ranks) < size:
         # a size that is damaged could be any number
-        missing = list(itertools.islice((rank for rank in range(size) if rank not in set(ranks)), 10))
+        given = set(ranks)
+        missing = list(itertools.islice((rank for rank in range(size) if rank not in given), 10))
         more = " and others" if len(missing) < size - len(ranks) else ""
         raise FormatError(f"{os.fspath(output)}: ranks {missing}{more} of {size} are missing")
     return found
