@@ -43,15 +43,17 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
     try:
         from huggingface_hub import constants, hf_hub_download
         from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
+        from huggingface_hub.utils import validate_repo_id
     except ImportError:
         raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
     from .gpt2 import ADDED
 
     try:
-        lost = lost or _unreachable(name, revision)
+        validate_repo_id(name)
     except HFValidationError:
         raise unknown_name(name) from None
+    lost = lost or _unreachable(name, revision)
     missing: Exception | None = None
     for format, files in FILES.items():
         try:
@@ -78,7 +80,7 @@ def _unreachable(name: str, revision: str | None) -> str | None:
     """Why the Hub does not answer: found out with one request, where ``huggingface_hub`` tries several times to fetch a
     file that its cache lacks. None if it answers, whatever it says, or if the file is in the cache."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
-    from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, HfHubHTTPError
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
@@ -87,8 +89,6 @@ def _unreachable(name: str, revision: str | None) -> str | None:
         return None
     try:
         get_hf_file_metadata(hf_hub_url(name, first, revision=revision), timeout=TIMEOUT)
-    except HFValidationError:
-        raise
     except (EntryNotFoundError, HfHubHTTPError, FileMetadataError):
         return None
     except Exception as lost:  # those of the HTTP client, which is another one in every release of huggingface_hub

@@ -215,8 +215,10 @@ def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             Tokenizer.from_pretrained(absent)
     with pytest.raises(FileNotFoundError):
         Tokenizer.load("someone/json")
-    with pytest.raises(FileNotFoundError, match="no name of a tokenizer"):
-        Tokenizer.from_pretrained("not a name!")
+    for offline in (False, True):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+        with pytest.raises(FileNotFoundError, match="no name of a tokenizer"):
+            Tokenizer.from_pretrained("not a name!")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="no tokenizer in it"):
         Tokenizer.from_pretrained(tmp_path / "empty")
