@@ -59,7 +59,8 @@ def make(
     **options: Any,
 ) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(**options))
-    tokenizer.pre_tokenizer = pre_tokenizer
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -168,6 +169,28 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
         normalizer=normalizers.Sequence(
             [normalizers.NFC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
         ),
+    ),
+    "strip": lambda: make(bytelevel(True), normalizer=normalizers.Strip()),
+    "strip left, nfc, prepend": lambda: make(
+        bytelevel(),
+        normalizer=normalizers.Sequence(
+            [normalizers.Strip(left=True, right=False), normalizers.NFC(), normalizers.Prepend(" ")]
+        ),
+        special=(MASK, S),
+    ),
+    "bytes by the normalizer": lambda: make(
+        split(Regex("Ġ?[A-Za-z]+|[^A-Za-zĠ]+|Ġ+"), "isolated"),
+        normalizer=normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()]),
+        added=(AddedToken("foo", normalized=True), AddedToken("é1", normalized=True), "bar"),
+        special=(MASK, S),
+    ),
+    "bytes by the normalizer, no pattern": lambda: make(None, normalizer=normalizers.ByteLevel()),
+    "classes of posix": lambda: make(
+        sequence(
+            split(Regex("[[:space:]]+|[[:punct:][:digit:]]|[^[:graph:]]"), "isolated"),
+            split(Regex("[[:^alpha:]x]+"), "merged_with_next"),
+            bytelevel(use_regex=False),
+        )
     ),
     "roberta": lambda: make(
         bytelevel(True), special=(*ENDS, MASK, "<|endoftext|>"), post_processor=template("roberta")
