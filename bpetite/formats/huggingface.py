@@ -177,15 +177,16 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
 
 def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], name: str) -> None:
     """Added tokens must have the ids that the library gives them when it loads the file: one that the model has keeps
-    the model's id, others get the next free ones in the order of the ids written here."""
+    the model's id, others get the next free ones in the order of the file."""
     last = -1
-    for literal, entry in sorted(added.items(), key=lambda item: item[1]["id"]):
+    for literal, entry in added.items():
         given = ids.get(literal, max(last + 1, len(ids)))
         last = max(last, given)
         if given != entry["id"]:
             raise FormatError(
                 f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
-                "loading: the file contradicts itself"
+                "loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
+                "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
         spelled = decode_or_utf8(literal)
         if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:

@@ -1,7 +1,7 @@
 """The tokens a merger knows, by internal id.
 
-The 256 bytes come first, in an order that is given; learned tokens follow in order. Two merges rarely give the same bytes, but when they do, the second
-gives the token of the first. Hence the hash table from bytes to ids.
+The 256 bytes come first, in an order that is given; learned tokens follow in order. Two merges rarely give the same
+bytes, but when they do, the second gives the token of the first. Hence the hash table from bytes to ids.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t

@@ -14,8 +14,8 @@ The shape, and why.
 - A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
   table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
 - Ids here are internal: bytes have 0..255, learned tokens follow from 256 in the order they were learned. `train.py`
-  turns them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned, and the order of
-  the bytes can be that of another trainer, which decides ties.
+  turns them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned, and the bytes
+  can have the order of another trainer, which decides ties.
 """
 cimport cython
 from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -236,6 +236,34 @@ def test_a_byte_that_has_no_token_is_an_error_and_not_dropped() -> None:
         Tokenizer.from_huggingface(found).encode("z")
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [("<b>", 261), ("<a>", 260)],
+        [("<a>", 261), ("<b>", 260)],
+        [("<a>", 260), ("<b>", 300)],
+        [("<a>", 300)],
+        [("abc", 5)],
+        [("<a>", 260), ("abc", 7), ("<b>", 258)],
+        [("<a>", 260), ("<b>", 260)],
+    ],
+)
+def test_added_tokens_that_contradict_the_file_are_read_through_the_library(
+    entries: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json(added_tokens=[added(*entry, special=True) for entry in entries])))
+    with pytest.raises(FormatError, match=r"contradicts itself.*Tokenizer\.from_huggingface\(tokenizers\.Tok"):
+        Tokenizer.from_huggingface(path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    ours = Tokenizer.from_huggingface(theirs)
+    assert ours.special_tokens == {literal: theirs.token_to_id(literal) for literal, _ in entries}
+    for text in ("<a>abc <b>a<b><a>", "abcabc", " a<a"):
+        assert ours.encode(text) == theirs.encode(text).ids
+    ours.save(path, overwrite=True)
+    assert Tokenizer.load(path) == ours
+
+
 def without(byte: str, **model: Any) -> dict[str, Any]:
     """A file in which a byte has no token."""
     found = tokenizer_json(model=model)
