@@ -98,6 +98,9 @@ DEEPSEEK = [
         "isolated",
     ),
 ]
+NANOCHAT = Regex(
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+)
 MASK = AddedToken("<mask>", lstrip=True, special=True)
 S = AddedToken("<s>", special=True)
 
@@ -169,6 +172,10 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
         normalizer=normalizers.Sequence(
             [normalizers.NFC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
         ),
+    ),
+    "nanochat": lambda: make(
+        sequence(split(NANOCHAT, "isolated"), bytelevel(use_regex=False)),
+        special=("<|bos|>", "<|user_start|>"), byte_fallback=True, unk_token=None, fuse_unk=False,
     ),
     "strip": lambda: make(bytelevel(True), normalizer=normalizers.Strip()),
     "strip left, nfc, prepend": lambda: make(
