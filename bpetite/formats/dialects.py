@@ -17,6 +17,7 @@ and in the classes of POSIX (:data:`POSIX`):
 ``[a[b]&&[c]]`` sets in sets                   sets in sets                   literal characters
 ``{`` alone     a literal                      an error                       may start a fuzzy match
 ``(?i:\p{Lu})`` capitals                       all letters with case          all letters with case
+``(?i:i)``      ``i``, ``I``                   ``i``, ``I``                   ``İ``, too, which is left so
 =============== ============================== ============================== ==============================
 """
 from __future__ import annotations
@@ -48,7 +49,7 @@ ANCHOR_GROUPS = {"(?m:$)": "$", "(?m:^)": "^"}
 DEEPEST = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
-IGNORING_CASE = "means something else here where case is ignored"
+IGNORING_CASE = "is not the same set in both libraries where case is ignored"
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
@@ -133,9 +134,10 @@ class _Translation:
                 raise FormatError(str(bad)) from None
         return written
 
-    def refuse(
-        self, what: str, why: str = "means something else here or nothing at all", *, at: int | None = None
-    ) -> NoReturn:
+    def refuse(self, what: str, why: str | None = None, *, at: int | None = None) -> NoReturn:
+        if why is None:
+            to_file = self.dialect == "regex"
+            why = "has no counterpart in tokenizer.json" if to_file else "means something else here or nothing at all"
         raise FormatError(f"{self.what} {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
 
     def peek(self, text: str) -> bool:
@@ -236,7 +238,7 @@ class _Translation:
         written = self.pattern[self.at : self.at + 2]
         letter = written[1:]
         if letter in ("w", "W") and self.dialect == "regex":
-            self.refuse(written, "has no counterpart in tokenizer.json")
+            self.refuse(written)
         translated = LETTERS[self.dialect].get(written)
         if translated is None:
             if letter not in SAME_LETTERS and (letter.isalnum() or not letter.isascii() or not letter):
@@ -296,7 +298,7 @@ class _Translation:
                     self.refuse(self.pattern[self.at : self.at + 2])
                 inverse, inside = self.operands()
                 if len(inside) != 1 or inside[0][0]:
-                    self.refuse("[", "is nested too deep")
+                    self.refuse("]", "ends a set that cannot be joined with the one around it")
                 if inverse:
                     nested = inside[0][1]
                 else:

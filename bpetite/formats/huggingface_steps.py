@@ -217,9 +217,7 @@ def check_decoder(found: Any, name: str) -> None:
     """Raise FormatError unless the decoder is that of byte-level BPE."""
     for step, where in _steps(found, f"{name}: decoder", "decoders"):
         if step["type"] != "ByteLevel":
-            raise FormatError(
-                f"{where}: bpetite does not have the decoder {step['type']}; its tokens decode as ByteLevel says"
-            )
+            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
 
 
 # Writing
