@@ -12,7 +12,8 @@ and in the classes of POSIX (:data:`POSIX`):
 ``^``           after any newline              at the start                   at the start
 ``\Z`` ``\z``   as ``$`` in ``regex``; the end  the end                        the end; unknown
 ``x{1,3}+``     repeated: ``(?:x{1,3})+``      possessive                     possessive
-``\w``          with ``²³¹¼½¾``, without U+200C, U+200D   as ``regex``        UTS 18
+``\w``          without U+200C, U+200D; alone  as ``regex``                   UTS 18
+                with ``²³¹¼½¾``
 ``\h``          a hexadecimal digit            unknown                        horizontal space
 ``[a[b]&&[c]]`` sets in sets                   sets in sets                   literal characters
 ``{`` alone     a literal                      an error                       may start a fuzzy match
@@ -32,11 +33,13 @@ from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"  # in a set; alone it takes some numbers more
+_WORD_ALONE = _WORD + "²³¹¼½¾"
 #: Anchors and letter escapes, and how they are translated, by the dialect that they are written in.
 LETTERS = {
     "oniguruma": {
-        "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD}]", r"\W": f"[^{_WORD}]"
+        "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD_ALONE}]",
+        r"\W": f"[^{_WORD_ALONE}]",
     },
     "rust": {"$": r"\Z", "^": "^", r"\z": r"\Z", r"\w": r"\w", r"\W": r"\W"},
     "regex": {"$": r"\Z", "^": r"\A", r"\A": r"\A", r"\Z": r"\z"},
@@ -60,7 +63,7 @@ POSIX = {
         "alnum": r"\p{Alphabetic}\p{Nd}", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
         "cntrl": r"\p{Cc}", "digit": r"\p{Nd}", "graph": "[:graph:]", "lower": r"\p{Lowercase}", "print": "[:print:]",
         "punct": r"\p{P}\p{S}", "space": r"\s", "upper": r"\p{Uppercase}",
-        "word": r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}", "xdigit": "0-9A-Fa-f",
+        "word": _WORD, "xdigit": "0-9A-Fa-f",
     },
     "rust": {
         "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ", "cntrl": r"\x00-\x1f\x7f",
@@ -119,6 +122,7 @@ class _Translation:
     def __init__(self, pattern: str, dialect: str) -> None:
         self.pattern, self.dialect, self.at, self.depth = pattern, dialect, 0, 0
         self.ignore_case = pattern.startswith("(?i)")
+        self.chooses = False  # whether there are alternatives or lazy repeats
         self.what = "split pattern" if dialect == "rust" else "pattern"  # tokenizer.json has them in normalizers, too
 
     def run(self) -> str:
@@ -129,9 +133,12 @@ class _Translation:
             self.refuse(")", "closes no group")
         if self.dialect != "regex":
             try:
-                compile_regex(written, self.what)
+                compiled = compile_regex(written, self.what)
             except ValueError as bad:
                 raise FormatError(str(bad)) from None
+            if self.dialect == "oniguruma" and self.chooses and compiled.fullmatch(""):
+                # at `b`, after the empty match of `a*|b`, `regex` looks for `b`, and Oniguruma goes on behind it
+                self.refuse(self.pattern, "can match nothing, and then the libraries go on differently", at=0)
         return written
 
     def refuse(self, what: str, why: str | None = None, *, at: int | None = None) -> NoReturn:
@@ -150,6 +157,7 @@ class _Translation:
             if self.peek("|"):
                 written.append("|")
                 self.at += 1
+                self.chooses = True
             else:
                 written.append(self.repeated(self.atom()))
         return "".join(written)
@@ -166,6 +174,7 @@ class _Translation:
             if braced and "," not in found.group():
                 self.refuse("}?")
             self.at += 1
+            self.chooses = True
             written += "?"
         elif after == "+":
             self.at += 1
@@ -336,10 +345,12 @@ class _Translation:
         written = self.pattern[self.at : self.at + 2]
         if written in (r"\A", r"\z", r"\Z", r"\W"):
             self.refuse(written)
-        if written == r"\w" and self.ignore_case and self.dialect != "rust":
+        if written != r"\w" or self.dialect != "oniguruma":
+            return self.escape(in_set=True)
+        if self.ignore_case:
             self.refuse(written, IGNORING_CASE)
-        written = self.escape(in_set=True)
-        return written[1:-1] if written.startswith("[") else written
+        self.at += 2
+        return _WORD
 
 
 def _one_braced_repeat(text: str) -> bool:

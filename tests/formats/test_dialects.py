@@ -45,7 +45,7 @@ def test_what_is_rewritten_for_oniguruma(theirs: str, ours: str) -> None:
 
 @pytest.mark.parametrize(
     "ours",
-    [r"a$", r"^a", r"\p{N}{1,3}+", r"[^\s]+?", r"(?m:$)|(?m:^)x", r"a\Z", "[a&&b]", r"[\]\-a]",
+    [r"a$", r"^a", r"\p{N}{1,3}+", r"[^\s]+?", r"a(?m:$)|(?m:^)x", r"a\Z", "[a&&b]", r"[\]\-a]",
      "[[:graph:]]|[[:^print:]]", "[[:alpha:] ]+"],
 )
 def test_what_is_written_comes_back(ours: str) -> None:
@@ -94,7 +94,7 @@ def test_what_has_no_counterpart_is_refused(translate: object, pattern: str, wha
 def test_classes_that_case_changes_are_refused_where_case_is_ignored(translate: object, pattern: str) -> None:
     """Oniguruma takes a property alone as it is, and one in a set with what has the same letters in another case; to
     `regex` both are any letter that has case."""
-    with pytest.raises(FormatError, match="where case is ignored"):
+    with pytest.raises(FormatError, match="where case is ignored|no counterpart"):
         translate(pattern)  # type: ignore[operator]
 
 
@@ -120,6 +120,21 @@ def test_classes_of_posix_are_those_of_oniguruma(name: str, caret: str) -> None:
     if name in POSIX["regex"]:
         matched = {one for one in known if regex.match(written, one)}
         assert matched == matched_by_oniguruma(to_oniguruma(written)) & known
+
+
+@pytest.mark.parametrize("pattern", [r"\w", r"\W", r"[\w]", r"[^\w]", r"[\w\s']", r"[^\w\s]"])
+def test_letters_of_words_are_those_of_oniguruma(pattern: str) -> None:
+    ours = regex.compile(from_oniguruma(pattern))
+    free = regex.compile(r"\p{Cn}")
+    known = {one for one in CHARACTERS if not free.match(one)} - matched_by_oniguruma(r"\p{Cn}")
+    assert {one for one in known if ours.match(one)} == matched_by_oniguruma(pattern) & known
+
+
+@pytest.mark.parametrize("pattern", ["a*|b", "(?:a|b?)", "a*?", "(?:a|)+", "[ab]??"])
+def test_a_choice_that_can_match_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(FormatError, match="can match nothing"):
+        from_oniguruma(pattern)
+    assert from_oniguruma("[ab]*") == "[ab]*"
 
 
 @pytest.mark.parametrize("name", POSIX["rust"])
