@@ -94,7 +94,7 @@ def test_what_has_no_counterpart_is_refused(translate: object, pattern: str, wha
 def test_classes_that_case_changes_are_refused_where_case_is_ignored(translate: object, pattern: str) -> None:
     """Oniguruma takes a property alone as it is, and one in a set with what has the same letters in another case; to
     `regex` both are any letter that has case."""
-    with pytest.raises(FormatError, match="where case is ignored|no counterpart"):
+    with pytest.raises(FormatError, match=r"where case is ignored|no counterpart"):
         translate(pattern)  # type: ignore[operator]
 
 
