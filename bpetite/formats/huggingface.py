@@ -145,6 +145,9 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
             raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
+    if model.get("unk_token"):
+        with errors_named(f"{name}: model.unk_token"):
+            check_literal(model["unk_token"])
     if "vocab" not in model:
         raise FormatError(f'{name}: model has no "vocab"')
 

@@ -420,6 +420,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"model.byte_fallback: the byte b'b' has no token, and tokenizers writes it as <0x62>",
     ),
     "byte fallback, a number": ({"model": {"byte_fallback": 1}}, "model.byte_fallback must not be 1"),
+    "unk, a surrogate": ({"model": {"unk_token": "\ud800"}}, r"model.unk_token: special .* holds a lone surrogate"),
+    "prepend, a surrogate": ({"normalizer": {"type": "Prepend", "prepend": "\ud800"}}, "puts in a lone surrogate"),
+    "content, a surrogate": (
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "\ud800"}}, "puts in a lone surrogate"
+    ),
     "prefix": ({"model": {"continuing_subword_prefix": "##"}}, "model.continuing_subword_prefix '##'"),
     "suffix": ({"model": {"end_of_word_suffix": "</w>"}}, "model.end_of_word_suffix '</w>'"),
     "no pre-tokenizer": ({"pre_tokenizer": None}, "neither pre_tokenizer nor normalizer has a ByteLevel"),
