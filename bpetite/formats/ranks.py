@@ -100,7 +100,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
 
 def _ranks(vocab: Vocab) -> dict[bytes, int]:
     """bytes -> id of the tokens that merging can give, so not of special tokens."""
-    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.special_only}
+    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
 
 
 def _last_step(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:

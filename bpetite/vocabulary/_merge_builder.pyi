@@ -4,7 +4,7 @@ from .._merge import MergeTable
 from ._tokens import TokenTable
 
 def build_merge_table(
-    tokens: TokenTable, merges: Sequence[tuple[int, int]] | None, special_only: Collection[int] = frozenset()
+    tokens: TokenTable, merges: Sequence[tuple[int, int]] | None, excluded: Collection[int] = frozenset()
 ) -> MergeTable:
     """The merge table of a vocabulary.
 
@@ -13,7 +13,7 @@ def build_merge_table(
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_only: Ids that take no part in merges of the ranks kind.
+        excluded: Ids that take no part in merges of the ranks kind; an empty token never does.
 
     Raises:
         TypeError: A merge is no tuple.

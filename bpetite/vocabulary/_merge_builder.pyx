@@ -20,7 +20,7 @@ cdef bp_secret secret = draw_secret()
 cdef uint64_t BASE = secret.words[0] >> 4      # of the polynomial
 
 
-def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
     """The merge table of a vocabulary.
 
     Args:
@@ -28,7 +28,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_only: Ids that take no part in merges of the ranks kind.
+        excluded: Ids that take no part in merges of the ranks kind; an empty token never does.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -42,7 +42,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, special_only)
+        _add_ranks(table, tokens, excluded)
     else:
         _add_list(table, tokens, tuple(merges))
     return table
@@ -76,8 +76,8 @@ cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
             memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
             # Trained merges give one token after the other, so this is often the one after the last.
             joined += 1
-            if tokens.repeated or joined >= tokens.size or not tokens.holds(joined, buffer,
-                                                                            left_length + right_length):
+            if (tokens.repeated or tokens.hidden or joined >= tokens.size
+                    or not tokens.holds(joined, buffer, left_length + right_length)):
                 joined = tokens.find(buffer, left_length + right_length)
             if joined < 0:
                 raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
@@ -135,7 +135,8 @@ cdef class _Splits:
             self.powers[i + 1] = bp_multiply_modulo(self.powers[i], BASE, 0)
         with nogil:
             for slot in range(tokens.size):
-                self._enter(slot)
+                if not self.excluded[slot]:
+                    self._enter(slot)
 
     def __dealloc__(self):
         free(self.prefixes)
@@ -156,7 +157,7 @@ cdef class _Splits:
         self.by_hash[at] = <uint32_t> (slot + 1)
 
     cdef Py_ssize_t _find(self, uint64_t value, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        # The slot of the token with these bytes, whose polynomial is `value`, or -1 if there is none that takes part.
+        # The slot of the token that takes part and has these bytes, whose polynomial is `value`, or -1.
         cdef uint64_t at = bp_mix(&secret, value) >> self.shift
         cdef Py_ssize_t slot
         while True:
@@ -164,7 +165,7 @@ cdef class _Splits:
             if slot < 0:
                 return -1
             if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot if not self.excluded[slot] else -1
+                return slot
             at = (at + 1) & self.mask
 
     cdef bint add(self, Py_ssize_t slot) noexcept nogil:
@@ -193,8 +194,8 @@ cdef class _Splits:
         return True
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) except -1:
-    cdef _Splits splits = _Splits(tokens, special_only)
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except -1:
+    cdef _Splits splits = _Splits(tokens, excluded)
     cdef bint done = True
     cdef Py_ssize_t slot
     cdef uint64_t i
