@@ -158,7 +158,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
     spelled = spell(vocab, "vocab.json")
     for token_id in vocab.unreachable:
         if vocab.tokens[token_id]:
-            raise FormatError(f"vocab.json is read with tokens in printable form alone, and {spelled[token_id]!r} is not")
+            raise FormatError(f"vocab.json holds tokens in printable form alone, and {spelled[token_id]!r} is not")
     merges = "".join([f"{spelled[left]} {spelled[right]}\n" for left, right in vocab.merges])
     files = {
         VOCAB: json.dumps({token: token_id for token_id, token in spelled.items()}, ensure_ascii=False).encode("utf-8"),

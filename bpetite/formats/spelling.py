@@ -44,8 +44,8 @@ def decode_or_utf8(spelled: str) -> bytes:
 
 
 def read_spelled(ids: dict[str, int]) -> tuple[dict[int, bytes], frozenset[int]]:
-    """id -> bytes of tokens as a file spells them; the ids of those that no text reaches, since they are empty or not in
-    printable form."""
+    """id -> bytes of tokens as a file spells them; and the ids of those that no text reaches: empty ones, and such that
+    are not in printable form."""
     unreachable = {ids[""]} if "" in ids else set()
     try:
         return dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True)), frozenset(unreachable)

@@ -1,7 +1,7 @@
 """tiktoken's file of ranks: on each line a token as base64, a space, and its rank, which is its id.
 
-A token without bytes, which no text reaches, is written as ``=``. The file holds neither the split pattern nor special tokens; its reader has to know them. A vocabulary read from it is
-of the ranks kind.
+The file holds neither the split pattern nor special tokens; its reader has to know them. A vocabulary read from it is
+of the ranks kind. A token without bytes, which no text reaches, is written as ``=``.
 
 Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/tiktoken/load.py
 """
@@ -100,7 +100,7 @@ def from_encoding(
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
     if special_tokens is None:
         special_tokens = encoding._special_tokens
-        times = Counter(special_tokens.values())
+        times = Counter(encoding._special_tokens.values())
         # which of several literals with one id it decodes to is known to the encoding alone
         shared = [token_id for token_id, count in times.items() if count > 1 and token_id not in tokens]
         tokens |= {token_id: encoding.decode_single_token_bytes(token_id) for token_id in shared}
@@ -226,8 +226,8 @@ def dump(vocab: Vocab) -> bytes:
     Unicode, which the format does not hold: whoever reads the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`), a normalization, which
-            a reader of the file would not know of, or a token that no text reaches and that has bytes.
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`), or what a reader of
+            the file would not know of: a normalization, a token that has bytes and that no text reaches.
     """
     if vocab.merges is not None:
         raise FormatError(

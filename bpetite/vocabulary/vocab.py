@@ -91,8 +91,8 @@ class Vocab:
     Raises:
         ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
             out of range, a merge of unknown or unreachable tokens, a merge listed twice, a special token whose id
-            holds other bytes or is unreachable, a version of Unicode that is unknown or newer than that of ``regex`` (with a normalization, of Python); the
-            message names the value.
+            holds other bytes or is unreachable, a version of Unicode that is unknown or newer than that of ``regex``
+            (with a normalization, of Python); the message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)

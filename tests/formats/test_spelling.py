@@ -98,14 +98,13 @@ def test_ids_and_text_are_those_of_the_library(content: dict[str, Any], text: st
     ours = Tokenizer.from_huggingface(content)
     vocab = ours.to_vocab()
     ids = theirs.encode(text).ids
-    if all(character in content["model"]["vocab"] for character in "Ġab"):
-        assert ours.encode(text) == ids
-        assert vocab.unreachable.isdisjoint(ids)
-    else:
-        try:
-            assert ours.encode(text) == ids
-        except ValueError as refused:  # there the byte is dropped
-            assert "no token" in str(refused)
+    try:
+        found = ours.encode(text)
+    except ValueError:  # a byte has no token; there it is dropped
+        assert not all(character in content["model"]["vocab"] for character in "Ġab")
+        found = ids
+    assert found == ids
+    assert vocab.unreachable.isdisjoint(found)
     some = data.draw(st.lists(st.sampled_from(sorted(vocab.tokens)), max_size=6))
     assert ours.decode(some, errors="replace") == theirs.decode(some, skip_special_tokens=False)
 
@@ -143,7 +142,7 @@ def test_what_a_format_cannot_hold_is_named(format: Any, token: bytes, message: 
     with pytest.raises(FormatError, match=message):
         Tokenizer.from_vocab(vocab).save(tmp_path / "x", format=format)
     twice = Vocab(BYTES | {300: b"", 301: b""}, (), {})
-    with pytest.raises(FormatError, match="cannot hold token 30[01] b''"):
+    with pytest.raises(FormatError, match=r"cannot hold token 30[01] b''"):
         Tokenizer.from_vocab(twice).save(tmp_path / "x", format=format)
 
 
