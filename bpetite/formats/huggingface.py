@@ -246,7 +246,7 @@ def dump(vocab: Vocab) -> bytes:
     if vocab.merges is None:
         raise FormatError(
             "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
-            "first, which tells whether the ids stay the same"
+            "first, which keeps the ids of every text"
         )
     if vocab.errors != "strict":
         raise FormatError(f"tokenizer.json cannot hold errors {vocab.errors!r}")

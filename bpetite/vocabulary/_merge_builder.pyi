@@ -25,3 +25,24 @@ def build_merge_table(
     >>> table.get(0, 1)
     (0, 2)
     """
+
+def last_steps(
+    tokens: TokenTable, excluded: Collection[int] = frozenset()
+) -> tuple[list[tuple[int, int]], int]:
+    """The last step of each token when its bytes are merged by ranks: what is left of them without the tokens as long.
+
+    Args:
+        tokens: The vocabulary.
+        excluded: Ids that take no part; an empty token never does.
+
+    Returns:
+        Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and how
+        many tokens of two bytes or more are not reached.
+
+    Raises:
+        MemoryError: No memory for the tables.
+
+    >>> from bpetite.vocabulary._tokens import TokenTable
+    >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bab"}))
+    ([(0, 1), (2, 2)], 1)
+    """
