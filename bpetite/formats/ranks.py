@@ -6,8 +6,8 @@ whole. Either the last step joins two parts to the token, or the token is never 
 
 - In a longer text, a token is always joined from the same two parts as alone: until then nothing was joined across its
   ends, so the steps inside them were those that its bytes take alone, in the same order.
-- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text. At each step the
-  pair that ranks join is in the list; and all pairs of the list are pairs of the ranks, so it comes first there, too.
+- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text. At each step
+  the pair that ranks join is in the list; and all pairs of the list are such of the ranks, so it comes first there too.
   Parts may have higher ids than their token; some in Llama 3 do.
 - A token that is never reached needs ``ignore_merges``, which finds it where it is a whole pre-token.
 """

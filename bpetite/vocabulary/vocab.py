@@ -84,15 +84,16 @@ class Vocab:
         unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
             it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
             them. None for the version that ``regex`` and Python have. See docs/unicode.md.
-        unreachable: Ids that no text gives: they only decode. A token without bytes is always one of them.
+        unreachable: Ids that no text gives: they only decode. A token without bytes is always one of them, a special
+            token never.
         table: The TokenTable of ``tokens`` and ``unreachable``, where a loader has made one already. It is ignored if
             ``tokens`` has grown since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
             out of range, a merge of unknown or unreachable tokens, a merge listed twice, a special token whose id
-            holds other bytes or is unreachable, a version of Unicode that is unknown or newer than that of ``regex``
-            (with a normalization, of Python); the message names the value.
+            holds other bytes, a version of Unicode that is unknown or newer than that of ``regex`` (with a
+            normalization, of Python); the message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
@@ -120,7 +121,8 @@ class Vocab:
                 raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {show(self.merges)}")
             object.__setattr__(self, "merges", tuple(self.merges))
         if self.unreachable or type(self.unreachable) is not frozenset:
-            object.__setattr__(self, "unreachable", _check_unreachable(self.unreachable, self.tokens))
+            unreachable = _check_unreachable(self.unreachable, self.tokens)
+            object.__setattr__(self, "unreachable", unreachable.difference(self.special_tokens.values()))
         if table is not None and len(table) == len(self.tokens):
             object.__setattr__(self, "token_table", table)
         if self.token_table.empty:
@@ -134,7 +136,7 @@ class Vocab:
             self._has_merge_table(self.merges) and self.unreachable.isdisjoint(chain.from_iterable(self.merges))
         ):
             _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
-        _check_specials(self.special_tokens, self.tokens, self.unreachable)
+        _check_specials(self.special_tokens, self.tokens)
         if self.unicode is not None:
             from ..splitting.unicode_version import check_unicode
 
@@ -189,7 +191,8 @@ class Vocab:
                 f"a vocabulary is a dict of id -> bytes, and this one begins with {show(next(iter(tokens.items())))}; "
                 "{token_id: token for token, token_id in vocab.items()} turns token -> id round"
             )
-        id_of = {token: token_id for token_id, token in tokens.items() if token_id not in unreachable}
+        id_of = {tokens[token_id]: token_id for token_id in unreachable if token_id in tokens}
+        id_of.update((token, token_id) for token_id, token in tokens.items() if token_id not in unreachable)
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
             given: object = merges
@@ -406,15 +409,13 @@ def _check_merges(
             raise ValueError(f"merges {first[pair]} and {rank} are the same pair {(left, right)}")
 
 
-def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes], unreachable: frozenset[int]) -> None:
+def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes]) -> None:
     others = {}
     held = set()
     for literal, token_id in special_tokens.items():
         data = check_literal(literal)
         if tokens.get(token_id) != data:
             others[literal] = token_id
-        elif token_id in unreachable:
-            raise ValueError(f"special token {literal!r}: its id {token_id} is unreachable")
         else:
             held.add(token_id)
     for literal, token_id in others.items():

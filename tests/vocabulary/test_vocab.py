@@ -35,7 +35,6 @@ def test_what_it_holds() -> None:
         ({"unreachable": {7}}, "unreachable: no token has the id 7"),
         ({"unreachable": {0}}, "merge 0 .*token 0 b'a' is unreachable"),
         ({"unreachable": {2}}, "merge 0 .*gives b'ab', which is no token"),
-        ({"unreachable": {2}, "merges": (), "special_tokens": {"ab": 2}}, "'ab': its id 2 is unreachable"),
         ({"tokens": {**AB, 3: b""}, "merges": ((0, 1), (3, 0))}, "merge 1 .*token 3 b'' is unreachable"),
         ({"merges": ((0, 9),)}, "merge 0 .*no token has the id 9"),
         ({"merges": ((0, 1), (1, 0))}, "merge 1 .*gives b'ba', which is no token"),
@@ -189,6 +188,15 @@ def test_a_byte_that_only_an_unreachable_token_has_is_refused() -> None:
     assert tok.decode([2, 3]) == "abc"
 
 
+def test_a_special_token_is_reachable() -> None:
+    it = vocab(tokens={**AB, 3: b"ab", 4: b"ab"}, unreachable={3, 4}, special_tokens={"ab": 4})
+    assert it.unreachable == {3}
+    tok = Tokenizer.from_vocab(it)
+    assert (tok.encode("ab"), tok.encode_ordinary("ab"), tok.decode([3, 4])) == ([4], [2], "abab")
+    built = Vocab.build({**AB, 3: b"<s>"}, [], ["<s>"], unreachable=frozenset({3}))
+    assert (built.special_tokens, built.unreachable) == ({"<s>": 3}, frozenset())
+
+
 def test_literals_with_one_id_are_aliases() -> None:
     tokens = {**AB, 5: b"<a>"}
     it = vocab(tokens=tokens, special_tokens={"<b>": 5, "<a>": 5, "<c>": 5})
@@ -200,6 +208,7 @@ def test_literals_with_one_id_are_aliases() -> None:
     assert tok.decode([5, 2]) == "<a>ab"
     assert tok.token_id("<b>") == tok.token_id("<a>") == 5
     assert tok.special_tokens == {"<a>": 5, "<b>": 5, "<c>": 5}
+    assert list(tok.encode_iterable(["<", "a>ab<b", "><c>"])) == [5, 2, 5, 5]
     assert tok.encode_ordinary("ab") == tok.encode("ab", allowed_special={"<b>"}) == [2]
 
 
