@@ -338,16 +338,6 @@ def test_bad_arguments(arguments, error, message):
         train(arguments.pop("corpus"), arguments.pop("vocab_size"), **arguments)
 
 
-def test_continue_keeps_ids_that_no_text_gives():
-    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"", 258: b"abc", 259: b"<a>"}
-    vocab = Vocab(tokens, ((97, 98),), {"<a>": 259, "<b>": 259}, ignore_merges=True, unreachable={258})
-    trained = Tokenizer.train(["abc abc abc"], 258, initial=Tokenizer.from_vocab(vocab), special_tokens=["<c>"])
-    assert trained.merges == [(b"a", b"b"), (b"ab", b"c")]
-    assert trained.to_vocab().unreachable == {257, 258}
-    assert trained.encode("abc<a><b><c>") == [260, 259, 259, 261]
-    assert trained.decode([258, 257, 259]) == "abc<a>"
-
-
 def test_bad_initial():
     grown = train("ab ab", 300, pattern=WORDS)
     with pytest.raises(ValueError, match=r"pattern=None contradicts initial, trained with pattern="):
