@@ -35,7 +35,7 @@ cdef class TokenTable:
         cdef Py_ssize_t size = len(tokens), slot
         cdef uint64_t total = 0, capacity = 16, at
         cdef bytes token
-        cdef bint same
+        cdef bint same, some_unreachable = bool(unreachable)
         for token_id, value in tokens.items():
             if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(value)):
                 raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {value!r}")
@@ -69,7 +69,7 @@ cdef class TokenTable:
             self.starts[slot + 1] = total          # `holds` reads it
             if PyBytes_GET_SIZE(token) == 0:
                 self.empty += 1
-            if PyBytes_GET_SIZE(token) == 0 or (unreachable and order[slot] in unreachable):
+            if PyBytes_GET_SIZE(token) == 0 or (some_unreachable and order[slot] in unreachable):
                 self.hidden += 1
                 continue
             at = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 32

@@ -133,7 +133,8 @@ class Vocab:
         if self.token_table.repeated:
             _check_tokens(self.tokens, self.special_tokens, self.unreachable)
         if self.merges is not None and not (
-            self._has_merge_table(self.merges) and self.unreachable.isdisjoint(chain.from_iterable(self.merges))
+            self._has_merge_table(self.merges)
+            and (not self.unreachable or self.unreachable.isdisjoint(chain.from_iterable(self.merges)))
         ):
             _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
         _check_specials(self.special_tokens, self.tokens)
