@@ -43,6 +43,6 @@ def last_steps(
         MemoryError: No memory for the tables.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
-    >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bab"}))
+    >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bba"}))
     ([(0, 1), (2, 2)], 1)
     """
