@@ -44,6 +44,10 @@ def test_a_whisper_vocabulary_is_kept_in_every_form(tmp_path: Path) -> None:
         made.append(tok)
     assert json.loads((tmp_path / "pair/vocab.json").read_bytes())[""] == 259
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    content = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    content["model"]["vocab"]["<|endoftext|>"] = 260  # as the published file has it
+    made += [Tokenizer.from_huggingface(it) for it in (theirs, tokenizers.Tokenizer.from_str(json.dumps(content)))]
+    assert made[-1] == made[-2] == Tokenizer.from_vocab(WHISPER)
     for tok in made:
         assert tok.to_vocab().unreachable == {259}
         assert tok.token_id(b"") == 259
