@@ -14,7 +14,6 @@ import unicodedata
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ class Origin:
     """The text that tokens spell, and where it comes from.
 
     Attributes:
-        starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text.
+        starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
         ends: See ``starts``.
         pretokens: int64: where the pre-tokens end in its UTF-8, in bytes; a special token counts as one.
         literals: Number of a pre-token -> the characters of the normalized text that it takes up, for special tokens.
@@ -66,15 +65,19 @@ class Origin:
         self._parts.append(data)
         self._size += len(data)
 
-    def add_special(self, token: bytes, literal: str, span: Span) -> None:
-        """Append a special token that takes up ``literal`` of the normalized text, ``span`` of the given text."""
+    def add_special(self, token: bytes, literal: str, span: Span | None) -> None:
+        """Append a special token that takes up ``literal`` of the normalized text, ``span`` of the given text (None if
+        all of it is as given)."""
         self.literals[len(self.pretokens)] = literal
         size = len(token.decode("utf-8"))
-        self.add(token, [span[0]] * size, [span[1]] * size, [len(token)])
+        start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
+        self.add(token, start, end, [len(token)])
 
     def spans(self, tokenizer: Surface, ids: list[int]) -> list[Span]:
         """(start, end) of each token, in characters of the given text."""
-        return [(self.starts[start], self.ends[end - 1]) for start, end in tokenizer._char_spans(ids, self.data)]
+        spans = tokenizer._char_spans(ids, self.data)
+        starts, ends = self.starts, self.ends
+        return [(starts[start], ends[end - 1]) for start, end in spans] if starts else spans
 
 
 class TokenOrigins(NamedTuple):
@@ -104,8 +107,6 @@ def offsets_of(
         allowed_special: The special tokens that were recognised.
     """
     given = text if isinstance(text, str) else text.decode("utf-8")
-    if tokenizer._pipeline is None and tokenizer.normalization is None:
-        return tokenizer._char_spans(ids, given.encode("utf-8"))
     return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
 
 
@@ -121,7 +122,7 @@ def trace_tokens(
     """
     origin = _trace(tokenizer, text, allowed_special)
     tokens = tokenizer._vocab.tokens
-    ends = np.fromiter(accumulate([len(tokens[token_id]) for token_id in ids]), np.int64, len(ids))
+    ends = np.cumsum([len(tokens[token_id]) for token_id in ids], dtype=np.int64)
     pretokens = np.frombuffer(origin.pretokens, np.int64)
     words: list[int] = np.searchsorted(pretokens, ends).tolist()
     special = np.searchsorted(ends, pretokens[[*origin.literals]]).tolist() if origin.literals else []
@@ -133,20 +134,23 @@ def _trace(tokenizer: Surface, text: str, allowed_special: Literal["all"] | Coll
     if tokenizer._pipeline is not None:
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
         return tokenizer._pipeline.trace(text, tuple(sorted(allowed)))
-    origin, tokens = Origin(), tokenizer._vocab.tokens
+    origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer.normalization
+    specials = [(text[start:end], start, end, tokens[token_id])
+                for start, end, token_id in tokenizer._special_spans(text, allowed_special, ())]  # fmt: skip
+    as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
-    for start, end, token_id in [*tokenizer._special_spans(text, allowed_special, ()), (len(text), len(text), None)]:
+    for literal, start, end, token in [*specials, ("", len(text), len(text), b"")]:
         stretch = text[done:start]
-        starts: Sequence[int] = range(done, start)
-        ends: Sequence[int] = range(done + 1, start + 1)
-        if isinstance(tokenizer.normalization, str):
-            stretch, sources = align(tokenizer.normalization, stretch, tokenizer.unicode)
+        starts: Sequence[int] = () if as_given else range(done, start)
+        ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
+        if isinstance(form, str):
+            stretch, sources = align(form, stretch, tokenizer.unicode)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if stretch:
             data = stretch.encode("utf-8")
             origin.add(data, starts, ends, tokenizer._pretokenizer.ends(data))
-        if token_id is not None:
-            origin.add_special(tokens[token_id], text[start:end], (start, end))
+        if token:
+            origin.add_special(token, literal, None if as_given else (start, end))
         done = end
     return origin
 
