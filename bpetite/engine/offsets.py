@@ -180,10 +180,8 @@ def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[i
         parts += [text[done:start], normal]
         sources += range(done, start)
         made = [*_aligned(form, run, unicode)]
-        if "".join([char for char, _ in made]) == normal:
-            sources += [start + at for _, at in made]
-        else:  # pragma: no cover - only if two versions of Unicode were mixed
-            sources += [start] * len(normal)
+        known = "".join([char for char, _ in made]) == normal  # else marks that `unicode` lacks stay where they are
+        sources += [start + at for _, at in made] if known else [start] * len(normal)
         done = end
     return "".join([*parts, text[done:]]), [*sources, *range(done, len(text))]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 
@@ -132,6 +134,22 @@ def test_words_given() -> None:
             assert mapped(found, firsts) == mapped(expected, firsts)
             options |= {"padding": "max_length", "max_length": 40}
             assert ours(*texts, **options).word_ids() == theirs(*texts, **options).word_ids()
+
+
+pieces = ["hello", " world", "foo", "12", " ", "  ", "\n", "🙂", "é", "e\u0301", "<s>", "<mask>", "'ll"]
+some_texts = st.lists(st.sampled_from(pieces), min_size=1, max_size=6).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(NAMES), st.lists(some_texts, min_size=1, max_size=3), some_texts, st.booleans(), st.booleans())
+def test_offsets_and_words_of_any_text(name: str, words: list[str], pair: str, as_words: bool, special: bool) -> None:
+    ours, theirs = views(name)
+    texts = (words, [pair]) if as_words else ("".join(words), pair)
+    options = {"return_offsets_mapping": True, "is_split_into_words": as_words, "add_special_tokens": special}
+    expected, found = theirs(*texts, **options), ours(*texts, **options)
+    assert plain(found) == plain(expected)
+    firsts = [words[0], pair] if as_words else list(texts)
+    assert mapped(found, firsts) == mapped(expected, firsts)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
