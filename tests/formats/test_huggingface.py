@@ -2,6 +2,7 @@
 import json
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 import bpetite
 from bpetite import FormatError, Tokenizer
 from bpetite.splitting.unicode_version import unassigned
+from bpetite.steps.template import BARE
 
 tokenizers = pytest.importorskip("tokenizers")
 
-from huggingface_zoo import CONFIGURATIONS, HARD, build  # noqa: E402
+from huggingface_zoo import CONFIGURATIONS, HARD, added, build, tokenizer_json  # noqa: E402
 
 #: What `tokenizers` does not normalize and order as newer versions of Unicode do: its tables are those of 9.0.
 NEWER = [
@@ -83,7 +85,10 @@ def test_what_is_written_gives_the_same_ids_there_and_comes_back(name: str, tmp_
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for text in HARD:
         assert theirs.encode(text, add_special_tokens=False).ids == ours.encode(text)
-        assert theirs.encode(text).ids == build(name).encode(text).ids
+        for texts in ((text,), (text, "a b")):
+            written, given = theirs.encode(*texts), build(name).encode(*texts)
+            assert written.ids == given.ids
+            assert (written.offsets, written.type_ids) == (given.offsets, given.type_ids)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -100,33 +105,9 @@ def test_offsets_are_in_order_and_spell_the_tokens_where_nothing_is_rewritten(na
 # Named traps, and places where libraries disagree with each other
 
 
-def tokenizer_json(**changes: Any) -> dict[str, Any]:
-    """A small tokenizer.json with all bytes and a few merges."""
-    alphabet = [bpetite.bytelevel.encode_token(bytes([byte])) for byte in range(256)]
-    vocab = {token: token_id for token_id, token in enumerate([*alphabet, "ab", "bc", "abc", "Ġa"])}
-    model = {"type": "BPE", "dropout": None, "unk_token": None, "vocab": vocab, "merges": ["b c", "a b", "Ġ a"]}
-    model |= changes.pop("model", {})
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": model,
-    } | changes
-
-
 def both(**changes: Any) -> tuple[Tokenizer, Any]:
     found = tokenizer_json(**changes)
     return Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
-
-
-def added(content: str, token_id: int, **flags: bool) -> dict[str, Any]:
-    nothing = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
-    return {"id": token_id, "content": content, **nothing, **flags}
 
 
 def test_a_token_without_a_merge_path_is_found_whole_only_with_ignore_merges() -> None:
@@ -148,6 +129,45 @@ def test_add_prefix_space_is_applied_after_every_special_too() -> None:
     ours, theirs = both(pre_tokenizer=step, added_tokens=[added("<s>", 260, special=True)])
     assert ours.encode("a<s>a a<s> a") == theirs.encode("a<s>a a<s> a").ids == [259, 260, 259, 259, 260, 259]
     assert ours.encode("") == theirs.encode("").ids == []
+
+
+def trimming(prefix_space: bool, trims: bool = True) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": prefix_space, "trim_offsets": trims, "use_regex": True}
+
+
+@pytest.mark.parametrize("prefix_space", [False, True])
+def test_trimmed_offsets_are_kept_and_change_no_ids(prefix_space: bool, tmp_path: Path) -> None:
+    plain = Tokenizer.from_huggingface(tokenizer_json(post_processor=trimming(prefix_space, False)))
+    assert plain.template is None
+    assert plain.fingerprint() == Tokenizer.from_huggingface(tokenizer_json(post_processor=None)).fingerprint()
+    ours, _ = both(post_processor=trimming(prefix_space))
+    assert ours.template == replace(BARE, trim_offsets=(prefix_space,))
+    assert ours.encode(" a", add_special_tokens=True) == plain.encode(" a")
+    assert ours != plain
+    ours.save(tmp_path / "tokenizer.json")
+    written = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    assert written["post_processor"] == trimming(prefix_space)
+    ours.save(tmp_path / "native.json")
+    for name in ("tokenizer.json", "native.json"):
+        assert Tokenizer.load(tmp_path / name) == ours
+
+
+def test_a_roberta_post_processor_without_its_settings_is_taken_for_berts() -> None:
+    ends = {"sep": ["b", 98], "cls": ["a", 97]}
+    specials = [added("<s>", 260, special=True)]
+    whole = {"trim_offsets": True, "add_prefix_space": False}
+    for found, trims in (({}, ()), ({"trim_offsets": True}, ()), (whole, (False,))):
+        ours, theirs = both(post_processor={"type": "RobertaProcessing"} | ends | found, added_tokens=specials)
+        assert ours.template is not None
+        assert ours.template.trim_offsets == trims
+        types = [part.type_id for part in ours.template.pair for _ in part.ids or "x"]
+        assert types == theirs.encode("c", "c").type_ids
+
+
+@pytest.mark.parametrize("key", ["trim_offsets", "add_prefix_space"])
+def test_settings_of_trimming_are_true_or_false(key: str) -> None:
+    with pytest.raises(FormatError, match=f"post_processor.{key} must be a bool, not 'yes'"):
+        Tokenizer.from_huggingface(tokenizer_json(post_processor=trimming(True) | {key: "yes"}))
 
 
 def test_lstrip_and_rstrip_take_the_space_with_them() -> None:
@@ -390,110 +410,6 @@ def test_rows_with_special_tokens_are_cut_and_padded_as_there(stride: int | None
     assert batch.attention_mask.tolist() == [mask for _, _, mask in rows]
     with pytest.raises(ValueError, match="leaves no room"):
         ours.encode_padded(HARD, max_length=2, pad_token="<s>", add_special_tokens=True)
-
-
-# Refused by name
-
-
-def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "pretokenizers": [*steps, tokenizer_json()["pre_tokenizer"]]}
-
-
-def split(pattern: Any, behavior: str = "Isolated") -> dict[str, Any]:
-    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
-
-
-SPECIAL_X = {"SpecialToken": {"id": "x", "type_id": 0}}
-TEXT_A = {"Sequence": {"id": "A", "type_id": 0}}
-
-
-def template(single: list[Any], special: dict[str, Any]) -> dict[str, Any]:
-    made = {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": special}
-    return {"post_processor": made}
-
-
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "WordPiece": ({"model": {"type": "WordPiece"}}, "the model is 'WordPiece', not byte-level BPE"),
-    "Unigram": ({"model": {"type": "Unigram"}}, "'Unigram'"),
-    "byte fallback": (
-        {"model": {"byte_fallback": True, "vocab": {"a": 0, "<0x62>": 1}, "merges": []}},
-        r"model.byte_fallback: the byte b'b' has no token, and tokenizers writes it as <0x62>",
-    ),
-    "byte fallback, a number": ({"model": {"byte_fallback": 1}}, "model.byte_fallback must not be 1"),
-    "unk, a surrogate": ({"model": {"unk_token": "\ud800"}}, r"model.unk_token: special .* holds a lone surrogate"),
-    "prepend, a surrogate": ({"normalizer": {"type": "Prepend", "prepend": "\ud800"}}, "puts in a lone surrogate"),
-    "content, a surrogate": (
-        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "\ud800"}}, "puts in a lone surrogate"
-    ),
-    "prefix": ({"model": {"continuing_subword_prefix": "##"}}, "model.continuing_subword_prefix '##'"),
-    "suffix": ({"model": {"end_of_word_suffix": "</w>"}}, "model.end_of_word_suffix '</w>'"),
-    "no pre-tokenizer": ({"pre_tokenizer": None}, "neither pre_tokenizer nor normalizer has a ByteLevel"),
-    "Metaspace": ({"pre_tokenizer": {"type": "Metaspace", "replacement": "_"}}, "not have the pre-tokenizer Meta"),
-    "Whitespace": ({"pre_tokenizer": sequence({"type": "Whitespace"})}, r"pre_tokenizer\[0\]: bpe.*pre-tok.* Whit"),
-    "two ByteLevels": ({"pre_tokenizer": sequence(tokenizer_json()["pre_tokenizer"])}, "a second ByteLevel"),
-    "ByteLevel in the normalizer, too": (
-        {"normalizer": {"type": "ByteLevel"}}, "pre_tokenizer: a second ByteLevel, after that of the normalizer"
-    ),
-    "steps behind bytes": (
-        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}, {"type": "NFC"}]}},
-        r"normalizer\[1\]: bpetite has no normalizer after ByteLevel",
-    ),
-    "flags behind bytes": (
-        {"normalizer": {"type": "ByteLevel"}, "pre_tokenizer": None, "added_tokens": [
-            added("<s>", 260, normalized=True, lstrip=True)]},
-        "added token '<s>': lstrip of a normalized token, after the normalizer ByteLevel",
-    ),
-    "Lowercase": ({"normalizer": {"type": "Lowercase"}}, "normalizer: bpetite does not have the normalizer Lowercase"),
-    "pattern of a normalizer": (
-        {"normalizer": {"type": "Replace", "pattern": {"Regex": "(a"}, "content": ""}},
-        r"normalizer: pattern '\(a': '\(' at 0 is not closed",
-    ),
-    "pattern of a pre-tokenizer": (
-        {"pre_tokenizer": sequence(split({"Regex": r"a|\h"}))}, r"pre_tokenizer\[0\]: pattern 'a\|\\\\h'"
-    ),
-    "decoder": ({"decoder": {"type": "Metaspace"}}, "decoder: bpetite does not have the decoder Metaspace"),
-    "post-processor": ({"post_processor": {"type": "Else"}}, "bpetite does not have the post-processor Else"),
-    "named group": ({"pre_tokenizer": sequence(split({"Regex": "(?<a>b)"}))}, r"'\(\?<a' at 0"),
-    "reference": ({"pre_tokenizer": sequence(split({"Regex": r"(a)\1"}))}, r"'\\\\1' at 3"),
-    "horizontal": ({"pre_tokenizer": sequence(split({"Regex": r"\h+"}))}, "h' at 0 means something else"),
-    "broken pattern": ({"pre_tokenizer": sequence(split({"Regex": "(a"}))}, "'\\(' at 0 is not closed"),
-    "behavior": ({"pre_tokenizer": sequence(split({"String": " "}, "Sideways"))}, "behavior 'Sideways'"),
-    "removed bytes": (
-        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
-            tokenizer_json()["pre_tokenizer"], split({"String": "Ã"}, "Removed")]}},
-        "could drop a part of a character",
-    ),
-    "added id": ({"added_tokens": [added("<s>", 300)]}, "'<s>' has the id 300, and tokenizers gives it 260"),
-    "added twice": ({"added_tokens": [added("<s>", 260), added("<s>", 261)]}, "'<s>' is listed already"),
-    "added huge id": ({"added_tokens": [added("<s>", 10**30)]}, "outside"),
-    "added empty": ({"added_tokens": [added("", 260)]}, r"added_tokens\[0\]: a special token must not be empty"),
-    "added flag": ({"added_tokens": [added("<s>", 260) | {"lstrip": 1}]}, r"added_tokens\[0\].lstrip"),
-    "added is a byte": ({"added_tokens": [added("é", 233)]}, "also how the model spells the byte"),
-    "unknown merge": ({"model": {"merges": ["a b", "x yz"]}}, r"model.merges\[1\] 'x yz': 'yz' is not in the voc"),
-    "unknown pair": ({"model": {"merges": [["a", "b"], ["x", "yz"]]}}, r"model.merges\[1\] .*'yz' is not in the voc"),
-    "merge of three": ({"model": {"merges": [["a", "b", "c"]]}}, r"model.merges\[0\] must be a pair"),
-    "merge to nothing": ({"model": {"merges": ["x y"]}}, "gives b'xy', which is no token"),
-    "merge of mixed kinds": ({"model": {"merges": [["a", "b"], "b c"]}}, r"model.merges\[1\] must be a pair"),
-    "merges missing": ({"model": {"merges": None}}, "merges must be a JSON array"),
-    "id repeated": ({"model": {"vocab": {"a": 1, "b": 1}}}, "'a' and 'b' have the same id 1"),
-    "huge id": ({"model": {"vocab": {"a": 2**32}, "merges": []}}, "4294967296 is outside"),
-    "negative id": ({"model": {"vocab": {"a": -1}, "merges": []}}, "-1 is outside"),
-    "vocab a list": ({"model": {"vocab": [["a", 1]]}}, "must be a JSON object"),
-    "template id": (template([SPECIAL_X, TEXT_A], {"x": {"id": "x", "ids": [999], "tokens": ["x"]}}), "puts in id 999"),
-    "template name": (template([SPECIAL_X], {}), r"post_processor.single\[0\] is no part of a template"),
-    "template without text": (template([], {}) | template([SPECIAL_X], {"x": {"ids": [1]}}), "must have A once each"),
-    "template with two texts": (template([TEXT_A, TEXT_A], {}), "must have A once each, not"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_honoured_is_refused_by_name(what: str, tmp_path: Path) -> None:
-    changes, message = REFUSED[what]
-    place = tmp_path / "tokenizer.json"
-    place.write_text(json.dumps(tokenizer_json(**changes)), encoding="utf-8")
-    with pytest.raises(FormatError, match=message) as caught:
-        Tokenizer.load(place)
-    assert str(place) in str(caught.value)
 
 
 def test_other_sources_are_refused() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from bpetite.bytelevel import encode_token
+
 CORPUS = [
     "The quick brown fox jumps over the lazy dog, doesn't it? We'll see; I'VE seen it 1234567 times in 2024.",
     "Größe, naïve café, cafe\u0301, ﬁne, ½ + ¼ = ¾, x² + y³; русский текст нужно, 한국어 🙂🙂👍🏽",
@@ -117,7 +119,9 @@ def template(kind: str) -> Any:
     made = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 420), ("</s>", 421)]
     )
-    return processors.Sequence([processors.ByteLevel(trim_offsets=False), made]) if kind == "sequence" else made
+    if kind in ("sequence", "trimmed"):
+        return processors.Sequence([processors.ByteLevel(trim_offsets=kind == "trimmed"), made])
+    return made
 
 
 ENDS = ("<s>", "</s>")
@@ -205,6 +209,26 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
     "bert ends": lambda: make(bytelevel(), special=ENDS, post_processor=template("bert")),
     "template": lambda: make(bytelevel(), special=ENDS, post_processor=template("template")),
     "template in a sequence": lambda: make(bytelevel(), special=ENDS, post_processor=template("sequence")),
+    "neox": lambda: make(
+        bytelevel(),
+        normalizer=normalizers.NFC(),
+        added=("  ", AddedToken("    ", normalized=False)),
+        post_processor=processors.ByteLevel(add_prefix_space=False, trim_offsets=True),
+    ),
+    "trimmed, prefix space": lambda: make(
+        bytelevel(True), added=(" foo ",), post_processor=processors.ByteLevel(add_prefix_space=True, trim_offsets=True)
+    ),
+    "llama 3, trimmed": lambda: make(
+        sequence(split(CL100K, "isolated"), bytelevel(use_regex=False)),
+        special=ENDS,
+        post_processor=template("trimmed"),
+        ignore_merges=True,
+    ),
+    "trimmed twice": lambda: make(
+        sequence(split(Regex(" +[a-z]+ *"), "isolated"), bytelevel(True, use_regex=False)),
+        special=ENDS,
+        post_processor=processors.Sequence([processors.ByteLevel(add_prefix_space=False), template("roberta")]),
+    ),
     "added words": lambda: make(bytelevel(), added=("foo", "barfoo", "  ", "\n\n")),
     "added, single word": lambda: make(bytelevel(), added=(AddedToken("foo", single_word=True), AddedToken("1")),),
     "added, rstrip": lambda: make(
@@ -243,3 +267,27 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
 def build(name: str) -> Tokenizer:
     """One of :data:`CONFIGURATIONS`."""
     return CONFIGURATIONS[name]()
+
+
+def tokenizer_json(**changes: Any) -> dict[str, Any]:
+    """A small tokenizer.json with all bytes and a few merges."""
+    alphabet = [encode_token(bytes([byte])) for byte in range(256)]
+    vocab = {token: token_id for token_id, token in enumerate([*alphabet, "ab", "bc", "abc", "Ġa"])}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "vocab": vocab, "merges": ["b c", "a b", "Ġ a"]}
+    model |= changes.pop("model", {})
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "post_processor": None,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": model,
+    } | changes
+
+
+def added(content: str, token_id: int, **flags: bool) -> dict[str, Any]:
+    nothing = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"id": token_id, "content": content, **nothing, **flags}
