@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import _canonical, _stream_decoder, arrow, byte_runs, prefix_lookup
+from .engine import _canonical, _stream_decoder, arrow, byte_runs, growing, healing, prefix_lookup
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -497,6 +497,8 @@ class Tokenizer(Surface):
     # Functions of other modules as methods; Final gives them the functions' types.
     encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
+    growing: Final = growing.growing
+    heal: Final = healing.heal
     decoder: Final = _stream_decoder.decoder
     is_canonical: Final = _canonical.is_canonical
     first_divergence: Final = _canonical.first_divergence
