@@ -75,9 +75,7 @@ class Edges:
             return pieces, None
         reach = self._specials.longest + 1  # decides what begins where reading ended: a special token, a mark
         offset = 0  # of the stretch
-        stretches = list(self._specials.feed(data, False))
-        self._specials.open = b""
-        for stretch, token_id in stretches:
+        for stretch, token_id in self._specials.cut(data, False)[0]:
             for closed, ends, read in self._closed(stretch, token_id is not None):
                 end = start + len(closed)
                 for stop in stops[bisect_left(stops, start + 1) :]:
