@@ -10,13 +10,16 @@ from __future__ import annotations
 import operator
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import accumulate, chain, zip_longest
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
+from ._closed import append
 from ._special import Specials, choose
 from .edges import BLOCK, Edges, Piece, checked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -62,11 +65,11 @@ class GrowingText:
         self._settings = tokenizer, allowed_special, disallowed_special
         self._edges = Edges(tokenizer, allowed_special)
         self._refused = Specials(dict.fromkeys(refused, 0)) if refused else None
-        self._blocks: list[tuple[str, list[int]]] = []
+        self._blocks: list[tuple[str, array[int]]] = []
         self._chars = array("q", [0])  # where each block starts, and the open text behind them, in characters
         self._tokens = array("q", [0])  # and in tokens
         self._reach = array("q", [0])  # up to where the text decides that there is an edge
-        self._open: tuple[str, list[int]] = "", []
+        self._open: tuple[str, array[int]] = "", array("I")
         self.append(text)
 
     def append(self, text: Text) -> Change:
@@ -83,8 +86,14 @@ class GrowingText:
         >>> Tokenizer.train("ab ab ab", 258).growing("ab a").append("b")
         Change(start=1, removed=2, ids=[257])
         """
-        end = self._characters()
-        return self._replace(end, end, checked(text))
+        text, end = checked(text), self._characters()
+        if not self._edges.plain:
+            return self._replace(end, end, text)
+        if self._refused is not None:
+            self._refuse(end, end, text)
+        held = self._open, self._blocks, self._chars, self._tokens, self._reach
+        self._open, start, removed, ids = append(self._settings[0], text, self._edges.finder, BLOCK, *held)
+        return Change(start, removed, ids)
 
     def replace(self, start: SupportsIndex, end: SupportsIndex, text: Text) -> Change:
         """Put text in the place of the characters ``start`` to ``end``; either may be empty.
@@ -127,8 +136,7 @@ class GrowingText:
         """The ids, an array of its own each time."""
         import numpy as np
 
-        ids = chain.from_iterable([*[ids for _, ids in self._blocks], self._open[1]])
-        return np.fromiter(ids, np.uint32, len(self))
+        return np.concatenate([np.asarray(ids, np.uint32) for _, ids in [*self._blocks, self._open]])
 
     def __len__(self) -> int:
         return self._tokens[-1] + len(self._open[1])
@@ -196,20 +204,18 @@ class GrowingText:
             last += step
             step *= 2
         made = _blocks(data, pieces, base, self._reach[first])
-        new = [*chain.from_iterable(block.ids for block in made)]
+        new = [block.ids for block in made]
         last = len(blocks) if found is None else near + stops.index(found)
-        old = [*chain.from_iterable(ids for _, ids in blocks[first:last])]
+        old = [ids for _, ids in blocks[first:last]]
         if found is None:
             rest = data[pieces[-1].end if pieces else 0 :].decode("utf-8")
-            ids = self._edges.encode(rest)
-            new, old = new + ids, old + self._open[1]
+            ids = array("I", self._edges.encode(rest))
+            new.append(ids)
+            old.append(self._open[1])
             self._open = rest, ids
         at = self._tokens[first]
         self._splice(first, last, made)
-        same = _common(old, new)
-        most = min(len(old), len(new)) - same
-        left = _common(old[len(old) - most :][::-1], new[len(new) - most :][::-1])
-        return Change(at + same, len(old) - same - left, new[same : len(new) - left])
+        return _change(at, old, new)
 
     def _splice(self, first: int, last: int, made: list[_Block]) -> None:
         """Put blocks in the place of those from first to last, which end at the same edge."""
@@ -239,7 +245,7 @@ class GrowingText:
 
 class _Block(NamedTuple):
     text: str
-    ids: list[int]
+    ids: array[int]
     reach: int
 
 
@@ -265,20 +271,32 @@ def _blocks(data: bytes, pieces: list[Piece], base: int, reach: int) -> list[_Bl
         while read < len(data) and data[read] & 0xC0 == 0x80:
             read += 1
         reach = max(reach, base + len(data[piece.end : read].decode("utf-8")))
-        made.append(_Block(text, ids, reach))
+        made.append(_Block(text, array("I", ids), reach))
         start, ids = piece.end, []
     return made
 
 
-def _common(some: list[int], others: list[int]) -> int:
-    """How many ids two lists begin with together."""
-    low, high = 0, min(len(some), len(others))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if some[low:middle] == others[low:middle]:
+def _change(start: int, old_ids: list[array[int]], new_ids: list[array[int]]) -> Change:
+    """The change from some ids to others, without those that are the same at either end."""
+    old, new = b"".join(old_ids), b"".join(new_ids)
+    size = array("I").itemsize
+    same = _common(min(len(old), len(new)), lambda some, more: old[some:more] == new[some:more]) // size
+    most = min(len(old), len(new)) - same * size
+    left = _common(most, lambda some, more: old[len(old) - more : len(old) - some]
+                   == new[len(new) - more : len(new) - some]) // size  # fmt: skip
+    ids = array("I", new[same * size : len(new) - left * size])
+    return Change(start + same, len(old) // size - same - left, ids.tolist())
+
+
+def _common(most: int, equal: Callable[[int, int], bool]) -> int:
+    """The highest number up to which all are equal, of at most some."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        if equal(low, middle):
             low = middle
         else:
-            high = middle - 1
+            most = middle - 1
     return low
 
 
