@@ -13,7 +13,7 @@ def append(
     chars: array[int],
     tokens: array[int],
     reach: array[int],
-) -> tuple[tuple[str, array[int]], int, int, list[int]]:
+) -> tuple[tuple[str, array[int]], int, int, array[int]]:
     """Put a text behind those that a :class:`bpetite.engine.growing_text.GrowingText` holds.
 
     Args:
@@ -26,5 +26,6 @@ def append(
         chars, tokens, reach: Of each edge, see that class.
 
     Returns:
-        What is behind the last edge now; and the change: where it begins, how many ids are gone, and the new ones.
+        What is behind the last edge now; and the change: where it begins, how many ids are gone, and the new ones,
+        likewise. No list is made of these: that would take longer than all the rest.
     """

@@ -11,7 +11,6 @@ from libc.string cimport memcpy
 
 from ..headers.types cimport token_t
 from ._encode cimport Encoder, check, encode_utf8
-from ._ids cimport IdLists
 from ._special cimport Specials
 from ._text cimport DONE
 from ._worker cimport Worker
@@ -36,10 +35,10 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
         chars, tokens, reach: Of each edge, see that class.
 
     Returns:
-        What is behind the last edge now; and the change: where it begins, how many ids are gone, and the new ones.
+        What is behind the last edge now; and the change: where it begins, how many ids are gone, and the new ones,
+        likewise. No list is made of these: that would take longer than all the rest.
     """
     cdef Encoder encoder = tokenizer._encoder
-    cdef IdLists lists = tokenizer._lists
     cdef bytes data = PyUnicode_AsUTF8String((<str> opened[0]) + text)
     cdef const uint8_t* utf8 = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(data), at = 0, size = block, end, done = 0, used = 0, same = 0, left = 0
@@ -48,9 +47,6 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
     cdef int status
     cdef list pieces = []
     cdef Worker worker
-    if lists is None:
-        tokenizer.encode("")                       # makes them
-        lists = tokenizer._lists
     if length <= 4 * block:                        # a turn of a chat is one block
         size = length
     worker = encoder.take()
@@ -82,7 +78,7 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
             same += 1
         while left < most - same and old.data.as_uints[len(old) - 1 - left] == worker.out[worker.used - 1 - left]:
             left += 1
-        ids = lists.make(worker.out + same, worker.used - same - left)
+        ids = _ids(worker.out + same, worker.used - same - left)
         opened = _text(utf8, at, length), _ids(worker.out + used, worker.used - used)
     finally:
         encoder.give(worker)

@@ -30,9 +30,9 @@ def growing(
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> chat = tok.growing("ab a")
     >>> chat.append("b<|endoftext|>")
-    Change(start=1, removed=2, ids=[257, 258])
+    Change(start=1, removed=2, ids=array([257, 258], dtype=uint32))
     >>> chat.replace(0, 2, "b")
-    Change(start=0, removed=1, ids=[98])
+    Change(start=0, removed=1, ids=array([98], dtype=uint32))
     >>> chat.text, chat.ids.tolist(), len(chat)
     ('b ab<|endoftext|>', [98, 257, 258], 3)
     """

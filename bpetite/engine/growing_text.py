@@ -35,12 +35,12 @@ class Change(NamedTuple):
     Attributes:
         start: The index of the first id that changed.
         removed: How many ids are gone.
-        ids: What stands in their place.
+        ids: uint32[n], what stands in their place.
     """
 
     start: int
     removed: int
-    ids: list[int]
+    ids: NDArray[np.uint32]
 
 
 class GrowingText:
@@ -84,7 +84,7 @@ class GrowingText:
             ValueError, UnicodeError: As for :meth:`bpetite.Tokenizer.encode`.
 
         >>> Tokenizer.train("ab ab ab", 258).growing("ab a").append("b")
-        Change(start=1, removed=2, ids=[257])
+        Change(start=1, removed=2, ids=array([257], dtype=uint32))
         """
         text, end = checked(text), self._characters()
         if not self._edges.plain:
@@ -93,7 +93,7 @@ class GrowingText:
             self._refuse(end, end, text)
         held = self._open, self._blocks, self._chars, self._tokens, self._reach
         self._open, start, removed, ids = append(self._settings[0], text, self._edges.finder, BLOCK, *held)
-        return Change(start, removed, ids)
+        return _made(start, removed, ids)
 
     def replace(self, start: SupportsIndex, end: SupportsIndex, text: Text) -> Change:
         """Put text in the place of the characters ``start`` to ``end``; either may be empty.
@@ -108,7 +108,7 @@ class GrowingText:
             UnicodeError: As for :meth:`bpetite.Tokenizer.encode`.
 
         >>> Tokenizer.train("ab ab ab", 258).growing("ab ab ab").replace(4, 5, "bb")
-        Change(start=2, removed=0, ids=[98])
+        Change(start=2, removed=0, ids=array([98], dtype=uint32))
         """
         start, end, characters = operator.index(start), operator.index(end), self._characters()
         if not 0 <= start <= end <= characters:
@@ -122,7 +122,7 @@ class GrowingText:
             ValueError: The text has fewer; what is left ends with a disallowed special token.
 
         >>> Tokenizer.train("ab ab ab", 258).growing("ab ab ab").cut(4)
-        Change(start=1, removed=2, ids=[32, 97])
+        Change(start=1, removed=2, ids=array([32, 97], dtype=uint32))
         """
         return self.replace(end, self._characters(), "")
 
@@ -285,7 +285,13 @@ def _change(start: int, old_ids: list[array[int]], new_ids: list[array[int]]) ->
     left = _common(most, lambda some, more: old[len(old) - more : len(old) - some]
                    == new[len(new) - more : len(new) - some]) // size  # fmt: skip
     ids = array("I", new[same * size : len(new) - left * size])
-    return Change(start + same, len(old) // size - same - left, ids.tolist())
+    return _made(start + same, len(old) // size - same - left, ids)
+
+
+def _made(start: int, removed: int, ids: array[int]) -> Change:
+    import numpy as np
+
+    return Change(start, removed, np.frombuffer(ids, np.uint32) if ids else np.empty(0, np.uint32))
 
 
 def _common(most: int, equal: Callable[[int, int], bool]) -> int:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["PrefixCache"]
 
 #: Characters of a step.
-STEP = 2048
+STEP = 4096
+
+#: Of these, one in so many is in the key that a step is found by.
+STRIDE = 128
 
 #: Bytes of a step, beside its text and its ids.
 OVERHEAD = 400
@@ -32,6 +35,7 @@ OVERHEAD = 400
 
 class _Step(NamedTuple):
     number: int
+    text: str
     edge: int  # in characters of the whole text
     ids: tuple[int, ...]  # from the edge of the step before to this one
     size: int
@@ -41,7 +45,7 @@ class PrefixCache:
     """Encodes texts and remembers them by their beginnings: the next text that begins the same is encoded from where it
     differs. The ids are those of :meth:`Tokenizer.encode`, always. Threads can share a cache.
 
-    Texts are known in steps of 2,048 characters; shorter ones are encoded. Where ``tok.scanner`` is neither "vector"
+    Texts are known in steps of 4,096 characters; shorter ones are encoded. Where ``tok.scanner`` is neither "vector"
     nor "tables", only what ends at special tokens is reused.
 
     Args:
@@ -55,11 +59,11 @@ class PrefixCache:
 
     >>> from bpetite import PrefixCache
     >>> cache = PrefixCache(Tokenizer.train("ab ab ab", 258))
-    >>> system = "ab " * 1000
+    >>> system = "ab " * 2000
     >>> len(cache.encode(system)), len(cache.encode(system + "ab"))
-    (1001, 1001)
+    (2001, 2001)
     >>> cache.hits, cache.misses, cache.reused
-    (1, 1, 2045)
+    (1, 1, 4094)
     """
 
     def __init__(self, tokenizer: Surface, max_bytes: int = 64 << 20) -> None:
@@ -74,7 +78,8 @@ class PrefixCache:
         self._lock = Lock()
         self._numbers = 0
         self._edges: dict[Collection[str], tuple[int, Edges]] = {}  # by the special tokens that are recognised
-        # (number of the step before, text) -> step; a step that is used lies behind all that hang on it
+        # (number of the step before, some of the text) -> step: to hash all of the text takes longer than to encode it.
+        # Those that were used last are at the end.
         self._steps: OrderedDict[tuple[int, str], _Step] = OrderedDict()
 
     @property
@@ -110,7 +115,8 @@ class PrefixCache:
             if recognised not in self._edges:
                 self._edges[recognised] = self._number(), Edges(self.tokenizer, recognised)
             root, edges = self._edges[recognised]
-            known = self._known(root, text)
+            known: list[_Step] = []
+            self._walk(root, text, known)
             self.hits += bool(known)
             self.misses += not known
             edge = known[-1].edge if known else 0
@@ -135,46 +141,49 @@ class PrefixCache:
             made.append((edge, new))
         ids += edges.encode(text[edge:])
         with self._lock:
-            self._remember(root, text, len(known), [(first, []), *made])
+            self._remember(root, text, known, [(first, []), *made])
         return ids
 
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
 
-    def _known(self, root: int, text: str) -> list[_Step]:
-        """The steps that a text begins with."""
-        steps: list[_Step] = []
-        keys: list[tuple[int, str]] = []
-        number = root
-        for start in range(0, len(text) - STEP + 1, STEP):
-            key = number, text[start : start + STEP]
+    def _walk(self, root: int, text: str, known: list[_Step]) -> int:
+        """Add the steps that a text begins with to those of them that are known; the number of the last one."""
+        number = known[-1].number if known else root
+        for start in range(len(known) * STEP, len(text) - STEP + 1, STEP):
+            key = _key(number, text, start)
             step = self._steps.get(key)
-            if step is None:
+            if step is None or not text.startswith(step.text, start):
                 break
-            steps.append(step)
-            keys.append(key)
-            number = step.number
-        for key in reversed(keys):
             self._steps.move_to_end(key)
-        return steps
+            known.append(step)
+            number = step.number
+        return number
 
-    def _remember(self, root: int, text: str, known: int, made: list[tuple[int, list[int]]]) -> None:
+    def _remember(self, root: int, text: str, known: list[_Step], made: list[tuple[int, list[int]]]) -> None:
         """Add the steps of a text behind those that were known; made begins with the last of these.
 
-        Other threads may have added some meanwhile, which need not end at the same edges, or forgotten some.
+        Other threads may have added some meanwhile, which need not end at the same edges.
         """
-        steps = self._known(root, text)
-        last = len(steps) - known
-        if last < 0 or made[last][0] != (steps[-1].edge if steps else 0):
+        before = len(known)
+        number = self._walk(root, text, known)
+        last = len(known) - before
+        if made[last][0] != (known[-1].edge if known else 0):
             return
-        number = steps[-1].number if steps else root
-        for index, (edge, ids) in enumerate(made[last + 1 :], len(steps)):
-            key = number, text[index * STEP : (index + 1) * STEP]
+        for index, (edge, ids) in enumerate(made[last + 1 :], len(known)):
+            key = _key(number, text, index * STEP)
             number = self._number()
-            size = OVERHEAD + sys.getsizeof(key[1]) + 8 * len(ids)
-            self._steps[key] = _Step(number, edge, tuple(ids), size)
+            part = text[index * STEP : (index + 1) * STEP]
+            size = OVERHEAD + sys.getsizeof(part) + 8 * len(ids)
+            if old := self._steps.pop(key, None):
+                self._size -= old.size
+            self._steps[key] = _Step(number, part, edge, tuple(ids), size)
             self._size += size
-        self._known(root, text)
         while self._size > self.max_bytes:
             self._size -= self._steps.popitem(last=False)[1].size
+
+
+def _key(number: int, text: str, start: int) -> tuple[int, str]:
+    """Some of the characters of a step; two steps that have them in common cannot both be known."""
+    return number, text[start : start + STEP : STRIDE]
