@@ -60,7 +60,6 @@ class GrowingText:
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
     ) -> None:
-        text = checked(text)
         _, refused = choose(tokenizer.special_tokens, allowed_special, disallowed_special)
         self._settings = tokenizer, allowed_special, disallowed_special
         self._edges = Edges(tokenizer, allowed_special)
@@ -86,13 +85,17 @@ class GrowingText:
         >>> Tokenizer.train("ab ab ab", 258).growing("ab a").append("b")
         Change(start=1, removed=2, ids=array([257], dtype=uint32))
         """
-        text, end = checked(text), self._characters()
-        if not self._edges.plain:
-            return self._replace(end, end, text)
-        if self._refused is not None:
-            self._refuse(end, end, text)
+        if not isinstance(text, str):
+            text = checked(text)
+        if self._refused is not None or not self._edges.plain:
+            end = self._characters()
+            return self._replace(end, end, checked(text))
         held = self._open, self._blocks, self._chars, self._tokens, self._reach
-        self._open, start, removed, ids = append(self._settings[0], text, self._edges.finder, BLOCK, *held)
+        try:
+            self._open, start, removed, ids = append(self._settings[0], text, self._edges.finder, BLOCK, *held)
+        except UnicodeEncodeError:
+            checked(text)  # the position in this text
+            raise
         return _made(start, removed, ids)
 
     def replace(self, start: SupportsIndex, end: SupportsIndex, text: Text) -> Change:

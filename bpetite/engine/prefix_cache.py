@@ -105,7 +105,8 @@ class PrefixCache:
         Raises:
             ValueError, UnicodeError: As for :meth:`Tokenizer.encode`; the text is not remembered.
         """
-        text = checked(text)
+        if not isinstance(text, str):
+            text = checked(text)
         recognised, refused = choose(self.tokenizer.special_tokens, allowed_special, disallowed_special)
         if len(text) < STEP or (refused and self.tokenizer._special_spans(text, refused, ())):
             with self._lock:
@@ -121,13 +122,23 @@ class PrefixCache:
             self.misses += not known
             edge = known[-1].edge if known else 0
             self.reused += edge
-        first = edge
         ids: list[int] = []
         for step in known:
             ids += step.ids
+        try:
+            made = self._read(edges, text, edge, len(known), ids)
+        except UnicodeEncodeError:
+            checked(text)  # the position in the whole text
+            raise
+        with self._lock:
+            self._remember(root, text, known, [(edge, []), *made])
+        return ids
+
+    def _read(self, edges: Edges, text: str, edge: int, known: int, ids: list[int]) -> list[tuple[int, list[int]]]:
+        """Add the ids of a text from an edge on; the steps behind those that are known: (edge, ids up to there)."""
         made: list[tuple[int, list[int]]] = []
         least = 0  # characters without an edge that were read in vain
-        for end in range((len(known) + 1) * STEP, len(text) + 1, STEP):
+        for end in range((known + 1) * STEP, len(text) + 1, STEP):
             new: list[int] = []
             if end - edge >= 2 * least:
                 data = text[edge:end].encode("utf-8")
@@ -140,9 +151,7 @@ class PrefixCache:
             ids += new
             made.append((edge, new))
         ids += edges.encode(text[edge:])
-        with self._lock:
-            self._remember(root, text, known, [(first, []), *made])
-        return ids
+        return made
 
     def _number(self) -> int:
         self._numbers += 1
