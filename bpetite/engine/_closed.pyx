@@ -5,7 +5,7 @@ chat is encoded in some microseconds, so what is done around that is compiled, t
 """
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Substring
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
@@ -39,10 +39,11 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
         likewise. No list is made of these: that would take longer than all the rest.
     """
     cdef Encoder encoder = tokenizer._encoder
-    cdef bytes data = PyUnicode_AsUTF8String((<str> opened[0]) + text)
+    cdef str whole = (<str> opened[0]) + text
+    cdef bytes data = PyUnicode_AsUTF8String(whole)
     cdef const uint8_t* utf8 = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(data), at = 0, size = block, end, done = 0, used = 0, same = 0, left = 0
-    cdef Py_ssize_t most, start = tokens.data.as_longlongs[len(tokens) - 1]
+    cdef Py_ssize_t most, cut = 0, before_cut = 0, start = tokens.data.as_longlongs[len(tokens) - 1]
     cdef array old = opened[1]
     cdef int status
     cdef list pieces = []
@@ -60,7 +61,9 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
             if status != DONE:
                 check(status, data, at + done)
             if done:
-                pieces.append((_text(utf8, at, at + done), _ids(worker.out + used, worker.used - used),
+                before_cut = cut
+                cut += _characters(utf8, at, at + done)
+                pieces.append((PyUnicode_Substring(whole, before_cut, cut), _ids(worker.out + used, worker.used - used),
                                _characters(utf8, at + done, end)))
                 at += done
                 used = worker.used
@@ -79,7 +82,7 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
         while left < most - same and old.data.as_uints[len(old) - 1 - left] == worker.out[worker.used - 1 - left]:
             left += 1
         ids = _ids(worker.out + same, worker.used - same - left)
-        opened = _text(utf8, at, length), _ids(worker.out + used, worker.used - used)
+        opened = PyUnicode_Substring(whole, cut, len(whole)), _ids(worker.out + used, worker.used - used)
     finally:
         encoder.give(worker)
     for piece, its_ids, behind in pieces:
@@ -95,10 +98,6 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
         tokens.append(tokens.data.as_longlongs[len(tokens) - 1] + len(<array> its_ids))
         reach.append(end + behind)
     return opened, start + same, len(old) - same - left, ids
-
-
-cdef str _text(const uint8_t* text, Py_ssize_t start, Py_ssize_t end):
-    return PyUnicode_DecodeUTF8(<const char*> text + start, end - start, NULL)
 
 
 cdef array _ids(const token_t* ids, Py_ssize_t n):

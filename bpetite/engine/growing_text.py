@@ -13,6 +13,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
+import numpy as np
+
 from ._closed import append
 from ._special import Specials, choose
 from .edges import BLOCK, Edges, Piece, checked
@@ -20,7 +22,6 @@ from .edges import BLOCK, Edges, Piece, checked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ._surface import Surface
@@ -137,8 +138,6 @@ class GrowingText:
     @property
     def ids(self) -> NDArray[np.uint32]:
         """The ids, an array of its own each time."""
-        import numpy as np
-
         return np.concatenate([np.asarray(ids, np.uint32) for _, ids in [*self._blocks, self._open]])
 
     def __len__(self) -> int:
@@ -236,8 +235,6 @@ class GrowingText:
         behind = first + len(made) + 1
         if behind == len(self._chars):
             return
-        import numpy as np
-
         end, tokens = self._chars[behind - 1] - end, self._tokens[behind - 1] - tokens
         for starts, moved in ((self._chars, end), (self._reach, end), (self._tokens, tokens)):
             np.frombuffer(starts, np.int64)[behind:] += moved
@@ -292,8 +289,6 @@ def _change(start: int, old_ids: list[array[int]], new_ids: list[array[int]]) ->
 
 
 def _made(start: int, removed: int, ids: array[int]) -> Change:
-    import numpy as np
-
     return Change(start, removed, np.frombuffer(ids, np.uint32) if ids else np.empty(0, np.uint32))
 
 
