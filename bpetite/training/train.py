@@ -158,15 +158,15 @@ def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
     )
     # Nothing is learned from pre-tokens that the vocabulary continued from takes whole.
     initial = options.initial
-    whole = initial.id_of if initial is not None and initial.ignore_merges else {}
+    whole = initial.token_table if initial is not None and initial.ignore_merges else None
     if isinstance(counts, PretokenCounts):
         log.info("%s", counts.summary())
-        if not whole:
+        if whole is None:
             merger.add_table(counts._table)
             return merger
     for pretoken, count in counts.items():
         pretoken, count = check_count(pretoken, count)
-        if count and pretoken not in whole:
+        if count and (whole is None or whole.get(pretoken) is None):
             merger.add_word(pretoken, count)
     return merger
 
