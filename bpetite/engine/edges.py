@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import not_a_text
 from ..splitting._scan import Scan
 from ..steps.normalizers import normalize
-from ._special import choose
+from ._special import Specials, choose
 from .streaming import OpenSpecials, starts_afresh
 
 if TYPE_CHECKING:
@@ -52,9 +52,11 @@ class Edges:
         self._form = form if isinstance(form, str) else None
         self._specials = OpenSpecials({literal: ids[literal] for literal in recognised})
         self._literals = {ids[literal]: len(literal.encode("utf-8")) for literal in recognised}
-        self.finder = self._specials.finder
+        self.finder: Specials = self._specials.finder
         #: Whether nothing but a compiled scanner cuts the text between special tokens.
-        self.plain = self._scanner is not None and tokenizer.normalization is None and tokenizer._pipeline is None
+        self.plain: bool = (
+            self._scanner is not None and tokenizer.normalization is None and tokenizer._pipeline is None
+        )
         #: The special tokens to recognise, as the tokenizer's methods take them.
         self.allowed: SpecialSelection = "all" if len(recognised) == len(ids) else recognised
 

@@ -73,7 +73,9 @@ class PrefixCache:
             raise ValueError(f"max_bytes must be at least 0, not {max_bytes}")
         self.tokenizer = tokenizer
         self.max_bytes = max_bytes
-        self.hits = self.misses = self.reused = 0
+        self.hits: int = 0
+        self.misses: int = 0
+        self.reused: int = 0
         self._size = 0
         self._lock = Lock()
         self._numbers = 0
