@@ -174,4 +174,4 @@ def checked(text: Text) -> str:
         raise not_a_text(text)
     if not text.isascii():
         text.encode("utf-8")  # raises for a lone surrogate
-    return text
+    return str.__str__(text)  # of a subclass, such as numpy.str_, too

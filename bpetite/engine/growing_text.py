@@ -86,7 +86,7 @@ class GrowingText:
         >>> Tokenizer.train("ab ab ab", 258).growing("ab a").append("b")
         Change(start=1, removed=2, ids=array([257], dtype=uint32))
         """
-        if not isinstance(text, str):
+        if type(text) is not str:
             text = checked(text)
         if self._refused is not None or not self._edges.plain:
             end = self._characters()

@@ -107,7 +107,7 @@ class PrefixCache:
         Raises:
             ValueError, UnicodeError: As for :meth:`Tokenizer.encode`; the text is not remembered.
         """
-        if not isinstance(text, str):
+        if type(text) is not str:
             text = checked(text)
         recognised, refused = choose(self.tokenizer.special_tokens, allowed_special, disallowed_special)
         if len(text) < STEP or (refused and self.tokenizer._special_spans(text, refused, ())):

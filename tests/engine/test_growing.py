@@ -208,6 +208,24 @@ def test_special_tokens_that_are_not_allowed_are_text() -> None:
     assert tok.heal("dog <|endox", allowed_special=())[1] == b"endox"
 
 
+@pytest.mark.parametrize("name", ["cl100k", "regex"])
+def test_texts_of_other_types(name: str) -> None:
+    tok = TOKENIZERS[name]
+    grown = tok.growing(np.str_("the "))
+    grown.append("é".encode())
+    grown.append(np.str_("cat"))
+    grown.replace(0, 3, np.str_("The"))
+    assert type(grown.text) is str
+    assert (grown.text, grown.ids.tolist()) == ("The écat", tok.encode("The écat"))
+    assert tok.heal(np.str_("the cat")) == tok.heal("the cat")
+    with pytest.raises(UnicodeEncodeError, match="position 1:"):
+        grown.append("a\ud800")
+    for wrong in (5, None, bytearray(b"a"), ["a"]):
+        with pytest.raises(TypeError, match="text is str or UTF-8 bytes"):
+            grown.append(wrong)  # type: ignore[arg-type]
+    assert grown.text == "The écat"
+
+
 def test_representation() -> None:
     grown = TOKENIZERS["gpt2"].growing(b"the dog")
     assert isinstance(grown, GrowingText)
