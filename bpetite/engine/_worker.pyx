@@ -20,6 +20,7 @@ from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_work
+from ..splitting._byte_splits cimport ByteSplits, byte_cut
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
@@ -29,6 +30,7 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
+    BYTE_SPLITS_ROOM = 8       # ends of parts of a pre-token that there is room for at least
 
 
 cdef bp_secret secret = draw_secret()
@@ -43,9 +45,11 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
+        byte_splits: What cuts the pre-tokens that the scanner finds, or None.
     """
 
-    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole):
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
+                  ByteSplits byte_splits=None):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -53,6 +57,7 @@ cdef class Core:
         self.merges = merges
         self.scanner = scanner
         self.whole = whole
+        self.byte_splits = byte_splits
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -146,10 +151,41 @@ cdef class Worker:
             if n == 0:
                 done[0] = start
                 return DONE
-            status = self.encode_block(text, start, ends, n, readable, done)
+            status = self.encode_found(text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
+
+    cdef int encode_found(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t parts[BP_BLOCK]
+        cdef byte_cut cut
+        cdef Py_ssize_t i, more, first = start, at = start, count = 0, noisy = -1
+        cdef int status = DONE
+        if self.core.byte_splits is None:
+            return self.encode_block(text, start, ends, n, readable, done)
+        for i in range(n):
+            if noisy < at:
+                noisy = self.core.byte_splits.find(text, at, ends[n - 1])
+            # A pre-token before the next byte at which one may be cut is taken as it is.
+            self.core.byte_splits.begin(&cut, at, ends[i])
+            while True:
+                if BP_BLOCK - count <= BYTE_SPLITS_ROOM:
+                    status = self.encode_block(text, first, parts, count, readable, done)
+                    if status != DONE:
+                        return status
+                    first = parts[count - 1]
+                    count = 0
+                if noisy >= ends[i]:
+                    parts[count] = ends[i]
+                    count += 1
+                    break
+                more = self.core.byte_splits.next_ends(&cut, text, parts + count, BP_BLOCK - count)
+                if more == 0:
+                    break
+                count += more
+            at = ends[i]
+        return self.encode_block(text, first, parts, count, readable, done) if count else DONE
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:

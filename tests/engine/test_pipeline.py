@@ -42,6 +42,8 @@ TOKENIZERS = {
         token_flags={"<m>": ("lstrip",), "foo": ("single_word",), "<s>": ("normalized", "rstrip")},
     ),
 }
+#: Cut by the core alone, since plain patterns cut alike.
+COMPILED = {"merged", "printable"}
 bits = ["a", "b", " ", "  ", "é", "e\u0301", "<s>", "<m>", "<m", "foo", "x", "1", "中", "ﬁ", "\n"]
 texts = st.lists(st.sampled_from(bits), max_size=12).map("".join)
 
@@ -51,7 +53,7 @@ texts = st.lists(st.sampled_from(bits), max_size=12).map("".join)
 @given(text=texts)
 def test_every_method_gives_the_same_ids(name: str, text: str) -> None:
     tok = TOKENIZERS[name]
-    assert tok.scanner == "pipeline"
+    assert tok.scanner == ("vector" if name in COMPILED else "pipeline")
     ids = tok.encode(text)
     assert tok.encode(text.encode()) == ids
     assert tok.encode_to_numpy(text).tolist() == ids
