@@ -160,32 +160,40 @@ cdef class Worker:
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t parts[BP_BLOCK]
         cdef byte_cut cut
-        cdef Py_ssize_t i, more, first = start, at = start, count = 0, noisy = -1
-        cdef int status = DONE
+        cdef Py_ssize_t i = 0, quiet, made, count = 0, at = start, noisy
+        cdef int status
         if self.core.byte_splits is None:
             return self.encode_block(text, start, ends, n, readable, done)
-        for i in range(n):
-            if noisy < at:
-                noisy = self.core.byte_splits.find(text, at, ends[n - 1])
-            # A pre-token before the next byte at which one may be cut is taken as it is.
-            self.core.byte_splits.begin(&cut, at, ends[i])
-            while True:
-                if BP_BLOCK - count <= BYTE_SPLITS_ROOM:
-                    status = self.encode_block(text, first, parts, count, readable, done)
+        while True:
+            noisy = self.core.byte_splits.find(text, at, ends[n - 1])
+            if noisy == ends[n - 1] and count == 0:
+                return self.encode_block(text, start, ends + i, n - i, readable, done)
+            quiet = i                                  # pre-tokens up to here are taken as they are
+            while quiet < n and ends[quiet] <= noisy:
+                quiet += 1
+            if quiet - i > BP_BLOCK - count:
+                status = self.encode_block(text, start, parts, count, readable, done)
+                if status != DONE:
+                    return status
+                start = parts[count - 1]
+                count = 0
+            memcpy(parts + count, ends + i, (quiet - i) * sizeof(Py_ssize_t))
+            count += quiet - i
+            if quiet == n:
+                return self.encode_block(text, start, parts, count, readable, done)
+            i = quiet + 1
+            self.core.byte_splits.begin(&cut, ends[quiet - 1] if quiet else at, noisy, ends[quiet])
+            while cut.end >= 0:
+                if BP_BLOCK - count < BYTE_SPLITS_ROOM:
+                    status = self.encode_block(text, start, parts, count, readable, done)
                     if status != DONE:
                         return status
-                    first = parts[count - 1]
+                    start = parts[count - 1]
                     count = 0
-                if noisy >= ends[i]:
-                    parts[count] = ends[i]
-                    count += 1
-                    break
-                more = self.core.byte_splits.next_ends(&cut, text, parts + count, BP_BLOCK - count)
-                if more == 0:
-                    break
-                count += more
-            at = ends[i]
-        return self.encode_block(text, first, parts, count, readable, done) if count else DONE
+                count += self.core.byte_splits.next_ends(&cut, text, parts + count, BP_BLOCK - count)
+            at = ends[quiet]
+            if i == n:
+                return self.encode_block(text, start, parts, count, readable, done)
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:

@@ -6,12 +6,20 @@ bytes, that runs on each pre-token after the scanner has found it. Most pre-toke
 nothing on those that consist of *quiet* bytes, those that it reads as it reads the letter "a".
 """
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from array import array
+
+cdef extern from "splitting/quiet_bytes.h" nogil:
+    void bp_quiet_init(bp_quiet_bytes* set)
+    Py_ssize_t bp_quiet_until(const bp_quiet_bytes* set, const uint8_t* text, Py_ssize_t at, Py_ssize_t end)
 
 cdef enum:
     ASCII = 128
     CUT_BITS = 4               # of an output
-    END = 256                  # the column of the end in `out`
+    CUTS = (1 << CUT_BITS) - 1
+    LAST = CUT_BITS - 1
+    END = 256                  # the column of the end
     WIDTH = END + 1
 
 
@@ -22,29 +30,23 @@ cdef class ByteSplits:
     """
 
     def __cinit__(self, tables, str alphabet not None):
-        cdef bytes following, outputs
         states, stage = tables.states, memoryview(tables.stage).cast("H")
         codes = [ord(one) if ord(one) < ASCII else tables.pages[64 * stage[ord(one) // 64] + ord(one) % 64]
                  for one in alphabet]
         if tables.used_bits >> CUT_BITS:
             raise ValueError("a pattern that needs marks cannot cut bytes")
-        following = bytes([tables.next[code * states + state] for state in range(states) for code in codes])
-        outputs = bytes([tables.out[code * states + state] for state in range(states) for code in (*codes, tables.end)])
-        self.owner = following, outputs
-        self.next, self.out = following, outputs
-        silent = self._is_silent(ord("a"))
+        self.owner = array("H", [
+            tables.next[code * states + state] << CUT_BITS | tables.out[code * states + state]
+            for state in range(states) for code in (*codes, tables.end)
+        ]).tobytes()
+        self.steps = <const uint16_t*> PyBytes_AS_STRING(self.owner)
+        self.quiet_state = self.steps[ord("a")] >> CUT_BITS
+        # There is no cut before the first "a", another or the end; the end itself is an end.
+        silent = (self.steps[ord("a")] == self.steps[self.quiet_state * WIDTH + ord("a")]
+                  and self.steps[self.quiet_state * WIDTH + END] & CUTS <= 1 and not self.steps[ord("a")] & CUTS)
         for byte, code in enumerate(codes):
-            self.quiet[byte] = silent and tables.column[code] == tables.column[ord("a")]
-
-    cdef bint _is_silent(self, int byte):
-        """Whether pre-tokens of this byte alone, repeated, are never cut."""
-        state, seen = 0, set()
-        while state not in seen:
-            seen.add(state)
-            if self.out[state * WIDTH + byte] or self.out[state * WIDTH + END]:
-                return False
-            state = self.next[state * END + byte]
-        return True
+            self.quiet.quiet[byte] = silent and tables.column[code] == tables.column[ord("a")]
+        bp_quiet_init(&self.quiet)
 
     def ends(self, bytes data not None):
         """The ends of the parts of one pre-token, ascending, the last one at its length.
@@ -58,42 +60,40 @@ cdef class ByteSplits:
         cdef Py_ssize_t count = 1, i
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
         found = []
-        self.begin(&cut, 0, len(data))
-        if self.find(text, 0, len(data)) == len(data):
-            return [len(data)] if data else []
-        while count:
+        self.begin(&cut, 0, self.find(text, 0, len(data)), len(data))
+        while count and data:
             count = self.next_ends(&cut, text, ends, 2 * CUT_BITS)
             found += [ends[i] for i in range(count)]
         return found
 
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
-        while at < end and self.quiet[text[at]]:
-            at += 1
-        return at
+        return bp_quiet_until(&self.quiet, text, at, end)
 
-    cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        cut.start = cut.at = start
+    cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t noisy, Py_ssize_t end) noexcept nogil:
+        cut.start = start
+        cut.at = noisy
         cut.end = end
-        cut.state = 0
+        cut.state = self.quiet_state if noisy > start else 0
         cut.found = 0
 
     cdef Py_ssize_t next_ends(self, byte_cut* cut, const uint8_t* text, Py_ssize_t* ends,
                               Py_ssize_t capacity) noexcept nogil:
         cdef Py_ssize_t at = cut.at, count = 0
-        cdef uint32_t state = cut.state, found = cut.found
+        cdef uint32_t state = cut.state, found = cut.found, step
         cdef int back
-        # A cut is certain once no later output can be before it.
         while at < cut.end and count < capacity - CUT_BITS:
-            found |= self.out[state * WIDTH + text[at]]
-            state = self.next[state * END + text[at]]
-            if found >> (CUT_BITS - 1) & 1 and at - (CUT_BITS - 1) > cut.start:
-                ends[count] = at - (CUT_BITS - 1)
+            step = self.steps[state * WIDTH + text[at]]
+            state = step >> CUT_BITS
+            found |= step & CUTS
+            # A cut is certain once no later output can be before it.
+            if found >> LAST & 1 and at - LAST > cut.start:
+                ends[count] = at - LAST
                 count += 1
             found <<= 1
             at += 1
         if at == cut.end:
-            found |= self.out[state * WIDTH + END]
-            for back in range(CUT_BITS - 1, 0, -1):
+            found |= self.steps[state * WIDTH + END] & CUTS
+            for back in range(LAST, 0, -1):
                 if found >> back & 1 and at - back > cut.start:
                     ends[count] = at - back
                     count += 1
