@@ -2,9 +2,10 @@
 
     python -m benchmarks.pre_tokenizers             # beside tokenizers, where it is installed
 
-GPT-2's model with the pre-tokenizer of GPT-4o as it is often converted (Split, Removed, invert) and of Falcon (ByteLevel
-in the middle of a sequence). ``x`` is the time beside the row before, which has the same cuts as ``Isolated`` steps
-before ByteLevel. The ids are compared before anything is timed.
+GPT-2's model with the pre-tokenizer of GPT-4o as it is often converted (Split, Removed, invert) and of Falcon
+(ByteLevel in the middle of a sequence). ``x`` is the time beside the row before, which has the same cuts as
+``Isolated`` steps before ByteLevel; Falcon also cuts inside characters beyond ASCII. The ids are compared before
+anything is timed.
 """
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def bytelevel(use_regex: bool = False) -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
 
 
-#: Name -> steps; each second row has the cuts of the one before it, the last ones for ASCII.
+#: Name -> steps.
 ROWS: dict[str, list[dict[str, Any]]] = {
     "GPT-4o, isolated": [split(patterns.O200K), bytelevel()],
     "GPT-4o, removed, inverted": [split(patterns.O200K, "Removed", True), bytelevel()],

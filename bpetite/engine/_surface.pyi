@@ -40,8 +40,7 @@ class Surface:
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
-                cut, and pairs of bytes and the ends of the pre-tokens in them. `byte_splits` cut the pre-tokens of the
-                pretokenizer again, and `is_compiled` says that these two do all that is asked for.
+                cut, and pairs of bytes and the ends of the pre-tokens in them. `byte_splits` cut pre-tokens again.
         """
     @property
     def vocab(self) -> dict[int, bytes]:

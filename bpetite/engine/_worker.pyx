@@ -160,7 +160,7 @@ cdef class Worker:
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t parts[BP_BLOCK]
         cdef byte_cut cut
-        cdef Py_ssize_t i = 0, quiet, made, count = 0, at = start, noisy
+        cdef Py_ssize_t i = 0, quiet, count = 0, at = start, noisy
         cdef int status
         if self.core.byte_splits is None:
             return self.encode_block(text, start, ends, n, readable, done)

@@ -274,8 +274,8 @@ class Vocab:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it needs :mod:`bpetite.engine.pipeline` whatever its pattern is, since the compiled core does not have
-        what it asks for: flags that change where special tokens are found, rewritten text."""
+        """Whether it needs :mod:`bpetite.engine.pipeline` whatever its pattern is, since the compiled core lacks what
+        it asks for: flags that change where special tokens are found, rewritten text."""
         flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
         return flagged or rewritten
