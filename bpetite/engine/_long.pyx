@@ -162,13 +162,13 @@ cdef class _Section:
                 n = i + 1
             if self.kept < meetings:
                 for i in range(n):
-                    self.status = self.worker.encode_found(text, ends[i - 1] if i else start, ends + i, 1,
+                    self.status = self.worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
                                                            self.length - at, &self.bad)
                     if self.status != DONE:
                         break
                     self.keep(at + ends[i])
             else:
-                self.status = self.worker.encode_found(text, start, ends, n, self.length - at, &self.bad)
+                self.status = self.worker.encode_block(text, start, ends, n, self.length - at, &self.bad)
             if self.status != DONE:
                 self.bad += at
             start = ends[n - 1]

@@ -30,7 +30,7 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
-    BYTE_SPLITS_ROOM = 8       # ends of parts of a pre-token that there is room for at least
+    PARTS = 32                 # of a pre-token that are found at a time
 
 
 cdef bp_secret secret = draw_secret()
@@ -45,7 +45,7 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
-        byte_splits: What cuts the pre-tokens that the scanner finds, or None.
+        byte_splits: What cuts pre-tokens again, or None.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
@@ -151,49 +151,10 @@ cdef class Worker:
             if n == 0:
                 done[0] = start
                 return DONE
-            status = self.encode_found(text, start, ends, n, readable, done)
+            status = self.encode_block(text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
-
-    cdef int encode_found(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t parts[BP_BLOCK]
-        cdef byte_cut cut
-        cdef Py_ssize_t i = 0, quiet, count = 0, at = start, noisy
-        cdef int status
-        if self.core.byte_splits is None:
-            return self.encode_block(text, start, ends, n, readable, done)
-        while True:
-            noisy = self.core.byte_splits.find(text, at, ends[n - 1])
-            if noisy == ends[n - 1] and count == 0:
-                return self.encode_block(text, start, ends + i, n - i, readable, done)
-            quiet = i                                  # pre-tokens up to here are taken as they are
-            while quiet < n and ends[quiet] <= noisy:
-                quiet += 1
-            if quiet - i > BP_BLOCK - count:
-                status = self.encode_block(text, start, parts, count, readable, done)
-                if status != DONE:
-                    return status
-                start = parts[count - 1]
-                count = 0
-            memcpy(parts + count, ends + i, (quiet - i) * sizeof(Py_ssize_t))
-            count += quiet - i
-            if quiet == n:
-                return self.encode_block(text, start, parts, count, readable, done)
-            i = quiet + 1
-            self.core.byte_splits.begin(&cut, ends[quiet - 1] if quiet else at, noisy, ends[quiet])
-            while cut.end >= 0:
-                if BP_BLOCK - count < BYTE_SPLITS_ROOM:
-                    status = self.encode_block(text, start, parts, count, readable, done)
-                    if status != DONE:
-                        return status
-                    start = parts[count - 1]
-                    count = 0
-                count += self.core.byte_splits.next_ends(&cut, text, parts + count, BP_BLOCK - count)
-            at = ends[quiet]
-            if i == n:
-                return self.encode_block(text, start, parts, count, readable, done)
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
@@ -222,6 +183,26 @@ cdef class Worker:
 
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t ends[PARTS]
+        cdef Py_ssize_t used = self.used, at = start, i
+        cdef byte_cut cut
+        cdef int status
+        if self.core.byte_splits is None:
+            status = self._encode_part(text, start, end, done)
+            if status != DONE:
+                return status
+        else:
+            self.core.byte_splits.begin(&cut, start, end)
+            while at < end:
+                for i in range(self.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
+                    status = self._encode_part(text, at, ends[i], done)
+                    if status != DONE:
+                        return status
+                    at = ends[i]
+        moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
+        return DONE
+
+    cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t n = end - start, i, slot
         cdef token_t* ids
         if not space_reserve(&self.space, n):
@@ -242,5 +223,4 @@ cdef class Worker:
             return INTERRUPTED if self.watch.interrupted else NO_MEMORY
         memcpy(self.out + self.used, ids, n * sizeof(token_t))
         self.used += n
-        moved[0] = bp_remember(&self.cache, key, text + start, end - start, ids, n)
         return DONE

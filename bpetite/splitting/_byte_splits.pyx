@@ -2,17 +2,13 @@
 
 There, a pattern sees text in GPT-2's printable form, a character for each byte: the second byte of "²" is the digit "²"
 of that form, and a split at digits cuts between the two bytes. So these splits have a transducer of their own, over
-bytes, that runs on each pre-token after the scanner has found it. Most pre-tokens need no look: a transducer does
-nothing on those that consist of *quiet* bytes, those that it reads as it reads the letter "a".
+bytes. It runs on a pre-token that the scanner has found when the word cache lacks it, and the cache then holds the ids
+of all its parts: other pre-tokens cost nothing more.
 """
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from array import array
-
-cdef extern from "splitting/quiet_bytes.h" nogil:
-    void bp_quiet_init(bp_quiet_bytes* set)
-    Py_ssize_t bp_quiet_until(const bp_quiet_bytes* set, const uint8_t* text, Py_ssize_t at, Py_ssize_t end)
 
 cdef enum:
     ASCII = 128
@@ -40,13 +36,6 @@ cdef class ByteSplits:
             for state in range(states) for code in (*codes, tables.end)
         ]).tobytes()
         self.steps = <const uint16_t*> PyBytes_AS_STRING(self.owner)
-        self.quiet_state = self.steps[ord("a")] >> CUT_BITS
-        # There is no cut before the first "a", another or the end; the end itself is an end.
-        silent = (self.steps[ord("a")] == self.steps[self.quiet_state * WIDTH + ord("a")]
-                  and self.steps[self.quiet_state * WIDTH + END] & CUTS <= 1 and not self.steps[ord("a")] & CUTS)
-        for byte, code in enumerate(codes):
-            self.quiet.quiet[byte] = silent and tables.column[code] == tables.column[ord("a")]
-        bp_quiet_init(&self.quiet)
 
     def ends(self, bytes data not None):
         """The ends of the parts of one pre-token, ascending, the last one at its length.
@@ -60,20 +49,16 @@ cdef class ByteSplits:
         cdef Py_ssize_t count = 1, i
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
         found = []
-        self.begin(&cut, 0, self.find(text, 0, len(data)), len(data))
+        self.begin(&cut, 0, len(data))
         while count and data:
             count = self.next_ends(&cut, text, ends, 2 * CUT_BITS)
             found += [ends[i] for i in range(count)]
         return found
 
-    cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
-        return bp_quiet_until(&self.quiet, text, at, end)
-
-    cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t noisy, Py_ssize_t end) noexcept nogil:
-        cut.start = start
-        cut.at = noisy
+    cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        cut.start = cut.at = start
         cut.end = end
-        cut.state = self.quiet_state if noisy > start else 0
+        cut.state = 0
         cut.found = 0
 
     cdef Py_ssize_t next_ends(self, byte_cut* cut, const uint8_t* text, Py_ssize_t* ends,
