@@ -211,16 +211,6 @@ class Pipeline:
         return text, starts, ends
 
 
-def _byte_splits(steps: tuple[Step, ...]) -> ByteSplits | None:
-    """Steps that see the printable form of bytes, compiled; None if they cannot be."""
-    if not is_plain(steps):
-        return None
-    try:
-        return ByteSplits(compiled(steps, None), ALPHABET)
-    except ValueError:  # the pattern is outside of what compiles
-        return None
-
-
 def _special(token: tuple[int, str], start: int, end: int, trace: bool) -> Stretch:
     token_id, literal = token
     return token_id, literal, [start] * len(literal) if trace else None, [end] * len(literal) if trace else None
@@ -285,3 +275,13 @@ class _Finder:
             done = end
         if done < len(text):
             yield done, len(text), None
+
+
+def _byte_splits(steps: tuple[Step, ...]) -> ByteSplits | None:
+    """Steps that see the printable form of bytes, compiled; None if they cannot be."""
+    if not is_plain(steps):
+        return None
+    try:
+        return ByteSplits(compiled(steps, None), ALPHABET)
+    except ValueError:  # the pattern is outside of what compiles
+        return None
