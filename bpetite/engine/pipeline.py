@@ -45,8 +45,6 @@ class Pipeline:
 
     Attributes:
         pretokenizer: What the core splits stretches with; "none" if they are split here.
-        byte_splits: What the core splits the pre-tokens with that the pretokenizer finds; None if nothing does, or if
-            they are split here.
         is_compiled: Whether the core does all that the vocabulary asks for. Then the pipeline only traces.
 
     Args:
@@ -67,16 +65,15 @@ class Pipeline:
         self._prefix_space = found[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
-        self.byte_splits: ByteSplits | None = None
         if is_plain(plain):
             cutter = pretokenizer(plain or None, unicode=vocab.unicode)
-            if cutter.scanner is not None and self._late_steps:
-                self.byte_splits = _byte_splits(self._late_steps)
-            if self.byte_splits is not None or not self._late_steps:
+            if self._late_steps and cutter.scanner is not None:
+                cutter = _with_byte_splits(cutter, self._late_steps)
+            if not self._late_steps or cutter.byte_splits is not None:
                 self.pretokenizer = cutter
                 self._steps = self._late_steps = ()
         self.is_compiled: bool = (
-            self.byte_splits is not None
+            self.pretokenizer.byte_splits is not None
             and not vocab.is_rare
             and vocab.normalization is None
             and not self._prefix_space
@@ -277,11 +274,12 @@ class _Finder:
             yield done, len(text), None
 
 
-def _byte_splits(steps: tuple[Step, ...]) -> ByteSplits | None:
-    """Steps that see the printable form of bytes, compiled; None if they cannot be."""
+def _with_byte_splits(cutter: Pretokenizer, steps: tuple[Step, ...]) -> Pretokenizer:
+    """A compiled pre-tokenizer, followed by steps that see the printable form of bytes if these can be compiled."""
     if not is_plain(steps):
-        return None
+        return cutter
     try:
-        return ByteSplits(compiled(steps, None), ALPHABET)
+        byte_splits = ByteSplits(compiled(steps, None), ALPHABET)
     except ValueError:  # the pattern is outside of what compiles
-        return None
+        return cutter
+    return Pretokenizer(cutter.pattern, cutter.scanner_kind, cutter.scanner, None, cutter.unicode, byte_splits)

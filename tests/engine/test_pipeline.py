@@ -334,6 +334,7 @@ def test_falcons_splits_are_cut_by_the_core(tmp_path: Any) -> None:
     expected = theirs.encode(text).ids
     assert ours.encode(text) == expected
     assert ours.encode(text, num_threads=4) == expected
+    assert list(ours._pretokenizer.ends("a12345²".encode())) == [1, 4, 6, 7, 8]
     ours.save(tmp_path / "tokenizer.json")
     written = json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]["pretokenizers"]
     assert [step["type"] for step in written] == ["Split", "ByteLevel", "Split", "Split"]
