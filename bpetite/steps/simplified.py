@@ -63,8 +63,8 @@ def _rewritten(split: Split) -> str | None:
     if split.behavior == "contiguous":
         return f"(?:{split.pattern})+"
     once = tree.part if isinstance(tree, Repeat) and (tree.least, tree.most) == (1, None) else tree
-    if not isinstance(once, CharSet) or any(item.source.startswith("(?i:") for item, _ in once.items):
-        return None
+    if not isinstance(once, CharSet) or any(item.source[:1] in ("(", ".") for item, _ in once.items):
+        return None  # ignoring case, or the dot: neither can stand in a set
     others = written(once._replace(negated=not once.negated))
     match = written(once) + "+" * (once is not tree)
     return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"

@@ -35,6 +35,8 @@ KEPT = [
     Split("a+?", "contiguous"),
     Split("ab", "merged_with_next"),
     Split("(?i:k)", "merged_with_next"),
+    Split(".", "merged_with_previous"),
+    Split(".+", "merged_with_next", True),
     Split("a{2}", "merged_with_previous"),
     PrefixSpace(),
     Printable(),
