@@ -262,7 +262,8 @@ def test_white_space_that_is_a_token_may_be_taken_by_the_one_before() -> None:
 # Sequences of splits, cut by the core or here, as tokenizers cuts
 
 EXPRESSIONS = [
-    "[0-9][0-9][0-9]", r"\p{N}{1,3}", " ", r"\s+", "[aeiou]", "²", ".", "[^a1]+", r"\p{L}+|\s|\S", "a|ab|b", r"\s+(?!\S)|\s|\S+",
+    "[0-9][0-9][0-9]", r"\p{N}{1,3}", " ", r"\s+", "[aeiou]", "²", ".", "[^a1]+", r"\p{L}+|\s|\S",
+    "a|ab|b", r"\s+(?!\S)|\s|\S+",
 ]  # fmt: skip
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 kept = st.sampled_from(BEHAVIORS[1:])
