@@ -239,8 +239,10 @@ class Encoding:
 
     @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        ranks = self.tokenizer.to_ranks()
-        return {t: token_id for token_id, t in ranks.vocab.items() if token_id not in self._special_token_values}
+        vocab = self.tokenizer.to_ranks()._vocab
+        found = [(t, token_id) for token_id, t in vocab.tokens.items() if token_id not in self._special_token_values]
+        # of two ids with the same bytes the one that text gives comes last, and stays
+        return dict(sorted(found, key=lambda pair: pair[1] not in vocab.unreachable) if vocab.unreachable else found)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of one pre-token; special tokens are read as text."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, Vocab
 from bpetite.adapters.tiktoken import Encoding
 from bpetite.formats.encodings import PUBLISHED
 from bpetite.steps.splits import Split
@@ -317,6 +317,16 @@ def test_the_name_and_the_ranks_are_those_of_the_encoding_it_came_from() -> None
     assert (view.name, view._mergeable_ranks) == (THEIRS.name, THEIRS._mergeable_ranks)
     assert view._mergeable_ranks is view._mergeable_ranks  # made once: callers look into it again and again
     assert TOK.to_merges().as_tiktoken().name == "small"
+
+
+def test_of_two_ids_with_the_same_bytes_the_ranks_have_the_one_that_text_gives() -> None:
+    tokens = {number: token for token, number in small_ranks().items()} | {301: b"", 302: b"a"}
+    for hidden, rank in (({302}, 97), ({97}, 302)):
+        view = Tokenizer.from_vocab(Vocab(tokens, None, {}, unreachable=frozenset(hidden))).as_tiktoken()
+        assert (view._mergeable_ranks[b"a"], view._mergeable_ranks[b""]) == (rank, 301)
+        assert view.encode("a") == [rank]
+    theirs = tiktoken.Encoding("w", pat_str=r"\w+", mergeable_ranks=small_ranks() | {b"": 301}, special_tokens={})
+    assert Tokenizer.from_tiktoken(theirs).as_tiktoken()._mergeable_ranks == theirs._mergeable_ranks
 
 
 def test_it_pickles_and_compares() -> None:
