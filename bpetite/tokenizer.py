@@ -128,7 +128,7 @@ class Tokenizer(Surface):
         special_ids: Literal["after", "before"] = "after",
         pattern: PatternLike | NotGiven = NOT_GIVEN,
         min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes"] = "ids",
+        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
         unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
@@ -148,7 +148,7 @@ class Tokenizer(Surface):
             pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
             min_frequency: Pairs that occur less often are not learned.
             tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
-                lexicographically greatest (left bytes, right bytes).
+                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
             normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
                 ``initial``, else None.
             unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
