@@ -49,18 +49,18 @@ cdef class Surface:
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
-            pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
+            pretokenizer: What cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
-                cut, and pairs of bytes and the ends of the pre-tokens in them.
+                cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
         """
         if not PyLong_CheckExact(cache_bytes):
             raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
         if not 0 <= cache_bytes < 1 << 62:
             raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges)
+                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.token_table, vocab.errors)
         self._before, self._after = map(list, vocab.around)
@@ -119,7 +119,7 @@ cdef class Surface:
     def scanner(self):
         """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
         vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
-        return "pipeline" if self._pipeline is not None else self._pretokenizer.scanner_kind
+        return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
 
     @property
     def eot_token(self):

@@ -58,7 +58,7 @@ def encode_iterable(
         raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
-    if tokenizer._pipeline is not None:
+    if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
         return _at_the_end(tokenizer, chunks, allowed_special, disallowed_special)
     stream = Stream(tokenizer, {literal: ids[literal] for literal in recognised}, refused)
     return chain.from_iterable(_steps(stream, chunks))

@@ -320,11 +320,11 @@ class Vocab:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it needs :mod:`bpetite.engine.pipeline`, since the compiled core does not have what it asks for:
-        flags that change where special tokens are found, rewritten text, steps of pre-tokenization beyond patterns."""
+        """Whether it needs :mod:`bpetite.engine.pipeline` whatever its pattern is, since the compiled core lacks what
+        it asks for: flags that change where special tokens are found, rewritten text."""
         flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
-        return flagged or rewritten or not patterns.is_plain(self.pattern)
+        return flagged or rewritten
 
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
