@@ -9,7 +9,7 @@ al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, af
 """
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
 import regex
@@ -19,12 +19,14 @@ __all__ = [
     "count_pairs",
     "cut_specials",
     "decode",
+    "edges",
     "encode",
     "merge_pretoken",
     "normalize",
     "replace_pair",
     "split",
     "train",
+    "truncate",
 ]
 
 Pair = tuple[bytes, bytes]
@@ -208,6 +210,46 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
         UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
     """
     return b"".join(tokens[token_id] for token_id in ids).decode("utf-8", errors)
+
+
+def edges(spans: Iterable[tuple[int, int]], length: int) -> list[int]:
+    """Where a text may be cut between two of its tokens and two of its characters; both its ends are among them.
+
+    Args:
+        spans: (start, end) in characters of each token; those of one that is part of a character are the character's.
+        length: Of the text, in characters.
+
+    >>> edges([(0, 2), (2, 3), (2, 3), (3, 5)], 5)
+    [0, 2, 3, 5]
+    """
+    spans = list(spans)
+    ends = {0, length, *(end for _, end in spans)}
+    return sorted(at for at in ends if not any(start < at < end for start, end in spans))
+
+
+def truncate(
+    text: str,
+    max_tokens: int,
+    encode: Callable[[str], Sequence[int]],
+    spans: Iterable[tuple[int, int]],
+    *,
+    side: str = "right",
+) -> str:
+    """The longest prefix of a text, or suffix, that ends at one of its edges and has at most so many tokens.
+
+    Args:
+        text: The text.
+        max_tokens: The limit.
+        encode: Text to token ids.
+        spans: Those of the text's tokens, see :func:`edges`.
+        side: Where the text is cut: "right" for a prefix, "left" for a suffix.
+
+    >>> truncate("a bc", 3, list, [(0, 1), (1, 2), (2, 4)])
+    'a '
+    """
+    cuts = edges(spans, len(text))
+    parts = [text[:at] for at in reversed(cuts)] if side == "right" else [text[at:] for at in cuts]
+    return next(part for part in parts if len(encode(part)) <= max_tokens)
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:

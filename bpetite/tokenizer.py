@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
+from .engine import arrow, limits
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -18,13 +19,12 @@ from .patterns import BY_NAME, PatternLike
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    import pyarrow
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
+    from .engine.options import Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
@@ -430,29 +430,6 @@ class Tokenizer(Surface):
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
-    def encode_to_arrow(
-        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
-    ) -> pyarrow.ListArray | pyarrow.LargeListArray:
-        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
-
-        Args:
-            texts: The texts.
-            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
-            options: As for :meth:`encode_batch`: ``num_threads``, ``allowed_special``, ``disallowed_special``,
-                ``add_special_tokens``.
-
-        Raises:
-            MissingExtraError: pyarrow is not installed.
-            OverflowError: There are 2^31 ids or more and ``large`` is false.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode_to_arrow(["ab", "ab ab"]).to_pylist()
-        [[256], [256, 257]]
-        """
-        from .engine.arrow import encode_to_arrow
-
-        return encode_to_arrow(self, texts, large, options)
-
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -516,3 +493,9 @@ class Tokenizer(Surface):
 
         ids, offsets, settings = encode_rows(self, texts, pad_token, options)
         return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
+
+    # Functions of other modules as methods; Final gives them the functions' types.
+    encode_to_arrow: Final = arrow.encode_to_arrow
+    count_batch: Final = limits.count_batch
+    fits: Final = limits.fits
+    truncate: Final = limits.truncate

@@ -1,4 +1,5 @@
 """Text to token ids by one thread."""
+from cpython.array cimport array
 from libc.stdint cimport uint8_t
 
 from ._special cimport Specials, SpecialSets
@@ -40,3 +41,6 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
 
 # Raise what a status stands for. `offset` is that of a byte of the str or bytes in UTF-8, which begins at `base`.
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
+
+# The ends of pre-tokens in UTF-8, checked: a copy, which nobody else can change after the check.
+cdef array checked_ends(bytes data, const long long[::1] ends)

@@ -4,6 +4,7 @@ Text that a compiled scanner cuts is read without the interpreter lock. What nee
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
+from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
@@ -15,6 +16,8 @@ from ._text cimport (
     window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker
+
+from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -94,6 +97,18 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     if status == NO_UTF8:
         (<str> text).encode("utf-8")           # raises, with the position
     return 0
+
+
+cdef array checked_ends(bytes data, const long long[::1] ends):
+    cdef array checked = clone(new_array("q"), ends.shape[0], False)
+    cdef Py_ssize_t i
+    cdef long long start = 0, end
+    for i in range(ends.shape[0]):
+        end = ends[i]
+        if not start < end <= PyBytes_GET_SIZE(data):
+            raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
+        checked.data.as_longlongs[i] = start = end
+    return checked
 
 
 cdef class Encoder:

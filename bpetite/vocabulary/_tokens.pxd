@@ -9,6 +9,7 @@ cdef class TokenTable:
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id
     cdef readonly bint empty       # a token has no bytes
+    cdef readonly Py_ssize_t longest     # bytes of the longest token
     cdef list order                # slot -> id, as the int objects that the table was made from
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last

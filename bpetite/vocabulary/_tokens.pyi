@@ -22,6 +22,9 @@ class TokenTable:
     @property
     def empty(self) -> bool:
         """Whether a token has no bytes."""
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest token."""
     def __new__(cls, tokens: dict[int, bytes]) -> Self: ...
     def get(self, token: bytes) -> int | None:
         """The id of the token with these bytes, or None."""

@@ -67,6 +67,7 @@ cdef class TokenTable:
             total += PyBytes_GET_SIZE(token)
             self.starts[slot + 1] = total          # `holds` reads it
             self.empty = self.empty or PyBytes_GET_SIZE(token) == 0
+            self.longest = max(self.longest, PyBytes_GET_SIZE(token))
             at = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 32
             same = False
             while self.by_bytes[at & self.mask]:
