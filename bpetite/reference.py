@@ -9,13 +9,14 @@ al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, af
 """
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 import regex
 
 __all__ = [
     "apply_merges",
+    "chunks",
     "count_pairs",
     "cut_specials",
     "decode",
@@ -250,6 +251,62 @@ def truncate(
     cuts = edges(spans, len(text))
     parts = [text[:at] for at in reversed(cuts)] if side == "right" else [text[at:] for at in cuts]
     return next(part for part in parts if len(encode(part)) <= max_tokens)
+
+
+def chunks(
+    text: str,
+    max_tokens: int,
+    encode: Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]],
+    *,
+    overlap: int = 0,
+    boundaries: Iterable[int] = (),
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, tokens) of parts of a text that cover it in order, each of at most so many tokens.
+
+    Args:
+        text: The text.
+        max_tokens: The most tokens of a part, 1 or more.
+        encode: Text to token ids and (start, end) in characters of each.
+        overlap: How many of its last tokens a part shares with the next one, where that gets further all the same.
+        boundaries: Where parts are to end if they can, in characters.
+
+    Raises:
+        ValueError: A character alone has more tokens.
+
+    >>> one_each = lambda text: ([0] * len(text), [(at, at + 1) for at in range(len(text))])
+    >>> list(chunks("abcde", 3, one_each, overlap=1))
+    [(0, 3, 3), (2, 5, 3)]
+    """
+    _, spans = encode(text)
+    cuts = edges(spans, len(text))
+
+    def count(start: int, end: int) -> int:
+        return len(encode(text[start:end])[0])
+
+    def tokens_before(at: int) -> int:
+        return sum(end <= at for _, end in spans)
+
+    def find(start: int, floor: int) -> int | None:
+        tokens = tokens_before(start) + max_tokens
+        ends = [at for at in cuts if at > floor and tokens_before(at) <= tokens]
+        if start == floor:  # where no edge will do, any character of these tokens
+            ends = [*range(start + 1, max([start + 1, *(end for _, end in spans[:tokens])]) + 1), *ends]
+        return next((end for end in reversed(ends) if count(start, end) <= max_tokens), None)
+
+    start = end = 0
+    while end < len(text):
+        starts = [end]
+        if overlap and end:
+            ids, own = encode(text[start:end])
+            first = start + own[-overlap][0] if len(ids) > overlap else start
+            starts = [at for at in sorted({first, *cuts, end}) if max(start + 1, first) <= at <= end]
+        found = next(((at, to) for at in starts if (to := find(at, end)) is not None), None)
+        if found is None:
+            raise ValueError(f"the character {text[end]!r} at offset {end} has more than {max_tokens} tokens")
+        start, to = found
+        near = [at for at in boundaries if end < at <= to < len(text) and count(start, at) <= max_tokens]
+        end = max(near, default=to)
+        yield start, end, count(start, end)
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:

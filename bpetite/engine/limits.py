@@ -7,6 +7,7 @@ for whatever it does, and slow.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
 from ..errors import show
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["count_batch", "edges_of", "fits", "truncate"]
+__all__ = ["check_text", "count_batch", "edges_of", "fits", "truncate"]
 
 
 def count_batch(
@@ -99,9 +100,7 @@ def truncate(
     >>> tok.truncate("ab ab ab", 2), tok.truncate("ab ab abc", 2, truncation_side="left")
     ('ab ab', ' abc')
     """
-    if not isinstance(text, str):
-        hint = "; decode it first" if isinstance(text, bytes) else ""
-        raise TypeError(f"text is a str, not {show(text)}{hint}")
+    check_text(text)
     if truncation_side not in ("left", "right"):
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
     right = truncation_side == "right"
@@ -114,23 +113,25 @@ def truncate(
         text, limit=max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special
     ) <= max_tokens.__index__():
         return text
-    edges = [cut for cut, _ in edges_of(tokenizer, text, allowed_special)]
+    edges, _ = edges_of(tokenizer, text, allowed_special)
     parts = (text[:cut] for cut in reversed(edges)) if right else (text[cut:] for cut in edges)
     return next(part for part in parts if fits(tokenizer, part, max_tokens, allowed_special=allowed_special))
 
 
-def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -> list[tuple[int, int]]:
-    """Where tokens of a text end between two of its characters, and how many tokens there are up to there; 0 and the
-    end of the text are always among them."""
+def check_text(text: object) -> None:
+    """Raise TypeError for what is no str."""
+    if not isinstance(text, str):
+        hint = "; decode it first" if isinstance(text, bytes) else ""
+        raise TypeError(f"text is a str, not {show(text)}{hint}")
+
+
+def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
+    """Where tokens of a text end between two of its characters, both ends of the text included; and for each token the
+    end of the characters that it and those before it cover."""
     from .offsets import offsets_of
 
-    ids = tokenizer.encode(text, allowed_special=allowed_special)
-    spans = offsets_of(tokenizer, text, ids, allowed_special)
-    edges = {0: 0}
-    reached = 0
-    for number, (start, end) in enumerate(spans):
-        if start >= reached:
-            edges[reached] = number
-        reached = max(reached, end)
-    edges[reached] = edges[len(text)] = len(spans)
-    return sorted(edges.items())
+    spans = offsets_of(tokenizer, text, tokenizer.encode(text, allowed_special=allowed_special), allowed_special)
+    ends = list(accumulate((end for _, end in spans), max))
+    edges = {0, len(text)}
+    edges.update(reached for reached, (start, _) in zip(ends, spans[1:]) if start >= reached)
+    return sorted(edges), ends
