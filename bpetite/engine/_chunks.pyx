@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t
 from ..headers.watch cimport bp_watch_begin
 from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, check
-from ._reader cimport Reader, milestone, whole_number
+from ._reader cimport Reader, milestone, size_of, whole_number
 from ._special cimport refuse
 from ._text cimport DONE
 from ._worker cimport BP_BLOCK
@@ -112,7 +112,7 @@ cdef class ChunkReader:
                     n += 1
                 if used == most:
                     break
-                at += reader.size_of(used)
+                at += size_of(reader, used)
                 used += 1
             for i in range(n - 1, max(<Py_ssize_t> 0, n - LAST) - 1, -1):
                 edge = self.edges[i % LAST]
@@ -134,7 +134,7 @@ cdef class ChunkReader:
         while not reader.on_character(first):
             first += 1
         while used < min(self.before + self.most, reader.total()):
-            at += reader.size_of(used)
+            at += size_of(reader, used)
             used += 1
         end = max(first, at)
         while not reader.on_character(end):
@@ -228,7 +228,7 @@ cdef class ChunkReader:
                         self.met, self.need = start + piece, start + size
                         self.met_used, at = self.before, self.anchor
                         while at < self.met:
-                            at += reader.size_of(self.met_used)
+                            at += size_of(reader, self.met_used)
                             self.met_used += 1
                         return 0
             size *= 2
@@ -242,7 +242,7 @@ cdef class ChunkReader:
         if reader.stones.items[stone].start > self.anchor:
             self.anchor, self.before = reader.stones.items[stone].start, reader.stones.items[stone].used
         while self.before < reader.total():
-            next = self.anchor + reader.size_of(self.before)
+            next = self.anchor + size_of(reader, self.before)
             if next > start:
                 break
             self.anchor = next
@@ -252,7 +252,7 @@ cdef class ChunkReader:
         # IN: the anchor is that of start.
         cdef Py_ssize_t at = self.anchor, used = self.before
         while at <= start or not self.reader.on_character(at):
-            at += self.reader.size_of(used)
+            at += size_of(self.reader, used)
             used += 1
         return at
 
@@ -268,12 +268,12 @@ cdef class ChunkReader:
             i = reader.total() + self.tail
             while left and i > reader.total():
                 i -= 1
-                at -= reader.size_of(i)
+                at -= size_of(reader, i)
                 left -= 1
             i = self.stone.used
             while left:
                 i -= 1
-                at -= reader.size_of(i)
+                at -= size_of(reader, i)
                 left -= 1
             while not reader.on_character(at):
                 at -= 1

@@ -19,8 +19,8 @@ from libc.string cimport memcpy
 from ..splitting._scan cimport scan_cursor
 from ._batch cimport count_each
 from ._encode cimport Encoder, check
-from ._reader cimport Reader, whole_number
-from ._special cimport refuse
+from ._reader cimport Reader, size_of, whole_number
+from ._special cimport Specials, refuse
 from ._text cimport DONE
 from ._worker cimport BP_BLOCK
 
@@ -28,7 +28,8 @@ from ._threads import thread_count
 
 cdef enum:
     GLANCE = 32                # bytes that are read before two scans are compared
-    STRETCH = 1 << 16          # bytes read at a time where all of the text is
+    STRETCH = 1 << 16          # bytes read at a time where all of the text is; kept where no more is known to be needed
+    STEP = 1 << 16             # tokens
 
 
 def count_texts(Encoder encoder not None, texts, allowed_special, disallowed_special, num_threads):
@@ -46,14 +47,23 @@ def is_read_as_it_is(Encoder encoder not None, str text not None):
 
 def longest_prefix(Encoder encoder not None, str text not None, allowed_special, disallowed_special, max_tokens):
     """Where the longest prefix ends that :meth:`bpetite.Tokenizer.truncate` may give, in characters."""
-    cdef Py_ssize_t most = whole_number(max_tokens, "max_tokens"), end = -1, stone, bound
-    cdef Reader reader
+    cdef Py_ssize_t most = whole_number(max_tokens, "max_tokens"), end
     recognised, refused = encoder.specials.resolve(allowed_special, disallowed_special)
     if refused is not None:
         refuse(refused, text)
-    reader = Reader(encoder, text, recognised, 0)
+    end = _longest_prefix(encoder, text, recognised, most, True)
+    return _longest_prefix(encoder, text, recognised, most, False) if end < 0 else end
+
+
+cdef Py_ssize_t _longest_prefix(Encoder encoder, str text, Specials specials, Py_ssize_t most, bint forget) except -2:
+    """-1 where it ends in what has been forgotten."""
+    cdef Py_ssize_t end, stone, bound
+    cdef Reader reader = Reader(encoder, text, specials, 0)
     try:
-        reader.feed_tokens(most + 1)
+        while not reader.ended and reader.total() <= most:
+            reader.feed_tokens(min(most + 1, reader.total() + STEP))
+            if forget:
+                reader.forget(reader.done - STRETCH)
         if reader.total() <= most:
             return len(text)
         # Where `most` tokens are certain, every longer prefix has more.
@@ -68,6 +78,8 @@ def longest_prefix(Encoder encoder not None, str text not None, allowed_special,
             end = _sweep(reader, stone, reader.stones.items[stone].need, bound, most)
             if end >= 0:
                 return reader.char_at(end)
+            if stone == 0:
+                return -1
             bound = reader.stones.items[stone].need - 1
             stone = reader.stone_within(bound)
     finally:
@@ -101,7 +113,7 @@ cdef Py_ssize_t _sweep(Reader reader, Py_ssize_t stone, Py_ssize_t low, Py_ssize
                     if n == 0:
                         break
                     while closed < start + ends[n - 1]:
-                        closed += reader.size_of(before)
+                        closed += size_of(reader, before)
                         before += 1
                 memcpy(&last, &cursor, sizeof(scan_cursor))
                 reader.scanner.extend(&last, reader.data + start - reader.base, at - start, 0, True)
@@ -118,7 +130,7 @@ cdef Py_ssize_t _sweep(Reader reader, Py_ssize_t stone, Py_ssize_t low, Py_ssize
                 best = at
         if token == total:
             break
-        at += reader.size_of(token)
+        at += size_of(reader, token)
         token += 1
     return best
 
@@ -171,7 +183,7 @@ def longest_suffix(Encoder encoder not None, str text not None, allowed_special,
                     own = suffixes.tokens(at, token, i, total)
                 if own <= most:
                     return reader.char_at(at)
-            at += reader.size_of(token)
+            at += size_of(reader, token)
             token += 1
         return reader.char_at(at)
     finally:
@@ -228,7 +240,7 @@ cdef class _Suffixes:
                     piece = stop
                     if reader.is_end(stop):
                         while at < stop:
-                            at += reader.size_of(token)
+                            at += size_of(reader, token)
                             token += 1
                         return found + total - token
             if not any and at + size < end:
@@ -242,6 +254,6 @@ cdef class _Suffixes:
     cdef Py_ssize_t inside(self, Py_ssize_t token, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
         cdef Py_ssize_t n = 0
         while at < end:
-            at += self.reader.size_of(token + n)
+            at += size_of(self.reader, token + n)
             n += 1
         return n

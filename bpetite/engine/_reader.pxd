@@ -1,7 +1,9 @@
 """A text that is read only as far as a limit of tokens asks for."""
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 
+from ..headers.types cimport token_t
 from ..splitting._scan cimport Scanner
+from ..vocabulary._tokens cimport TokenTable
 from ._encode cimport Encoder
 from ._special cimport Specials
 from ._text cimport text_view
@@ -30,6 +32,7 @@ cdef class Reader:
     cdef Encoder encoder
     cdef Worker worker             # None once closed
     cdef Scanner scanner
+    cdef TokenTable tokens
     cdef Specials specials
     cdef object text
     cdef text_view view
@@ -60,8 +63,6 @@ cdef class Reader:
     cdef bint on_character(self, Py_ssize_t at) noexcept nogil
     # The offset in characters.
     cdef Py_ssize_t char_at(self, Py_ssize_t at) noexcept nogil
-    # Bytes of token i, counted from the beginning of the text.
-    cdef Py_ssize_t size_of(self, Py_ssize_t i) noexcept nogil
     # The last milestone with at most `used` tokens before it; the last that starts, or is certain, at or before `at`.
     cdef Py_ssize_t stone_of(self, Py_ssize_t used) noexcept nogil
     cdef Py_ssize_t stone_before(self, Py_ssize_t at) noexcept nogil
@@ -80,7 +81,18 @@ cdef class Reader:
     cdef Py_ssize_t encode_ordinary(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t* bad,
                                     int* status) noexcept nogil
     cdef int put_stone(self, Py_ssize_t start, Py_ssize_t need) noexcept nogil
-    cdef int put_end(self, Py_ssize_t end) noexcept nogil
+    cdef int put_ends(self, Py_ssize_t at, const Py_ssize_t* ends, Py_ssize_t n) noexcept nogil
+
+
+# Bytes of token i, counted from the beginning of the text.
+cdef inline Py_ssize_t size_of(Reader reader, Py_ssize_t i) noexcept nogil:
+    cdef token_t token_id = reader.worker.out[i - reader.dropped]
+    cdef const uint64_t* start = reader.tokens.starts
+    if reader.tokens.slot_of != NULL:
+        start += reader.tokens.slot_of[token_id] - 1
+    else:
+        start += reader.tokens.slot(token_id)
+    return <Py_ssize_t> (start[1] - start[0])
 
 
 # A number of tokens that a caller gives, with a name for messages.

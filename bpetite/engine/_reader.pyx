@@ -54,8 +54,8 @@ cdef class Reader:
         self.data = self.view.utf8
         self.worker = encoder.take()
         self.worker.window.filled = self.worker.window.read = 0
-        self.scanner = encoder.core.scanner
-        self.longest = max(<Py_ssize_t> 1, encoder.core.tokens.longest)
+        self.scanner, self.tokens = encoder.core.scanner, encoder.core.tokens
+        self.longest = max(<Py_ssize_t> 1, self.tokens.longest)
         if self.put_stone(0, 0) != DONE:
             raise MemoryError()
 
@@ -161,7 +161,7 @@ cdef class Reader:
             status = self.worker.put(self.specials.ids[which])
             self.done = end
             if status == DONE and end > self.keep:
-                status = self.put_end(end)
+                status = self.put_ends(0, &end, 1)
             if status == DONE:
                 status = self.put_stone(end, end)
         if status == DONE and self.done < hold:
@@ -174,7 +174,7 @@ cdef class Reader:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef const uint8_t* text = self.data + at - self.base
-        cdef Py_ssize_t start = 0, n, i
+        cdef Py_ssize_t start = 0, n
         cdef bint kept
         self.scanner.begin(&cursor, text, end - at, final)
         while True:
@@ -188,10 +188,8 @@ cdef class Reader:
                 self.stones.n = 0
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
             bad[0] += at
-            i = 0
-            while kept and i < n and status[0] == DONE:
-                status[0] = self.put_end(at + ends[i])
-                i += 1
+            if kept and status[0] == DONE:
+                status[0] = self.put_ends(at, ends, n)
             start = ends[n - 1]
             if status[0] == DONE:
                 status[0] = self.put_stone(at + start, end)
@@ -213,17 +211,21 @@ cdef class Reader:
         stones.n += 1
         return DONE
 
-    cdef int put_end(self, Py_ssize_t end) noexcept nogil:
-        cdef offsets* ends = &self.ends
+    cdef int put_ends(self, Py_ssize_t at, const Py_ssize_t* ends, Py_ssize_t n) noexcept nogil:
+        cdef offsets* known = &self.ends
+        cdef Py_ssize_t* to
+        cdef Py_ssize_t i
         cdef void* grown
-        if ends.n == ends.capacity:
-            grown = realloc(ends.items, (2 * ends.capacity + 256) * sizeof(Py_ssize_t))
+        if known.n + n > known.capacity:
+            grown = realloc(known.items, (2 * known.capacity + 256) * sizeof(Py_ssize_t))
             if grown == NULL:
                 return NO_MEMORY
-            ends.items = <Py_ssize_t*> grown
-            ends.capacity = 2 * ends.capacity + 256
-        ends.items[ends.n] = end
-        ends.n += 1
+            known.items = <Py_ssize_t*> grown
+            known.capacity = 2 * known.capacity + 256
+        to = known.items + known.n
+        for i in range(n):
+            to[i] = at + ends[i]
+        known.n += n
         return DONE
 
     cdef int forget(self, Py_ssize_t before) except -1:
@@ -257,10 +259,6 @@ cdef class Reader:
             self.chars -= bp_utf8_count(self.data + at - self.base, self.char_bytes - at)
         self.char_bytes = at
         return self.chars
-
-    cdef Py_ssize_t size_of(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t slot = self.encoder.core.tokens.slot(self.worker.out[i - self.dropped])
-        return <Py_ssize_t> (self.encoder.core.tokens.starts[slot + 1] - self.encoder.core.tokens.starts[slot])
 
     cdef Py_ssize_t stone_of(self, Py_ssize_t used) noexcept nogil:
         cdef Py_ssize_t stone = self.stones.n - 1
@@ -297,7 +295,7 @@ cdef class Reader:
     cdef bint is_whole(self, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
         cdef Py_ssize_t slot = -1
         if self.encoder.core.whole and stop - start <= self.longest:
-            slot = self.encoder.core.tokens.find(self.data + start - self.base, stop - start)
+            slot = self.tokens.find(self.data + start - self.base, stop - start)
         return slot >= 0 and not self.encoder.core.excluded[slot]
 
     cdef Py_ssize_t count_ordinary(self, Py_ssize_t start, Py_ssize_t stop) except -1:
