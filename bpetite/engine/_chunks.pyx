@@ -16,7 +16,8 @@ from ._text cimport DONE
 from ._worker cimport BP_BLOCK
 
 cdef enum:
-    LAST = 64
+    LAST = 8                   # edges that are tried first
+    STRETCH = 1 << 14          # bytes read at a time
     GLANCE = 32                # bytes that are scanned first to find an end in common
     UNKNOWN = -1
     NONE = -2
@@ -48,9 +49,7 @@ cdef class ChunkReader:
     # text makes it certain, the chunk's tokens up to there, and the text's.
     cdef Py_ssize_t met, need, left, met_used
     cdef Py_ssize_t tail                   # tokens that were encoded last, behind a milestone
-    cdef milestone stone                   # that one; need is UNKNOWN where they are all tokens of the chunk
-    cdef Py_ssize_t edges[LAST]            # the edges that were walked over last, and the tokens before each
-    cdef Py_ssize_t counts[LAST]
+    cdef milestone certain                 # that one; start is UNKNOWN where they are all tokens of the chunk
 
     def __cinit__(self, Encoder encoder not None, str text not None, allowed_special, disallowed_special, max_tokens,
                   overlap, boundaries, kind):
@@ -93,38 +92,37 @@ cdef class ChunkReader:
     cdef Py_ssize_t find(self, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t* tokens) except -2:
         """The end of the chunk from `start` on, behind `floor`, or -1 where it is none; its tokens."""
         cdef Reader reader = self.reader
-        cdef Py_ssize_t most, edge, stone, n, i, at, used, first
+        cdef Py_ssize_t edges[LAST + 1]
+        cdef Py_ssize_t most, stone, n, at, used, first
         reader.forget(self.anchor)
         self.anchor_at(start)
         self.met = UNKNOWN
-        reader.feed_tokens(self.before + self.most)
+        reader.feed_tokens(self.before + self.most, STRETCH)
         most = min(self.before + self.most, reader.total())
-        while True:
-            # Walk from the last milestone before token `most`, or from the anchor, and try the edges, last ones first.
-            stone = reader.stone_of(most - 1)
+        while most >= self.before:
+            # Walk from the last milestone before token `most`, or from the anchor, and try the last edges.
+            stone = reader.stone_of(max(most - LAST, self.before))
             at, used = reader.stones.items[stone].start, reader.stones.items[stone].used
-            if at < self.anchor or used >= most:
+            if at < self.anchor:
                 at, used = self.anchor, self.before
+            while used < most - LAST:
+                at += size_of(reader, used)
+                used += 1
             first, n = used, 0
             while True:
                 if at > floor and reader.on_character(at):
-                    self.edges[n % LAST], self.counts[n % LAST] = at, used
+                    edges[n] = at
                     n += 1
                 if used == most:
                     break
                 at += size_of(reader, used)
                 used += 1
-            for i in range(n - 1, max(<Py_ssize_t> 0, n - LAST) - 1, -1):
-                edge = self.edges[i % LAST]
-                tokens[0] = self.count(start, edge)
+            while n:
+                n -= 1
+                tokens[0] = self.count(start, edges[n])
                 if tokens[0] <= self.most:
-                    return edge
-            if n > LAST:
-                most = self.counts[n % LAST] - 1
-            elif first > self.before:
-                most = first
-            else:
-                break
+                    return edges[n]
+            most = first - 1
         return UNKNOWN if floor > start else self.find_character(start, tokens)
 
     cdef Py_ssize_t find_character(self, Py_ssize_t start, Py_ssize_t* tokens) except -2:
@@ -180,13 +178,13 @@ cdef class ChunkReader:
         cdef Reader reader = self.reader
         if self.met == UNKNOWN:
             self.meet(start, end)
-        self.stone = reader.stones.items[reader.stone_within(end)]
-        if self.met < 0 or self.stone.start < self.met or self.stone.need < self.need or self.stone.need > end:
-            self.stone.need = UNKNOWN
+        self.certain = reader.certain(end)
+        if self.met < 0 or self.certain.start < self.met or end < self.need:
+            self.certain.start = UNKNOWN
             self.tail = reader.count_alone(start, end)
             return self.tail
-        self.tail = reader.count_ordinary(self.stone.start, end)
-        return self.left + self.stone.used - self.met_used + self.tail
+        self.tail = reader.count_ordinary(self.certain.start, end)
+        return self.left + self.certain.used - self.met_used + self.tail
 
     cdef int meet(self, Py_ssize_t start, Py_ssize_t end) except -1:
         """Find an end that the chunk and the text have in common. IN: the longest chunk that is asked for."""
@@ -262,15 +260,15 @@ cdef class ChunkReader:
         cdef Py_ssize_t at = self.end, left = self.overlap, i, tokens
         tokens = self.count(self.start, self.end)
         if tokens > left:
-            if self.stone.need != UNKNOWN and left > self.tail + self.stone.used - self.met_used:
-                self.stone.need = UNKNOWN
+            if self.certain.start != UNKNOWN and left > self.tail + self.certain.used - self.met_used:
+                self.certain.start = UNKNOWN
                 self.tail = reader.count_alone(self.start, self.end)
             i = reader.total() + self.tail
             while left and i > reader.total():
                 i -= 1
                 at -= size_of(reader, i)
                 left -= 1
-            i = self.stone.used
+            i = self.certain.used
             while left:
                 i -= 1
                 at -= size_of(reader, i)

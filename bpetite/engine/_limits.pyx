@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 from ..splitting._scan cimport scan_cursor
 from ._batch cimport count_each
 from ._encode cimport Encoder, check
-from ._reader cimport Reader, size_of, whole_number
+from ._reader cimport BACK, Reader, milestone, size_of, whole_number
 from ._special cimport Specials, refuse
 from ._text cimport DONE
 from ._worker cimport BP_BLOCK
@@ -57,50 +57,57 @@ def longest_prefix(Encoder encoder not None, str text not None, allowed_special,
 
 cdef Py_ssize_t _longest_prefix(Encoder encoder, str text, Specials specials, Py_ssize_t most, bint forget) except -2:
     """-1 where it ends in what has been forgotten."""
-    cdef Py_ssize_t end, stone, bound
+    cdef Py_ssize_t end, stone, bound, at, used, i
     cdef Reader reader = Reader(encoder, text, specials, 0)
     try:
         while not reader.ended and reader.total() <= most:
-            reader.feed_tokens(min(most + 1, reader.total() + STEP))
+            reader.feed_tokens(min(most + 1, reader.total() + STEP), 256)
             if forget:
                 reader.forget(reader.done - STRETCH)
         if reader.total() <= most:
             return len(text)
-        # Where `most` tokens are certain, every longer prefix has more.
-        stone = reader.stones.n - 1
-        while stone > 0 and reader.stones.items[stone - 1].used >= most:
-            stone -= 1
-        bound = reader.stones.items[stone].need
+        # Every prefix with two ends behind `most` tokens, and a few characters more, has more tokens.
+        stone = reader.stone_of(most)
+        at, used = reader.stones.items[stone].start, reader.stones.items[stone].used
+        while used < most:
+            at += size_of(reader, used)
+            used += 1
+        i = reader.end_after(at - 1) + 1
+        while i >= reader.ends.n and not reader.ended:
+            reader.feed(GLANCE)
+        bound = reader.done if i >= reader.ends.n else reader.ends.items[i] + BACK
         while reader.done < bound and not reader.ended:
-            reader.feed(bound - reader.done)
-        stone = reader.stone_within(reader.stones.items[reader.stone_of(most)].start)
+            reader.feed(GLANCE)
         while True:
-            end = _sweep(reader, stone, reader.stones.items[stone].need, bound, most)
+            end = _sweep(reader, stone, bound, most)
             if end >= 0:
                 return reader.char_at(end)
             if stone == 0:
                 return -1
-            bound = reader.stones.items[stone].need - 1
-            stone = reader.stone_within(bound)
+            bound = reader.stones.items[stone].start - 1
+            stone -= 1
     finally:
         reader.close()
 
 
-cdef Py_ssize_t _sweep(Reader reader, Py_ssize_t stone, Py_ssize_t low, Py_ssize_t high, Py_ssize_t most) except -2:
-    """The last edge in low:high + 1 where a prefix of at most `most` tokens ends, or -1. IN: a stone certain at low."""
+cdef Py_ssize_t _sweep(Reader reader, Py_ssize_t stone, Py_ssize_t high, Py_ssize_t most) except -2:
+    """The last edge from a milestone to `high` where a prefix of at most `most` tokens ends, or -1."""
     cdef Py_ssize_t ends[BP_BLOCK]
     cdef scan_cursor cursor, last
-    cdef Py_ssize_t start = reader.stones.items[stone].start, token = reader.stones.items[stone].used, at = start
-    cdef Py_ssize_t closed = start, before = token       # the last end that is certain, and the tokens up to there
-    cdef Py_ssize_t best = -1, total = reader.total(), n, i, own, piece, following = stone + 1
+    cdef Py_ssize_t at = reader.stones.items[stone].start, token = reader.stones.items[stone].used, start = -1
+    cdef Py_ssize_t closed = 0, before = 0       # the last end that is certain, and the tokens up to there
+    cdef Py_ssize_t best = -1, total = reader.total(), n, i, own, piece
+    cdef milestone certain
     cdef bint begun = False
     while at <= high:
-        if at >= low and reader.on_character(at):
-            while following < reader.stones.n and reader.stones.items[following].need <= at:
-                start = closed = reader.stones.items[following].start
-                before = reader.stones.items[following].used
+        if reader.on_character(at):
+            certain = reader.certain(at)
+            if certain.start < 0:
+                return -1
+            if certain.start != start:
+                start = closed = certain.start
+                before = certain.used
                 begun = False
-                following += 1
             own = before
             if at > start:
                 if begun:
@@ -205,7 +212,8 @@ cdef class _Suffixes:
         cdef Reader reader = self.reader
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor own
-        cdef Py_ssize_t start = reader.ends.items[i - 1] if i else 0, end = reader.ends.items[i], size = GLANCE, n, j
+        cdef Py_ssize_t start = reader.ends.items[i - 1] if i else reader.stones.items[0].start
+        cdef Py_ssize_t end = reader.ends.items[i], size = GLANCE, n, j
         cdef Py_ssize_t piece = at, found = 0, which = 0, stop = end
         cdef const uint8_t* text = reader.data + at - reader.base
         cdef bint final = False, met = False, any = False

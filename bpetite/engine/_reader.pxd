@@ -10,10 +10,12 @@ from ._text cimport text_view
 from ._worker cimport Worker
 
 
+cdef enum:
+    BACK = 16                  # bytes: the four characters in which an end may still be uncertain
+
+
 cdef struct milestone:
-    # A place where a pre-token or a special token ends, or 0; offsets are bytes of the whole text in UTF-8.
-    Py_ssize_t start
-    Py_ssize_t need            # it is one in every text that has the same first `need` bytes
+    Py_ssize_t start           # where a pre-token or a special token ends, or 0; in bytes of the whole text in UTF-8
     Py_ssize_t used            # tokens before it
 
 
@@ -44,8 +46,9 @@ cdef class Reader:
     cdef Py_ssize_t done           # up to where the text has been encoded
     cdef bint ended                # that is all of it
     cdef bint goes_on              # what is given is the beginning of a text
-    cdef milestones stones         # from `keep` on; the last is at `done`
-    cdef offsets ends              # of pre-tokens and special tokens, from `keep` on
+    cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
+    cdef milestones after_specials # the ends of special tokens
+    cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone
     cdef Py_ssize_t char_bytes, chars  # a place whose offset in characters is known
 
     cdef int close(self) except -1
@@ -55,18 +58,20 @@ cdef class Reader:
     cdef Py_ssize_t least_after(self) noexcept nogil
     # Encode `size` bytes more, or twice as many as before where these closed no pre-token.
     cdef int feed(self, Py_ssize_t size) except -1
-    # Encode on until there are `tokens`, or the text ends.
-    cdef int feed_tokens(self, Py_ssize_t tokens) except -1
+    # Encode on until there are `tokens`, or the text ends, `least` bytes at a time or more.
+    cdef int feed_tokens(self, Py_ssize_t tokens, Py_ssize_t least) except -1
     # Forget what is before a milestone at or before an offset, where that is much.
     cdef int forget(self, Py_ssize_t before) except -1
     # Whether a character begins at the offset, or the text ends there.
     cdef bint on_character(self, Py_ssize_t at) noexcept nogil
     # The offset in characters.
     cdef Py_ssize_t char_at(self, Py_ssize_t at) noexcept nogil
-    # The last milestone with at most `used` tokens before it; the last that starts, or is certain, at or before `at`.
+    # The last milestone with at most `used` tokens before it, or the first; the last at or before `at`, or the first.
     cdef Py_ssize_t stone_of(self, Py_ssize_t used) noexcept nogil
     cdef Py_ssize_t stone_before(self, Py_ssize_t at) noexcept nogil
-    cdef Py_ssize_t stone_within(self, Py_ssize_t at) noexcept nogil
+    # An end that is one in every text that has the same bytes up to `at`, with no special token between the two; its
+    # start is -1 where that is not known. IN: no special token begins before `at` and ends behind.
+    cdef milestone certain(self, Py_ssize_t at) noexcept nogil
     # The first end after `at`, as an index; whether `at` is an end.
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil
     cdef bint is_end(self, Py_ssize_t at) noexcept nogil
@@ -80,7 +85,7 @@ cdef class Reader:
     cdef int encode(self, Py_ssize_t limit, bint final, Py_ssize_t* bad) noexcept nogil
     cdef Py_ssize_t encode_ordinary(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t* bad,
                                     int* status) noexcept nogil
-    cdef int put_stone(self, Py_ssize_t start, Py_ssize_t need) noexcept nogil
+    cdef int put_stone(self, milestones* stones, Py_ssize_t start) noexcept nogil
     cdef int put_ends(self, Py_ssize_t at, const Py_ssize_t* ends, Py_ssize_t n) noexcept nogil
 
 

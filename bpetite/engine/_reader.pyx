@@ -2,9 +2,13 @@
 
 The text is encoded from its beginning on, a stretch at a time, and never rewritten to UTF-8 as a whole. A pre-token
 counts once nothing that follows can change it. What has been read is kept as ids, as the ends of pre-tokens and special
-tokens, and as milestones: an end, the number of tokens before it, and how much text makes it certain. With them the
-tokens of a prefix are counted by encoding what lies behind the last milestone that the prefix itself makes certain; a
-special token needs no more care, because no edge of a token lies inside it.
+tokens, and as milestones: an end now and then, with the number of tokens before it.
+
+With them the tokens of a prefix are counted by encoding only what lies behind the last end that the prefix itself makes
+certain. The transducer (../splitting/transducer.py) cuts at most three characters before the one it reads, or at its
+one mark. So when the prefix has been read, no further end can come up before its last three characters, but for the
+mark; and since ends come up in order, all but the last of those that the text has there are certain. A special token
+needs no more care, because no edge of a token lies inside it.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
@@ -25,8 +29,7 @@ from ..errors import not_a_text, show
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter stretches
-    FIRST = 256                # bytes of the shortest stretch
-    LARGEST = 1 << 20          # and of the longest
+    LARGEST = 1 << 20          # bytes of the longest stretch
     FORGET = 1 << 16           # bytes; less is not worth moving the rest
 
 cdef Py_ssize_t MOST = <Py_ssize_t> ((<size_t> -1) >> 2)      # no text has as many bytes
@@ -56,11 +59,12 @@ cdef class Reader:
         self.worker.window.filled = self.worker.window.read = 0
         self.scanner, self.tokens = encoder.core.scanner, encoder.core.tokens
         self.longest = max(<Py_ssize_t> 1, self.tokens.longest)
-        if self.put_stone(0, 0) != DONE:
+        if self.put_stone(&self.stones, 0) != DONE:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.stones.items)
+        free(self.after_specials.items)
         free(self.ends.items)
 
     cdef int close(self) except -1:
@@ -100,13 +104,13 @@ cdef class Reader:
             size *= 2
         return 0
 
-    cdef int feed_tokens(self, Py_ssize_t tokens) except -1:
+    cdef int feed_tokens(self, Py_ssize_t tokens, Py_ssize_t least) except -1:
         cdef Py_ssize_t missing, each
         while not self.ended and self.total() < tokens:
             missing = tokens - self.total()
-            # a little less than the rate so far: the last stretches are short, and little is read in vain
+            # a little less than at the rate so far, so that little is read in vain
             each = 1 + 7 * self.done // (1 + self.total()) if self.total() else 24
-            self.feed(min(max(<Py_ssize_t> FIRST, missing * each // 8), <Py_ssize_t> LARGEST))
+            self.feed(min(max(least, missing * each // 8), <Py_ssize_t> LARGEST))
         return 0
 
     cdef int fill(self, Py_ssize_t upto) except -1:
@@ -163,7 +167,9 @@ cdef class Reader:
             if status == DONE and end > self.keep:
                 status = self.put_ends(0, &end, 1)
             if status == DONE:
-                status = self.put_stone(end, end)
+                status = self.put_stone(&self.stones, end)
+            if status == DONE:
+                status = self.put_stone(&self.after_specials, end)
         if status == DONE and self.done < hold:
             self.done = self.encode_ordinary(self.done, hold, final, bad, &status)
         return status
@@ -185,19 +191,18 @@ cdef class Reader:
             if not kept:
                 self.dropped += self.worker.used
                 self.worker.used = 0
-                self.stones.n = 0
+                self.stones.n = self.after_specials.n = 0
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
             bad[0] += at
             if kept and status[0] == DONE:
                 status[0] = self.put_ends(at, ends, n)
             start = ends[n - 1]
             if status[0] == DONE:
-                status[0] = self.put_stone(at + start, end)
+                status[0] = self.put_stone(&self.stones, at + start)
             if status[0] != DONE:
                 return at + start
 
-    cdef int put_stone(self, Py_ssize_t start, Py_ssize_t need) noexcept nogil:
-        cdef milestones* stones = &self.stones
+    cdef int put_stone(self, milestones* stones, Py_ssize_t start) noexcept nogil:
         cdef void* grown
         if stones.n == stones.capacity:
             grown = realloc(stones.items, (2 * stones.capacity + 64) * sizeof(milestone))
@@ -206,7 +211,6 @@ cdef class Reader:
             stones.items = <milestone*> grown
             stones.capacity = 2 * stones.capacity + 64
         stones.items[stones.n].start = start
-        stones.items[stones.n].need = need
         stones.items[stones.n].used = self.total()
         stones.n += 1
         return DONE
@@ -237,11 +241,17 @@ cdef class Reader:
         self.worker.used -= ids
         memmove(self.worker.out, self.worker.out + ids, self.worker.used * sizeof(token_t))
         self.dropped += ids
-        first = self.end_after(at - 1)
+        first = self.end_after(at)
         self.ends.n -= first
         memmove(self.ends.items, self.ends.items + first, self.ends.n * sizeof(Py_ssize_t))
         self.stones.n -= stone
         memmove(self.stones.items, self.stones.items + stone, self.stones.n * sizeof(milestone))
+        stone = 0
+        while stone < self.after_specials.n and self.after_specials.items[stone].start < at:
+            stone += 1
+        self.after_specials.n -= stone
+        memmove(self.after_specials.items, self.after_specials.items + stone,
+                self.after_specials.n * sizeof(milestone))
         if self.view.utf8 == NULL:
             window_drop(&self.worker.window, at - self.base)
         else:
@@ -261,22 +271,35 @@ cdef class Reader:
         return self.chars
 
     cdef Py_ssize_t stone_of(self, Py_ssize_t used) noexcept nogil:
-        cdef Py_ssize_t stone = self.stones.n - 1
-        while stone > 0 and self.stones.items[stone].used > used:
-            stone -= 1
-        return stone
+        cdef Py_ssize_t low = 0, high = self.stones.n - 1, middle
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if self.stones.items[middle].used > used:
+                high = middle - 1
+            else:
+                low = middle
+        return low
 
     cdef Py_ssize_t stone_before(self, Py_ssize_t at) noexcept nogil:
-        cdef Py_ssize_t stone = self.stones.n - 1
-        while stone > 0 and self.stones.items[stone].start > at:
-            stone -= 1
-        return stone
+        return _before(&self.stones, at)
 
-    cdef Py_ssize_t stone_within(self, Py_ssize_t at) noexcept nogil:
-        cdef Py_ssize_t stone = self.stones.n - 1
-        while stone > 0 and self.stones.items[stone].need > at:
-            stone -= 1
-        return stone
+    cdef milestone certain(self, Py_ssize_t at) noexcept nogil:
+        cdef Py_ssize_t i = self.end_after(at - BACK) - 2, stone = _before(&self.after_specials, at)
+        cdef milestone found
+        found.start, found.used = -1, 0
+        if i >= 0:
+            found.start = self.ends.items[i]
+        elif i == -1 or self.stones.items[0].start == 0:
+            found.start = self.stones.items[0].start
+        if self.after_specials.n and found.start < self.after_specials.items[stone].start <= at:
+            return self.after_specials.items[stone]
+        if found.start >= 0:
+            stone = self.stone_before(found.start)
+            i, found.used = self.stones.items[stone].start, self.stones.items[stone].used
+            while i < found.start:
+                i += size_of(self, found.used)
+                found.used += 1
+        return found
 
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil:
         cdef Py_ssize_t low = 0, high = self.ends.n, middle
@@ -290,7 +313,7 @@ cdef class Reader:
 
     cdef bint is_end(self, Py_ssize_t at) noexcept nogil:
         cdef Py_ssize_t i = self.end_after(at - 1)
-        return at == 0 or (i < self.ends.n and self.ends.items[i] == at)
+        return at == self.stones.items[0].start or (i < self.ends.n and self.ends.items[i] == at)
 
     cdef bint is_whole(self, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
         cdef Py_ssize_t slot = -1
@@ -326,6 +349,18 @@ cdef class Reader:
             check(status, self.text, start + offset)
         offset, self.worker.used = self.worker.used, before
         return offset - before
+
+
+cdef Py_ssize_t _before(const milestones* stones, Py_ssize_t at) noexcept nogil:
+    """The last milestone at or before an offset, or the first."""
+    cdef Py_ssize_t low = 0, high = stones.n - 1, middle
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if stones.items[middle].start > at:
+            high = middle - 1
+        else:
+            low = middle
+    return low
 
 
 cdef Py_ssize_t whole_number(object value, str name) except -1:
@@ -388,7 +423,7 @@ cdef Py_ssize_t _count(Encoder encoder, object text, Specials specials, Specials
     try:
         reader.goes_on = goes_on
         if reader.least_after() <= limit:
-            reader.feed_tokens(limit + 1)
+            reader.feed_tokens(limit + 1, 128)
         if refused is not None:
             read = text[:reader.done if isinstance(text, bytes) else reader.char_at(reader.done)]
             refuse(refused, read)
