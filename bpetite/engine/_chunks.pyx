@@ -16,7 +16,7 @@ from ._text cimport DONE
 from ._worker cimport BP_BLOCK
 
 cdef enum:
-    LAST = 8                   # edges that are tried first
+    LAST = 12                  # edges that are tried first
     STRETCH = 1 << 14          # bytes read at a time
     GLANCE = 32                # bytes that are scanned first to find an end in common
     UNKNOWN = -1
@@ -94,8 +94,8 @@ cdef class ChunkReader:
         cdef Reader reader = self.reader
         cdef Py_ssize_t edges[LAST + 1]
         cdef Py_ssize_t most, stone, n, at, used, first
-        reader.forget(self.anchor)
         self.anchor_at(start)
+        reader.forget(self.anchor)
         self.met = UNKNOWN
         reader.feed_tokens(self.before + self.most, STRETCH)
         most = min(self.before + self.most, reader.total())
@@ -109,6 +109,7 @@ cdef class ChunkReader:
                 at += size_of(reader, used)
                 used += 1
             first, n = used, 0
+            reader.hint.start, reader.hint.used = at, used
             while True:
                 if at > floor and reader.on_character(at):
                     edges[n] = at
@@ -239,6 +240,8 @@ cdef class ChunkReader:
         cdef Py_ssize_t stone = reader.stone_before(start), next
         if reader.stones.items[stone].start > self.anchor:
             self.anchor, self.before = reader.stones.items[stone].start, reader.stones.items[stone].used
+        if self.anchor < reader.hint.start <= start:
+            self.anchor, self.before = reader.hint.start, reader.hint.used
         while self.before < reader.total():
             next = self.anchor + size_of(reader, self.before)
             if next > start:

@@ -35,6 +35,8 @@ cdef class Reader:
     cdef Worker worker             # None once closed
     cdef Scanner scanner
     cdef TokenTable tokens
+    cdef bint dense                # ids are slots of the table
+    cdef milestone hint            # an edge near those that are asked for
     cdef Specials specials
     cdef object text
     cdef text_view view
@@ -49,6 +51,7 @@ cdef class Reader:
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
     cdef milestones after_specials # the ends of special tokens
     cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone
+    cdef bint ascii                # all of it
     cdef Py_ssize_t char_bytes, chars  # a place whose offset in characters is known
 
     cdef int close(self) except -1
@@ -93,8 +96,8 @@ cdef class Reader:
 cdef inline Py_ssize_t size_of(Reader reader, Py_ssize_t i) noexcept nogil:
     cdef token_t token_id = reader.worker.out[i - reader.dropped]
     cdef const uint64_t* start = reader.tokens.starts
-    if reader.tokens.slot_of != NULL:
-        start += reader.tokens.slot_of[token_id] - 1
+    if reader.dense:
+        start += token_id
     else:
         start += reader.tokens.slot(token_id)
     return <Py_ssize_t> (start[1] - start[0])

@@ -54,11 +54,13 @@ cdef class Reader:
         else:
             view_text(text, &self.view)
             self.filled = self.view.length if self.view.utf8 != NULL else 0
+            self.ascii = self.filled == len(text)
         self.data = self.view.utf8
         self.worker = encoder.take()
         self.worker.window.filled = self.worker.window.read = 0
         self.scanner, self.tokens = encoder.core.scanner, encoder.core.tokens
         self.longest = max(<Py_ssize_t> 1, self.tokens.longest)
+        self.dense = self.tokens.size and self.tokens.ids[self.tokens.size - 1] == self.tokens.size - 1
         if self.put_stone(&self.stones, 0) != DONE:
             raise MemoryError()
 
@@ -263,6 +265,8 @@ cdef class Reader:
         return at >= self.filled or self.data[at - self.base] & 0xC0 != 0x80
 
     cdef Py_ssize_t char_at(self, Py_ssize_t at) noexcept nogil:
+        if self.ascii:
+            return at
         if at >= self.char_bytes:
             self.chars += bp_utf8_count(self.data + self.char_bytes - self.base, at - self.char_bytes)
         else:
@@ -296,6 +300,8 @@ cdef class Reader:
         if found.start >= 0:
             stone = self.stone_before(found.start)
             i, found.used = self.stones.items[stone].start, self.stones.items[stone].used
+            if i < self.hint.start <= found.start:
+                i, found.used = self.hint.start, self.hint.used
             while i < found.start:
                 i += size_of(self, found.used)
                 found.used += 1
