@@ -18,6 +18,7 @@ __all__ = [
     "apply_merges",
     "chunks",
     "count_pairs",
+    "cut_segments",
     "cut_specials",
     "decode",
     "edges",
@@ -88,6 +89,19 @@ def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
         pieces += [(text[start:at], False), (found, True)]
         start = at = at + len(found)
     return [(piece, special) for piece, special in [*pieces, (text[start:], False)] if piece]
+
+
+def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) -> list[tuple[str, bool]]:
+    """Cut a text of segments at the special tokens of those that are trusted, see :func:`cut_specials`.
+
+    >>> cut_segments([("<s>a", True), ("b<s>", False), ("<s", True), (">", True)], ["<s>"])
+    [('<s>', True), ('ab<s><s>', False)]
+    """
+    pieces = [piece for text, trusted in segments for piece in cut_specials(text, literals if trusted else ())]
+    groups = ((special, [piece for piece, _ in run]) for special, run in groupby(pieces, lambda piece: piece[1]))
+    return [
+        part for special, run in groups for part in ([(one, True) for one in run] if special else [("".join(run), False)])
+    ]
 
 
 def replace_pair(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:

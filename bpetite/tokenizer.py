@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import arrow, chunks, limits
+from .engine import arrow, chunks, limits, segments
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -500,3 +500,4 @@ class Tokenizer(Surface):
     fits: Final = limits.fits
     truncate: Final = limits.truncate
     chunks: Final = chunks.chunks
+    encode_segments: Final = segments.encode_segments

@@ -26,6 +26,8 @@ cdef class Encoder:
     # Append the ids of a text; special tokens of `specials` are recognised, none where that is None.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1
+    # Append the ids of what a pipeline yields.
+    cdef int encode_items(self, Worker worker, object items) except -1
     # Append the ids of UTF-8 whose pre-tokens are known: where each ends, in bytes, ascending. `base` is the offset of
     # the data in the text, for messages.
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1

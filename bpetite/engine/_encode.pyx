@@ -173,20 +173,24 @@ cdef class Encoder:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
         if self._pipeline is not None:
-            for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):
-                if isinstance(item, bytes):
-                    self._encode_ordinary(worker, item, 0)
-                elif isinstance(item, tuple):
-                    self.encode_pretokens(worker, item[0], item[1], 0)
-                else:
-                    check(worker.put(item), text, 0)
-            return 0
+            literals = None if specials is None else specials.literals
+            return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), literals))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 self._encode_ordinary(worker, data[at:start], at)
                 check(worker.put(token_id), text, 0)
                 at = end
         return self._encode_ordinary(worker, data[at:] if at else data, at)
+
+    cdef int encode_items(self, Worker worker, object items) except -1:
+        for item in items:
+            if isinstance(item, bytes):
+                self._encode_ordinary(worker, item, 0)
+            elif isinstance(item, tuple):
+                self.encode_pretokens(worker, item[0], item[1], 0)
+            else:
+                check(worker.put(item), "", 0)
+        return 0
 
     cdef int _encode_ordinary(self, Worker worker, bytes data, Py_ssize_t base) except -1:
         cdef Py_ssize_t offset = 0, length

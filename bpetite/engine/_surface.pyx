@@ -31,7 +31,7 @@ cdef class Surface:
     cdef readonly object _pretokenizer
     cdef readonly Encoder _encoder
     cdef Decoder _decoder
-    cdef IdLists _lists            # made for the first list
+    cdef readonly IdLists _lists   # made for the first list
     cdef list _before, _after      # ids that add_special_tokens puts around a text
 
     def __cinit__(self, *args, **_):
