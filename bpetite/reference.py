@@ -98,10 +98,10 @@ def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) 
     [('<s>', True), ('ab<s><s>', False)]
     """
     pieces = [piece for text, trusted in segments for piece in cut_specials(text, literals if trusted else ())]
-    groups = ((special, [piece for piece, _ in run]) for special, run in groupby(pieces, lambda piece: piece[1]))
-    return [
-        part for special, run in groups for part in ([(one, True) for one in run] if special else [("".join(run), False)])
-    ]
+    joined: list[tuple[str, bool]] = []
+    for special, run in groupby(pieces, lambda piece: piece[1]):
+        joined += run if special else [("".join(piece for piece, _ in run), False)]
+    return joined
 
 
 def replace_pair(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:

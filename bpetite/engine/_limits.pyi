@@ -15,6 +15,9 @@ def count_texts(
 ) -> NDArray[np.int64]:
     """int64[n]: how many tokens each text has."""
 
+def token_limit(value: SupportsIndex, name: str) -> int:
+    """A number of tokens that a caller gives, as an int; `name` is for messages."""
+
 def is_read_as_it_is(encoder: Any, text: str) -> bool:
     """Whether a compiled scanner alone cuts the text: nothing else rewrites or cuts it."""
 

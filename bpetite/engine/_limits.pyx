@@ -14,6 +14,7 @@ nothing across the edge, so it went on on one side as if there were no other. On
 taken whole it may be one token instead.
 """
 from libc.stdint cimport uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..splitting._scan cimport scan_cursor
@@ -30,12 +31,18 @@ cdef enum:
     GLANCE = 32                # bytes that are read before two scans are compared
     STRETCH = 1 << 16          # bytes read at a time where all of the text is; kept where no more is known to be needed
     STEP = 1 << 16             # tokens
+    TRAIL = 4                  # ends that are not worth keeping
 
 
 def count_texts(Encoder encoder not None, texts, allowed_special, disallowed_special, num_threads):
     """int64[n]: how many tokens each text has."""
     recognised, refused = encoder.specials.resolve(allowed_special, disallowed_special)
     return count_each(encoder, texts, recognised, refused, thread_count(num_threads))
+
+
+def token_limit(value, str name not None):
+    """A number of tokens that a caller gives, as an int; `name` is for messages."""
+    return whole_number(value, name)
 
 
 def is_read_as_it_is(Encoder encoder not None, str text not None):
@@ -94,52 +101,75 @@ cdef Py_ssize_t _sweep(Reader reader, Py_ssize_t stone, Py_ssize_t high, Py_ssiz
     """The last edge from a milestone to `high` where a prefix of at most `most` tokens ends, or -1."""
     cdef Py_ssize_t ends[BP_BLOCK]
     cdef scan_cursor cursor, last
-    cdef Py_ssize_t at = reader.stones.items[stone].start, token = reader.stones.items[stone].used, start = -1
+    cdef Py_ssize_t first = reader.stones.items[stone].used, token = first, at = reader.stones.items[stone].start
     cdef Py_ssize_t closed = 0, before = 0       # the last end that is certain, and the tokens up to there
-    cdef Py_ssize_t best = -1, total = reader.total(), n, i, own, piece
+    cdef Py_ssize_t start = -1, best = -1, total = reader.total(), n, i, own, piece, end, known
     cdef milestone certain
     cdef bint begun = False
-    while at <= high:
-        if reader.on_character(at):
-            certain = reader.certain(at)
-            if certain.start < 0:
-                return -1
-            if certain.start != start:
-                start = closed = certain.start
-                before = certain.used
-                begun = False
-            own = before
-            if at > start:
-                if begun:
-                    reader.scanner.extend(&cursor, reader.data + start - reader.base, at - start, 0, False)
-                else:
-                    reader.scanner.begin(&cursor, reader.data + start - reader.base, at - start, False)
-                begun = True
-                while True:
-                    n = reader.scanner.next_ends(&cursor, ends, BP_BLOCK)
-                    if n == 0:
-                        break
-                    while closed < start + ends[n - 1]:
-                        closed += size_of(reader, before)
-                        before += 1
-                memcpy(&last, &cursor, sizeof(scan_cursor))
-                reader.scanner.extend(&last, reader.data + start - reader.base, at - start, 0, True)
-                own, piece = before, closed
-                while own <= most:
-                    n = reader.scanner.next_ends(&last, ends, BP_BLOCK)
-                    if n == 0:
-                        break
-                    for i in range(n):
-                        own += _tokens_of(reader, piece, start + ends[i], token - before if piece == closed and
-                                          start + ends[i] == at else -1)
-                        piece = start + ends[i]
-            if own <= most:
-                best = at
-        if token == total:
-            break
-        at += size_of(reader, token)
-        token += 1
-    return best
+    cdef Py_ssize_t* edges = <Py_ssize_t*> malloc((total - first + 1) * sizeof(Py_ssize_t))   # after each token
+    if edges == NULL:
+        raise MemoryError()
+    try:
+        while at <= high:
+            edges[token - first] = at
+            if reader.on_character(at):
+                certain = reader.certain(at)
+                if certain.start < 0:
+                    return -1
+                if certain.start != start:
+                    start = closed = certain.start
+                    before = certain.used
+                    begun = False
+                own = before
+                if at > start:
+                    if begun:
+                        reader.scanner.extend(&cursor, reader.data + start - reader.base, at - start, 0, False)
+                    else:
+                        reader.scanner.begin(&cursor, reader.data + start - reader.base, at - start, False)
+                    begun = True
+                    while True:
+                        n = reader.scanner.next_ends(&cursor, ends, BP_BLOCK)
+                        if n == 0:
+                            break
+                        while closed < start + ends[n - 1]:
+                            closed += size_of(reader, before)
+                            before += 1
+                    memcpy(&last, &cursor, sizeof(scan_cursor))
+                    reader.scanner.extend(&last, reader.data + start - reader.base, at - start, 0, True)
+                    own, piece = before, closed
+                    while own <= most:
+                        n = reader.scanner.next_ends(&last, ends, BP_BLOCK)
+                        if n == 0:
+                            break
+                        for i in range(n):
+                            end = start + ends[i]
+                            known = first + _first_from(edges, token - first, end)
+                            if piece == closed and edges[known - first] == end:
+                                own += _tokens_of(reader, piece, end, known - before)
+                            else:
+                                own += _tokens_of(reader, piece, end, -1)
+                            piece = end
+                if own <= most:
+                    best = at
+            if token == total:
+                break
+            at += size_of(reader, token)
+            token += 1
+        return best
+    finally:
+        free(edges)
+
+
+cdef Py_ssize_t _first_from(const Py_ssize_t* edges, Py_ssize_t last, Py_ssize_t at) noexcept nogil:
+    """The first of the ascending edges[0:last + 1] that is not before `at`, or the last."""
+    cdef Py_ssize_t low = 0, high = last, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if edges[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 cdef Py_ssize_t _tokens_of(Reader reader, Py_ssize_t start, Py_ssize_t end, Py_ssize_t own) except -1:
@@ -184,7 +214,7 @@ def longest_suffix(Encoder encoder not None, str text not None, allowed_special,
             if at >= low and reader.on_character(at):
                 while i < reader.ends.n and reader.ends.items[i] < at:
                     i += 1
-                if at == 0 or reader.ends.items[i] == at:
+                if at == reader.stones.items[0].start or reader.ends.items[i] == at:
                     own = total - token
                 else:
                     own = suffixes.tokens(at, token, i, total)
@@ -203,9 +233,10 @@ cdef class _Suffixes:
     cdef Py_ssize_t special        # where the next special token begins, or the text ends
     cdef Py_ssize_t pretoken       # of the text, which `cursor` reads, or -1
     cdef scan_cursor cursor
+    cdef dict known                # an end of a scan that met the text's late -> the tokens behind it
 
     def __cinit__(self, Reader reader not None):
-        self.reader, self.special, self.pretoken = reader, -1, -1
+        self.reader, self.special, self.pretoken, self.known = reader, -1, -1, {}
 
     cdef Py_ssize_t tokens(self, Py_ssize_t at, Py_ssize_t token, Py_ssize_t i, Py_ssize_t total) except -1:
         """IN: the edge inside a pre-token where the suffix begins, the tokens before it, the next end as an index."""
@@ -216,7 +247,8 @@ cdef class _Suffixes:
         cdef Py_ssize_t end = reader.ends.items[i], size = GLANCE, n, j
         cdef Py_ssize_t piece = at, found = 0, which = 0, stop = end
         cdef const uint8_t* text = reader.data + at - reader.base
-        cdef bint final = False, met = False, any = False
+        cdef bint final = False, any = False
+        cdef list trail = []
         if at > self.special or self.special < 0:
             self.special = -1
             if reader.specials is not None and reader.specials.size:
@@ -246,15 +278,22 @@ cdef class _Suffixes:
                             else total - token
                     found += _tokens_of(reader, piece, stop, -1)
                     piece = stop
-                    if reader.is_end(stop):
+                    behind = self.known.get(stop) if self.known else None
+                    if behind is None and reader.is_end(stop):
                         while at < stop:
                             at += size_of(reader, token)
                             token += 1
-                        return found + total - token
+                        behind = total - token
+                    if behind is not None:
+                        if len(trail) > TRAIL:
+                            self.known.update([(each, behind + found - before) for each, before in trail])
+                        return found + behind
+                    trail.append((stop, found))
             if not any and at + size < end:
                 reader.scanner.extend(&self.cursor, reader.data + start - reader.base, at + size - start, 0, False)
                 reader.scanner.next_ends(&self.cursor, ends, BP_BLOCK)
-                if self.cursor.state == own.state and self.cursor.mark == 0 and own.mark == 0:
+                if self.cursor.state == own.state and (self.cursor.mark + start == own.mark + at or
+                                                       self.cursor.mark == own.mark == 0):
                     return 1 + total - token - self.inside(token, at, end) if reader.is_whole(at, end) \
                         else total - token
             size *= 2

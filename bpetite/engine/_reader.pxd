@@ -49,10 +49,10 @@ cdef class Reader:
     cdef bint ended                # that is all of it
     cdef bint goes_on              # what is given is the beginning of a text
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
-    cdef milestones after_specials # the ends of special tokens
+    cdef milestones after_specials  # the ends of special tokens
     cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone
     cdef bint ascii                # all of it
-    cdef Py_ssize_t char_bytes, chars  # a place whose offset in characters is known
+    cdef Py_ssize_t char_bytes, chars     # a place whose offset in characters is known
 
     cdef int close(self) except -1
     # How many tokens there are before `done`.
@@ -78,7 +78,7 @@ cdef class Reader:
     # The first end after `at`, as an index; whether `at` is an end.
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil
     cdef bint is_end(self, Py_ssize_t at) noexcept nogil
-    # The tokens of [start, stop) encoded alone, all of it ordinary text or not; their ids lie behind those of the worker.
+    # The tokens of [start, stop) encoded alone, all of it ordinary text or not; their ids lie behind the worker's.
     cdef Py_ssize_t count_ordinary(self, Py_ssize_t start, Py_ssize_t stop) except -1
     cdef Py_ssize_t count_alone(self, Py_ssize_t start, Py_ssize_t stop) except -1
     # Whether [start, stop) is one token where a pre-token that is a token is taken whole.

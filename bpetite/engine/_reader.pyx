@@ -166,7 +166,7 @@ cdef class Reader:
             end = found + <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
             status = self.worker.put(self.specials.ids[which])
             self.done = end
-            if status == DONE and end > self.keep:
+            if status == DONE:
                 status = self.put_ends(0, &end, 1)
             if status == DONE:
                 status = self.put_stone(&self.stones, end)
@@ -193,7 +193,7 @@ cdef class Reader:
             if not kept:
                 self.dropped += self.worker.used
                 self.worker.used = 0
-                self.stones.n = self.after_specials.n = 0
+                self.stones.n = self.after_specials.n = self.ends.n = 0
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
             bad[0] += at
             if kept and status[0] == DONE:

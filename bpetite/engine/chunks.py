@@ -1,7 +1,7 @@
 """A text in chunks of a number of tokens, for retrieval and for models with a limit.
 
-Where a compiled scanner cuts the text it is read once (`_chunks.pyx`). Any other tokenizer encodes the whole text first,
-and then each chunk, once or more, to count its tokens.
+Where a compiled scanner cuts the text it is read once (`_chunks.pyx`). Any other tokenizer encodes the whole text
+first, and then each chunk, once or more, to count its tokens.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, SupportsIndex
 
 from ..errors import show
-from ._limits import is_read_as_it_is
+from ._limits import is_read_as_it_is, token_limit
 from .limits import check_text, edges_of
 
 if TYPE_CHECKING:
@@ -92,18 +92,18 @@ def chunks(
     Chunk(text='ab ab', start=0, end=5, tokens=2)
     """
     check_text(text)
-    most, shared = max_tokens.__index__(), overlap.__index__()
+    most, shared = token_limit(max_tokens, "max_tokens"), token_limit(overlap, "overlap")
     if most < 1:
         raise ValueError(f"max_tokens is 1 or more, not {most}")
-    if not 0 <= shared < most:
-        raise ValueError(f"overlap is 0 or more, and less than max_tokens={most}, not {shared}")
+    if shared >= most:
+        raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
     found = None
     if boundaries is not None:
-        pattern = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
-        if not hasattr(pattern, "finditer"):
+        splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
+        if splitter is None or not hasattr(splitter, "finditer"):
             raise ValueError(f'boundaries is "paragraph", "line", a compiled regular expression or None, not '
                              f"{show(boundaries)}")
-        found = (match.end() for match in pattern.finditer(text))
+        found = (match.end() for match in splitter.finditer(text))
     settings = allowed_special, disallowed_special
     if is_read_as_it_is(tokenizer._encoder, text):
         from ._chunks import ChunkReader

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
 from ..errors import show
-from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix
+from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit
 from ._surface import Surface
 from .options import Side, SpecialSelection, Text
 
@@ -65,9 +65,9 @@ def fits(
     >>> tok.fits("ab ab", 2), tok.fits("ab" * 10**6, 2)
     (True, False)
     """
-    most = max_tokens.__index__()
+    most = token_limit(max_tokens, "max_tokens")
     return most >= tokenizer.count(
-        text, limit=max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special
+        text, limit=most, allowed_special=allowed_special, disallowed_special=disallowed_special
     )
 
 
@@ -109,9 +109,7 @@ def truncate(
         find = longest_prefix if right else longest_suffix
         cut = find(encoder, text, allowed_special, disallowed_special, max_tokens)
         return text[:cut] if right else text[cut:]
-    if tokenizer.count(
-        text, limit=max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special
-    ) <= max_tokens.__index__():
+    if fits(tokenizer, text, max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special):
         return text
     edges, _ = edges_of(tokenizer, text, allowed_special)
     parts = (text[:cut] for cut in reversed(edges)) if right else (text[cut:] for cut in edges)
