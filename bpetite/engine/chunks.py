@@ -140,7 +140,7 @@ class _Chunks(Iterator[Chunk]):
             if end is not None:
                 break
         else:
-            count = self.count(self.end, self.end + 1)
+            count = self.tokenizer.count(self.text[self.end], allowed_special=self.allowed_special)
             raise ValueError(f"the character {self.text[self.end]!r} at offset {self.end} alone has {count} tokens, "
                              f"more than max_tokens={self.most}")
         if end < len(self.text):
