@@ -1,6 +1,10 @@
+from collections.abc import Iterable
 from typing import Any
 
 from .options import SpecialSelection
+
+def checked(segments: Iterable[tuple[str, bool]]) -> list[tuple[str, bool]]:
+    """A list of pairs (str, is it trusted); TypeError for anything else."""
 
 def encode_joined(
     encoder: Any,

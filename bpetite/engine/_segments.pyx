@@ -5,6 +5,17 @@ from ._special cimport Specials, refuse
 from ._text cimport text_view, view_text
 from ._worker cimport Worker
 
+from ..errors import show
+
+
+def checked(segments):
+    """A list of pairs (str, is it trusted); TypeError for anything else."""
+    cdef list pairs = list(segments)
+    for number, pair in enumerate(pairs):
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
+            raise TypeError(f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {show(pair)}")
+    return pairs
+
 
 def encode_joined(Encoder encoder not None, IdLists lists not None, list segments not None, allowed_special,
                   disallowed_special):

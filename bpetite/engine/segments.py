@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import show
-from ._segments import encode_joined
+from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
     from ._surface import Surface
@@ -44,10 +44,7 @@ def encode_segments(
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {show(seams)}')
-    pairs = list(segments)
-    for number, pair in enumerate(pairs):
-        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
-            raise TypeError(f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {show(pair)}")
+    pairs = checked(segments)
     if seams == "join":
         tokenizer.encode_ordinary("")  # makes what lists are made of
         return encode_joined(tokenizer._encoder, tokenizer._lists, pairs, allowed_special, disallowed_special)
