@@ -15,7 +15,9 @@ from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerBase
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from ..bytelevel import decode_token_bytes, encode_token
-from .rows import Row, Sample, Span, build_row, truncate
+from ..engine.offsets import TokenOrigins, trace_tokens
+from ..steps.template import BARE
+from .rows import Row, Sample, build_row, join_words, truncate
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -161,7 +163,7 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             special = set(self.all_special_ids)
             return [int(token_id in special) for token_id in token_ids_0]
         texts = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
-        sample = Sample(texts, lambda text: [], None, self._spell)
+        sample = Sample(texts, lambda text: TokenOrigins([], [], {}), self._spell)
         return build_row(sample, [(0, len(ids)) for ids in texts], self.tokenizer.template).special_tokens_mask
 
     # Text to ids
@@ -199,12 +201,14 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
     ) -> BatchEncoding:
         firsts, seconds, batched = _inputs(text, text_pair, is_split_into_words)
         samples = self._samples(firsts, seconds, is_split_into_words, split_special_tokens)
-        template = self.tokenizer.template if add_special_tokens else None
+        template = self.tokenizer.template or BARE
+        if not add_special_tokens:
+            template = template.bare
         bound = None if truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else max_length
         rows: list[Row] = []
         origin: list[int] = []
         for number, sample in enumerate(samples):
-            special = 0 if template is None else self.num_special_tokens_to_add(len(sample.ids) > 1)
+            special = self.num_special_tokens_to_add(len(sample.ids) > 1) if add_special_tokens else 0
             cuts = truncate(
                 [len(ids) for ids in sample.ids],
                 None if bound is None else bound - special,
@@ -245,21 +249,22 @@ class TransformersTokenizer(PreTrainedTokenizerBase):
             split_special = self.split_special_tokens
         options: dict[str, Any] = {"allowed_special": self._plain_tokens()} if split_special else {}
         columns = [firsts] if seconds is None else [firsts, seconds]
-        encoded: list[list[tuple[list[int], list[int] | None]]] = []  # the ids of each text, and their words
+        encoded: list[list[list[list[int]]]] = []  # the ids of each word of each text; without words a text is one
         for column in columns:
-            if as_words:
-                words = iter(self.tokenizer.encode_batch([word for text in column for word in text], **options))
-                encoded.append([_join([next(words) for _ in text]) for text in column])
-            else:
-                encoded.append([(ids, None) for ids in self.tokenizer.encode_batch(column, **options)])
+            words = [list(text) if as_words else [text] for text in column]
+            ids = iter(self.tokenizer.encode_batch([word for text in words for word in text], **options))
+            encoded.append([[next(ids) for _ in text] for text in words])
 
-        def sample(texts: Sequence[Any], found: Sequence[tuple[list[int], list[int] | None]]) -> Sample:
-            def spans(text: int) -> list[Span]:
-                pieces = texts[text] if as_words else [texts[text]]
-                return [span for piece in pieces for span in self.tokenizer.encode_with_offsets(piece, **options)[1]]
+        def trace(text: str, ids: list[int]) -> TokenOrigins:
+            return trace_tokens(self.tokenizer, text, ids, **options)
 
-            words = [numbers for _, numbers in found if numbers is not None]
-            return Sample([ids for ids, _ in found], spans, words or None, self._spell)
+        def sample(texts: Sequence[Any], found: Sequence[list[list[int]]]) -> Sample:
+            def origins(text: int) -> TokenOrigins:
+                if as_words:
+                    return join_words(list(zip(texts[text], found[text], strict=True)), trace)
+                return trace(texts[text], found[text][0])
+
+            return Sample([[token_id for ids in words for token_id in ids] for words in found], origins, self._spell)
 
         return [sample(*one) for one in zip(zip(*columns, strict=True), zip(*encoded, strict=True), strict=True)]
 
@@ -329,9 +334,3 @@ def _inputs(text: Any, text_pair: Any, as_words: bool) -> tuple[Sequence[Any], S
     if len(text) != len(text_pair):
         raise ValueError(f"{len(text)} texts, but {len(text_pair)} in text_pair")
     return text, text_pair, True
-
-
-def _join(words: Sequence[list[int]]) -> tuple[list[int], list[int]]:
-    """The ids of words, and the index of the word that each belongs to."""
-    ids = [token_id for word in words for token_id in word]
-    return ids, [number for number, word in enumerate(words) for _ in word]

@@ -47,8 +47,16 @@ def token_limit(value, str name not None):
 
 def is_read_as_it_is(Encoder encoder not None, str text not None):
     """Whether a compiled scanner alone cuts the text: nothing else rewrites or cuts it."""
+    cdef Specials specials = encoder.specials.every
+    cdef Py_ssize_t i, slot
     if encoder._pipeline is not None or encoder.core is None or encoder.core.scanner is None:
         return False
+    # The lengths of tokens say where they are in the text.
+    for i in range(specials.size):
+        slot = encoder.core.tokens.slot(specials.ids[i])
+        if specials.starts[i + 1] - specials.starts[i] != (encoder.core.tokens.starts[slot + 1]
+                                                           - encoder.core.tokens.starts[slot]):
+            return False
     return encoder._normalize is None or text.isascii() or encoder._normalize(text) == text
 
 

@@ -42,7 +42,7 @@ cdef class Reader:
     cdef text_view view
     cdef const uint8_t* data       # the text from `base` on
     cdef Py_ssize_t base, filled   # bytes
-    cdef Py_ssize_t longest        # bytes of the longest token
+    cdef Py_ssize_t longest        # bytes of text that a token stands for at most
     cdef Py_ssize_t keep           # ids and ends before this offset are not kept
     cdef Py_ssize_t dropped        # ids that are not kept
     cdef Py_ssize_t done           # up to where the text has been encoded

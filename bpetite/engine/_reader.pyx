@@ -59,7 +59,7 @@ cdef class Reader:
         self.worker = encoder.take()
         self.worker.window.filled = self.worker.window.read = 0
         self.scanner, self.tokens = encoder.core.scanner, encoder.core.tokens
-        self.longest = max(<Py_ssize_t> 1, self.tokens.longest)
+        self.longest = longest_of(encoder)
         self.dense = self.tokens.size and self.tokens.ids[self.tokens.size - 1] == self.tokens.size - 1
         if self.put_stone(&self.stones, 0) != DONE:
             raise MemoryError()
@@ -369,6 +369,11 @@ cdef Py_ssize_t _before(const milestones* stones, Py_ssize_t at) noexcept nogil:
     return low
 
 
+cdef Py_ssize_t longest_of(Encoder encoder) noexcept:
+    """The most bytes of text that one token stands for."""
+    return max(<Py_ssize_t> 1, encoder.core.tokens.longest, encoder.specials.every.longest)
+
+
 cdef Py_ssize_t whole_number(object value, str name) except -1:
     """A number of tokens that a caller gives."""
     try:
@@ -392,7 +397,7 @@ cdef Py_ssize_t _count_up_to(Encoder encoder, object text, Specials specials, Sp
     if not isinstance(text, (str, bytes)):
         raise not_a_text(text)
     if encoder._pipeline is None:
-        longest = max(<Py_ssize_t> 1, 0 if encoder.core is None else encoder.core.tokens.longest)
+        longest = 1 if encoder.core is None else longest_of(encoder)
         if encoder.compiled or (encoder.core is not None and encoder.core.scanner is not None
                                 and isinstance(text, str) and text.isascii()):
             return _count(encoder, text, specials, refused, limit, False)
