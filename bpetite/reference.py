@@ -9,22 +9,26 @@ al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, af
 """
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 import regex
 
 __all__ = [
     "apply_merges",
+    "chunks",
     "count_pairs",
+    "cut_segments",
     "cut_specials",
     "decode",
+    "edges",
     "encode",
     "merge_pretoken",
     "normalize",
     "replace_pair",
     "split",
     "train",
+    "truncate",
 ]
 
 Pair = tuple[bytes, bytes]
@@ -85,6 +89,19 @@ def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
         pieces += [(text[start:at], False), (found, True)]
         start = at = at + len(found)
     return [(piece, special) for piece, special in [*pieces, (text[start:], False)] if piece]
+
+
+def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) -> list[tuple[str, bool]]:
+    """Cut a text of segments at the special tokens of those that are trusted, see :func:`cut_specials`.
+
+    >>> cut_segments([("<s>a", True), ("b<s>", False), ("<s", True), (">", True)], ["<s>"])
+    [('<s>', True), ('ab<s><s>', False)]
+    """
+    pieces = [piece for text, trusted in segments for piece in cut_specials(text, literals if trusted else ())]
+    joined: list[tuple[str, bool]] = []
+    for special, run in groupby(pieces, lambda piece: piece[1]):
+        joined += run if special else [("".join(piece for piece, _ in run), False)]
+    return joined
 
 
 def replace_pair(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:
@@ -208,6 +225,102 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
         UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
     """
     return b"".join(tokens[token_id] for token_id in ids).decode("utf-8", errors)
+
+
+def edges(spans: Iterable[tuple[int, int]], length: int) -> list[int]:
+    """Where a text may be cut between two of its tokens and two of its characters; both its ends are among them.
+
+    Args:
+        spans: (start, end) in characters of each token; those of one that is part of a character are the character's.
+        length: Of the text, in characters.
+
+    >>> edges([(0, 2), (2, 3), (2, 3), (3, 5)], 5)
+    [0, 2, 3, 5]
+    """
+    spans = list(spans)
+    ends = {0, length, *(end for _, end in spans)}
+    return sorted(at for at in ends if not any(start < at < end for start, end in spans))
+
+
+def truncate(
+    text: str,
+    max_tokens: int,
+    encode: Callable[[str], Sequence[int]],
+    spans: Iterable[tuple[int, int]],
+    *,
+    side: str = "right",
+) -> str:
+    """The longest prefix of a text, or suffix, that ends at one of its edges and has at most so many tokens.
+
+    Args:
+        text: The text.
+        max_tokens: The limit.
+        encode: Text to token ids.
+        spans: Those of the text's tokens, see :func:`edges`.
+        side: Where the text is cut: "right" for a prefix, "left" for a suffix.
+
+    >>> truncate("a bc", 3, list, [(0, 1), (1, 2), (2, 4)])
+    'a '
+    """
+    cuts = edges(spans, len(text))
+    parts = [text[:at] for at in reversed(cuts)] if side == "right" else [text[at:] for at in cuts]
+    return next(part for part in parts if len(encode(part)) <= max_tokens)
+
+
+def chunks(
+    text: str,
+    max_tokens: int,
+    encode: Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]],
+    *,
+    overlap: int = 0,
+    boundaries: Iterable[int] = (),
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, tokens) of parts of a text that cover it in order, each of at most so many tokens.
+
+    Args:
+        text: The text.
+        max_tokens: The most tokens of a part, 1 or more.
+        encode: Text to token ids and (start, end) in characters of each.
+        overlap: How many of its last tokens a part shares with the next one, where that gets further all the same.
+        boundaries: Where parts are to end if they can, in characters.
+
+    Raises:
+        ValueError: A character alone has more tokens.
+
+    >>> one_each = lambda text: ([0] * len(text), [(at, at + 1) for at in range(len(text))])
+    >>> list(chunks("abcde", 3, one_each, overlap=1))
+    [(0, 3, 3), (2, 5, 3)]
+    """
+    _, spans = encode(text)
+    cuts = edges(spans, len(text))
+
+    def count(start: int, end: int) -> int:
+        return len(encode(text[start:end])[0])
+
+    def tokens_before(at: int) -> int:
+        return sum(end <= at for _, end in spans)
+
+    def find(start: int, floor: int) -> int | None:
+        tokens = tokens_before(start) + max_tokens
+        ends = [at for at in cuts if at > floor and tokens_before(at) <= tokens]
+        if start == floor:  # where no edge will do, any character of these tokens
+            ends = [*range(start + 1, max([start + 1, *(end for _, end in spans[:tokens])]) + 1), *ends]
+        return next((end for end in reversed(ends) if count(start, end) <= max_tokens), None)
+
+    start = end = 0
+    while end < len(text):
+        starts = [end]
+        if overlap and end:
+            ids, own = encode(text[start:end])
+            first = start + own[-overlap][0] if len(ids) > overlap else start
+            starts = [at for at in sorted({first, *cuts, end}) if max(start + 1, first) <= at <= end]
+        found = next(((at, to) for at in starts if (to := find(at, end)) is not None), None)
+        if found is None:
+            raise ValueError(f"the character {text[end]!r} at offset {end} has more than {max_tokens} tokens")
+        start, to = found
+        near = [at for at in boundaries if end < at <= to < len(text) and count(start, at) <= max_tokens]
+        end = max(near, default=to)
+        yield start, end, count(start, end)
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:

@@ -11,7 +11,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import _canonical, _stream_decoder, arrow, byte_runs, growing, healing, prefix_lookup
+from .engine import (
+    _canonical,
+    _stream_decoder,
+    arrow,
+    byte_runs,
+    chunks,
+    growing,
+    healing,
+    limits,
+    prefix_lookup,
+    segments,
+)
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -54,8 +65,7 @@ class Tokenizer(Surface):
             see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
-        unicode: The version of Unicode that assigns code points, such as "16.0", so that ids never change with that of
-            ``regex``; None for the latter. See docs/unicode.md.
+        unicode: The version of Unicode that has code points ("16.0"); None for that of ``regex``. See docs/unicode.md.
         errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
 
     Raises:
@@ -324,8 +334,7 @@ class Tokenizer(Surface):
         Args:
             path: Where to.
             format: "native", "huggingface" (a ``.json`` file, else a directory for ``AutoTokenizer``), "tiktoken", or
-                "gpt2" (a directory). When None, ``tokenizer.json`` is huggingface, ``*.tiktoken`` is tiktoken, and
-                any other name native.
+                "gpt2" (a directory). None: ``tokenizer.json`` is huggingface, ``*.tiktoken`` tiktoken, others native.
             overwrite: Replace an existing file.
 
         Raises:
@@ -504,3 +513,8 @@ class Tokenizer(Surface):
     first_divergence: Final = _canonical.first_divergence
     completions: Final = prefix_lookup.completions
     prefixes: Final = prefix_lookup.prefixes
+    count_batch: Final = limits.count_batch
+    fits: Final = limits.fits
+    truncate: Final = limits.truncate
+    chunks: Final = chunks.chunks
+    encode_segments: Final = segments.encode_segments

@@ -15,3 +15,6 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n)
 # uint32 ids of all texts and int64 offsets; ids that go before and after those of each text.
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
                        object before, object after)
+
+# int64[n]: how many ids each text has.
+cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads)

@@ -51,6 +51,7 @@ cdef class _Batch:
     cdef Py_ssize_t run_count, next_run, next_join
     cdef Gather gather             # or None when lists are wanted
     cdef list lists                # text -> list of ids, or None when arrays are wanted
+    cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
     cdef Py_ssize_t failed         # the first text with an error, or n
     cdef object error
@@ -151,7 +152,7 @@ cdef class _Batch:
             threads = 1
         self.divide(threads)
         self.made = [None] * self.run_count
-        if self.lists is None and self.run_count:
+        if self.lists is None and self.run_count and not self.counting:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
         together(partial(_encode_runs, self, True), partial(_encode_runs, self, False),
                  min(threads, self.run_count) - 1, self.fail)
@@ -178,26 +179,31 @@ cdef class _Batch:
         cdef Py_ssize_t guess = 0, offset = 0, each
         cdef int status = DONE
         i[0] = self.runs[run]
-        for each in range(self.runs[run], self.runs[run + 1]):
-            guess += guess_ids(self.views + each)
+        if not self.counting:
+            for each in range(self.runs[run], self.runs[run + 1]):
+                guess += guess_ids(self.views + each)
         worker.used = 0
         worker.reserve(guess)
         if not self.encoder.compiled:
             while i[0] < self.runs[run + 1]:
                 self.encoder.encode_in_python(worker, self.text(i[0]), self.specials)
-                self.ends[i[0]] = worker.used
-                i[0] += 1
+                self.put_end(worker, i)
             return 0
         with nogil:
             while i[0] < self.runs[run + 1]:
                 status = encode_view(worker, self.specials, self.views + i[0], &offset)
                 if status != DONE:
                     break
-                self.ends[i[0]] = worker.used
-                i[0] += 1
+                self.put_end(worker, i)
         if status != DONE:
             check(status, self.text(i[0]), offset)
         return 0
+
+    cdef inline void put_end(self, Worker worker, Py_ssize_t* i) noexcept nogil:
+        self.ends[i[0]] = worker.used
+        i[0] += 1
+        if self.counting:
+            worker.used = 0                        # the memory stays in the cache
 
     cdef int join(self, Worker worker, Py_ssize_t run, Share share) except -1:
         """Take over the ids of a run, and join all that have none missing before them."""
@@ -231,10 +237,10 @@ def _encode_runs(_Batch batch, bint called):
             run = batch.next_run
             batch.next_run += 1
             batch.encode_run(worker, run, &i)
-            if batch.lists is None:
-                batch.join(worker, run, share)
-            else:
+            if batch.lists is not None:
                 batch.list_run(worker, run)
+            elif not batch.counting:
+                batch.join(worker, run, share)
     except BaseException as error:
         # A signal ends the call at once; an error in a text is raised when no text before it can have one.
         if called and (worker is None or worker.watch.interrupted or not isinstance(error, Exception)):
@@ -294,6 +300,19 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
         ids = made.ids
         made.ids = NULL
     return own_ids(ids, at), result
+
+
+cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):
+    cdef _Batch batch = _Batch(encoder, texts, specials, refused)
+    cdef int64_t[::1] counts
+    import numpy                               # not at the top: lists do without it
+    batch.counting = True
+    batch.encode(threads)
+    result = numpy.empty(batch.n, numpy.int64)
+    counts = result
+    if batch.n:
+        memcpy(&counts[0], batch.ends, batch.n * sizeof(int64_t))
+    return result
 
 
 cdef token_t* _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before,

@@ -1,4 +1,5 @@
 """Text to token ids by one thread."""
+from cpython.array cimport array
 from libc.stdint cimport uint8_t
 
 from ._special cimport Specials, SpecialSets
@@ -25,6 +26,8 @@ cdef class Encoder:
     # Append the ids of a text; special tokens of `specials` are recognised, none where that is None.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1
+    # Append the ids of what a pipeline yields.
+    cdef int encode_items(self, Worker worker, object items) except -1
     # Append the ids of UTF-8 whose pre-tokens are known: where each ends, in bytes, ascending. `base` is the offset of
     # the data in the text, for messages.
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1
@@ -40,3 +43,6 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
 
 # Raise what a status stands for. `offset` is that of a byte of the str or bytes in UTF-8, which begins at `base`.
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
+
+# The ends of pre-tokens in UTF-8, checked: a copy, which nobody else can change after the check.
+cdef array checked_ends(bytes data, const long long[::1] ends)

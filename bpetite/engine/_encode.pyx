@@ -4,6 +4,7 @@ Text that a compiled scanner cuts is read without the interpreter lock. What nee
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
+from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
@@ -15,6 +16,8 @@ from ._text cimport (
     window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker
+
+from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -96,6 +99,18 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     return 0
 
 
+cdef array checked_ends(bytes data, const long long[::1] ends):
+    cdef array checked = clone(new_array("q"), ends.shape[0], False)
+    cdef Py_ssize_t i
+    cdef long long start = 0, end
+    for i in range(ends.shape[0]):
+        end = ends[i]
+        if not start < end <= PyBytes_GET_SIZE(data):
+            raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
+        checked.data.as_longlongs[i] = start = end
+    return checked
+
+
 cdef class Encoder:
     """Encodes texts, one thread each, and keeps the workers that they take."""
 
@@ -158,20 +173,24 @@ cdef class Encoder:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
         if self._pipeline is not None:
-            for item in self._pipeline.items(data.decode("utf-8"), None if specials is None else specials.literals):
-                if isinstance(item, bytes):
-                    self._encode_ordinary(worker, item, 0)
-                elif isinstance(item, tuple):
-                    self.encode_pretokens(worker, item[0], item[1], 0)
-                else:
-                    check(worker.put(item), text, 0)
-            return 0
+            literals = None if specials is None else specials.literals
+            return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), literals))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 self._encode_ordinary(worker, data[at:start], at)
                 check(worker.put(token_id), text, 0)
                 at = end
         return self._encode_ordinary(worker, data[at:] if at else data, at)
+
+    cdef int encode_items(self, Worker worker, object items) except -1:
+        for item in items:
+            if isinstance(item, bytes):
+                self._encode_ordinary(worker, item, 0)
+            elif isinstance(item, tuple):
+                self.encode_pretokens(worker, item[0], item[1], 0)
+            else:
+                check(worker.put(item), "", 0)
+        return 0
 
     cdef int _encode_ordinary(self, Worker worker, bytes data, Py_ssize_t base) except -1:
         cdef Py_ssize_t offset = 0, length

@@ -22,6 +22,10 @@ class Surface:
     @property
     def _pretokenizer(self) -> Pretokenizer: ...
     @property
+    def _encoder(self) -> Any: ...
+    @property
+    def _lists(self) -> Any: ...
+    @property
     def _pipeline(self) -> Pipeline | None: ...
     def _set_up(
         self,
@@ -187,12 +191,18 @@ class Surface:
         self,
         text: Text,
         *,
+        limit: SupportsIndex | None = None,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
     ) -> int:
         """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
+
+        Args:
+            text: As for :meth:`encode`, and so are the other arguments.
+            limit: Stop when more tokens than this are certain, and return ``limit + 1``. Of a long text only the
+                beginning is read then, on one thread, and what is not read is not checked either.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")

@@ -3,20 +3,19 @@
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
 lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
-from cpython.array cimport array, clone
-from cpython.bytes cimport PyBytes_GET_SIZE
+from cpython.array cimport array
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_CheckExact
 
 from ._batch cimport encode_flat, encode_lists, of_text
 from ._decode cimport Decoder
-from ._encode cimport Encoder
+from ._encode cimport Encoder, checked_ends
 from ._ids cimport IdLists, take_ids
 from ._long cimport encode_long
+from ._reader cimport count_up_to, whole_number
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
-from array import array as new_array
 from operator import index
 from os import PathLike
 
@@ -32,7 +31,7 @@ cdef class Surface:
     cdef readonly object _pretokenizer
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
-    cdef IdLists _lists            # made for the first list
+    cdef readonly IdLists _lists   # made for the first list
     cdef list _before, _after      # ids that add_special_tokens puts around a text
 
     def __cinit__(self, *args, **_):
@@ -274,35 +273,36 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).encode_pretokens(b"ab ab", array("q", [2, 5]))
         [256, 257]
         """
-        cdef Worker worker
-        cdef Py_ssize_t i
-        cdef long long start = 0, end
-        # a copy: nobody else can change it after the check
-        cdef array checked = clone(new_array("q"), ends.shape[0], False)
-        for i in range(ends.shape[0]):
-            end = ends[i]
-            if not start < end <= PyBytes_GET_SIZE(data):
-                raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
-            checked.data.as_longlongs[i] = start = end
-        worker = self._encoder.take()
+        cdef array checked = checked_ends(data, ends)
+        cdef Worker worker = self._encoder.take()
         try:
             self._encoder.encode_pretokens(worker, data, checked, 0)
             return self._id_lists().make(worker.out, worker.used)
         finally:
             self._encoder.give(worker)
 
-    def count(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
+    def count(self, text, *, limit=None, allowed_special="all", disallowed_special=(), num_threads=1,
               bint add_special_tokens=False):
         """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
+
+        Args:
+            text: As for :meth:`encode`, and so are the other arguments.
+            limit: Stop when more tokens than this are certain, and return ``limit + 1``. Of a long text only the
+                beginning is read then, on one thread, and what is not read is not checked either.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
-        cdef Py_ssize_t n = worker.used
+        cdef Py_ssize_t n, around = len(self._before) + len(self._after) if add_special_tokens else 0
+        cdef Worker worker
+        if limit is not None:
+            recognised, refused = self._resolve(allowed_special, disallowed_special)
+            return count_up_to(self._encoder, text, recognised, refused, whole_number(limit, "limit"), around)
+        worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        n = worker.used
         self._encoder.give(worker)
-        return n + len(self._before) + len(self._after) if add_special_tokens else n
+        return n + around
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
                      bint add_special_tokens=False):

@@ -9,7 +9,8 @@ Source: ``added_vocabulary.rs`` in https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 import regex
@@ -81,18 +82,21 @@ class Pipeline:
         )
         self._finders: dict[tuple[str, ...], tuple[_Finder, _Finder]] = {}
 
-    def items(self, text: str, allowed: tuple[str, ...] | None) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
+    def items(
+        self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
+    ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
         """Yield what the core is to put out, in order.
 
         Args:
             text: The text.
             allowed: The literals of the special tokens to recognise; None for none.
+            trusted: (start, end) in characters of the only parts in which they are recognised; None for everywhere.
 
         Yields:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
             the pre-tokens in them.
         """
-        for token_id, stretch, _, _ in self._stretches(text, allowed, trace=False):
+        for token_id, stretch, _, _ in self._stretches(text, allowed, trace=trusted is not None, trusted=trusted):
             if token_id is not None:
                 yield token_id
             elif self._steps or self._late_steps:
@@ -146,9 +150,16 @@ class Pipeline:
             return accumulate(self._lengths(piece))
         return self.pretokenizer.ends(data)
 
-    def _stretches(self, text: str, allowed: tuple[str, ...] | None, *, trace: bool) -> Iterator[Stretch]:
+    def _stretches(
+        self,
+        text: str,
+        allowed: tuple[str, ...] | None,
+        *,
+        trace: bool,
+        trusted: Sequence[tuple[int, int]] | None = None,
+    ) -> Iterator[Stretch]:
         early, late = self._finder(allowed or ())
-        for start, end, token in early.cut(text):
+        for start, end, token in early.cut(text, trusted):
             stretch = text[start:end]
             starts = list(range(start, end)) if trace else None
             ends = list(range(start + 1, end + 1)) if trace else None
@@ -160,7 +171,10 @@ class Pipeline:
                     stretch, starts, ends = self._normalize_traced(stretch, starts, ends)
                 else:
                     stretch = self._normalize(stretch)
-            for first, last, token in late.cut(stretch):
+            inner = None
+            if trusted is not None and starts is not None and ends is not None:
+                inner = [_inside(part, starts, ends) for part in trusted]
+            for first, last, token in late.cut(stretch, inner):
                 inside = starts[first:last] if starts is not None else None
                 outside = ends[first:last] if ends is not None else None
                 if token is None:
@@ -208,6 +222,12 @@ class Pipeline:
         return text, starts, ends
 
 
+def _inside(part: tuple[int, int], starts: list[int], ends: list[int]) -> tuple[int, int]:
+    """The characters of a stretch that come from a part of the text alone."""
+    first = bisect_left(starts, part[0])
+    return first, max(first, bisect_right(ends, part[1]))
+
+
 def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int]]:
     """The text rewritten, and for each character the one of the text whose place it has: for the content the last one
     that was replaced, or the one before an empty match, -1 if there is none."""
@@ -236,11 +256,18 @@ class _Finder:
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
         self._specials = Specials({text: number for number, text in enumerate(literals)})
 
-    def cut(self, text: str) -> Iterator[tuple[int, int, tuple[int, str] | None]]:
-        """Yield (start, end, (id, literal)) for special tokens and (start, end, None) for what lies between."""
+    def cut(
+        self, text: str, trusted: Sequence[tuple[int, int]] | None = None
+    ) -> Iterator[tuple[int, int, tuple[int, str] | None]]:
+        """Yield (start, end, (id, literal)) for special tokens in trusted parts and (start, end, None) for the rest."""
         done = 0
         seen = text if self._unicode is None else text.translate(stand_ins(self._unicode, r"\s\w"))
-        for start, end, number in self._specials.spans(text):
+        spans = (
+            (part + start, part + end, number)
+            for part, stop in ([(0, len(text))] if trusted is None else trusted)
+            for start, end, number in self._specials.spans(text[part:stop])
+        )
+        for start, end, number in spans:
             flags = self._flags[number]
             if "single_word" in flags and (
                 (start > 0 and _word.match(seen[start - 1])) or (end < len(text) and _word.match(seen[end]))

@@ -10,6 +10,7 @@ cdef class TokenTable:
     cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id, both found by their bytes
     cdef readonly Py_ssize_t empty       # tokens without bytes
     cdef readonly Py_ssize_t hidden      # tokens that are not found by their bytes, empty ones included
+    cdef readonly Py_ssize_t longest     # bytes of the longest token
     cdef list order                # slot -> id, as the int objects that the table was made from
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last

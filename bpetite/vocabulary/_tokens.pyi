@@ -28,6 +28,9 @@ class TokenTable:
     @property
     def hidden(self) -> int:
         """How many tokens are not found by their bytes, empty ones included."""
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest token."""
     def __new__(cls, tokens: dict[int, bytes], unreachable: Collection[int] = ()) -> Self: ...
     def get(self, token: bytes) -> int | None:
         """The id of the token with these bytes, or None."""

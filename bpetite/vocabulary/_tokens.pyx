@@ -67,6 +67,7 @@ cdef class TokenTable:
             memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
             total += PyBytes_GET_SIZE(token)
             self.starts[slot + 1] = total          # `holds` reads it
+            self.longest = max(self.longest, PyBytes_GET_SIZE(token))
             if PyBytes_GET_SIZE(token) == 0:
                 self.empty += 1
             if PyBytes_GET_SIZE(token) == 0 or (some_unreachable and order[slot] in unreachable):

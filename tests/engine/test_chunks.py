@@ -1,0 +1,138 @@
+"""chunks, held to their plain meaning; and what they promise, by itself."""
+import re
+from itertools import pairwise
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from limit_cases import END, TOKENIZERS, names, some_texts
+
+from bpetite import Tokenizer, reference
+from bpetite.engine.chunks import BOUNDARIES, Chunk
+from bpetite.engine.options import SpecialSelection
+
+wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
+
+
+@given(names, some_texts, st.integers(1, 25), st.data(), wanted, st.sampled_from(["all", (), (END,)]))
+@settings(max_examples=400)
+def test_chunks(
+    name: str, text: str, limit: int, data: st.DataObject, boundaries: object, allowed: SpecialSelection
+) -> None:
+    tok = TOKENIZERS[name]
+    overlap = data.draw(st.one_of(st.just(0), st.integers(0, limit - 1)))
+    pattern = BOUNDARIES.get(boundaries, boundaries)  # type: ignore[call-overload]
+    ends = [] if pattern is None else [match.end() for match in pattern.finditer(text)]
+
+    def encode(part: str) -> tuple[list[int], list[tuple[int, int]]]:
+        return tok.encode_with_offsets(part, allowed_special=allowed)
+
+    given = tok.chunks(text, limit, overlap=overlap, boundaries=boundaries, allowed_special=allowed)  # type: ignore[arg-type]
+    expected = reference.chunks(text, limit, encode, overlap=overlap, boundaries=ends)
+    made: list[Chunk] = []
+    try:
+        for chunk in expected:
+            made.append(next(given))
+            assert made[-1] == (text[chunk[0] : chunk[1]], *chunk)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error).split(" has ")[0])):
+            next(given)
+        return
+    assert next(given, None) is None
+    assert next(given, None) is None
+    for one, two in pairwise(made):
+        assert one.start < two.start <= one.end < two.end
+
+
+def whole_characters(data: str) -> list[str]:
+    return [chunk.text for chunk in TOKENIZERS["gpt2"].chunks(data, 3)]
+
+
+def test_the_examples_of_the_docs() -> None:
+    tok = TOKENIZERS["cl100k"]
+    text = "One. Two.\n\nThree is a little longer.\n\nFour.\n"
+    parts = [chunk.text for chunk in tok.chunks(text, 30, boundaries="paragraph")]
+    assert parts == ["One. Two.\n\n", "Three is a little longer.\n\n", "Four.\n"]
+    assert "".join(whole_characters(text)) == text
+    assert list(tok.chunks("", 5)) == []
+    assert list(tok.chunks("the cat", 100)) == [Chunk("the cat", 0, 7, 1)]
+
+
+def test_a_character_of_many_tokens() -> None:
+    tok = TOKENIZERS["gpt2"]
+    assert tok.count("😀") == 4
+    assert [chunk.text for chunk in tok.chunks("😀a😀", 4)] == ["😀", "a", "😀"]
+    chunks = tok.chunks("ab😀", 3)
+    assert next(chunks).text == "ab"
+    with pytest.raises(ValueError, match="the character '😀' at offset 2 alone has 4 tokens, more than max_tokens=3"):
+        next(chunks)
+
+
+def test_tokens_that_end_inside_characters() -> None:
+    """No edge of a token lies between two characters for long: chunks end between characters all the same."""
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"\x80\xf0", 257: b"\x98\x80\xf0"}
+    tok = Tokenizer(vocab, [(b"\x80", b"\xf0"), (b"\x98", b"\x80\xf0")], pattern=None)
+    split = Tokenizer(vocab, tok.merges, pattern=r"\p{L}+|\P{L}+")
+    assert split.scanner in ("vector", "tables")
+    text = "😀" * 50
+    for one in (tok, split):
+        made = list(one.chunks(text, 9))
+        assert "".join(chunk.text for chunk in made) == text
+        assert all(one.count(chunk.text) == chunk.tokens <= 9 for chunk in made)
+        assert len({chunk.text for chunk in made[:-1]}) == 1
+
+
+HOSTILE = ["a", " ", "\n", "的", "ab", "\n    ", "<", "é", "9"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_long_pre_tokens(unit: str) -> None:
+    """Each would take minutes if time grew with the square of the length."""
+    tok = TOKENIZERS["cl100k"]
+    text = unit * (300_000 // len(unit))
+    for overlap in (0, 40):
+        made = list(tok.chunks(text, 400, overlap=overlap))
+        assert made[0].start == 0
+        assert made[-1].end == len(text)
+        assert all(two.start <= one.end for one, two in pairwise(made))
+        assert all(tok.count(chunk.text) == chunk.tokens for chunk in made[:: len(made) // 20 or 1])
+    for side in ("left", "right"):
+        assert tok.count(tok.truncate(text, 1000, truncation_side=side)) <= 1000  # type: ignore[arg-type]
+
+
+def test_dense_boundaries() -> None:
+    text = "a\n" * 100_000
+    made = list(TOKENIZERS["gpt2"].chunks(text, 5000, boundaries="line"))
+    assert "".join(chunk.text for chunk in made) == text
+    assert all(chunk.text.endswith("\n") for chunk in made)
+
+
+def test_iterators_are_independent() -> None:
+    tok = TOKENIZERS["o200k"]
+    text = "the cat's naïve: don't " * 3000
+    one, two = tok.chunks(text, 100), tok.chunks(text, 100, overlap=10)
+    assert iter(one) is one
+    first = [pair for pair in zip(one, two)]
+    assert [pair[0] for pair in first] == list(tok.chunks(text, 100))[: len(first)]
+    assert tok.count(text) > 100
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda tok: tok.chunks("ab", 0), ValueError, "max_tokens is 1 or more, not 0"),
+        (lambda tok: tok.chunks("ab", 5, overlap=5), ValueError, "less than max_tokens=5, not 5"),
+        (lambda tok: tok.chunks("ab", 5, overlap=-1), ValueError, "overlap is a number of tokens, 0 or more, not -1"),
+        (lambda tok: tok.chunks(b"ab", 5), TypeError, "text is a str, not b'ab'; decode it first"),
+        (lambda tok: tok.chunks("ab", 5, boundaries="word"), ValueError, "boundaries is .* not 'word'"),
+        (lambda tok: tok.chunks(f"ab{END}", 5, disallowed_special=[END]), ValueError, "at offset 2"),
+        (lambda tok: tok.chunks("ab", 5, allowed_special=["<x>"]), ValueError, "'<x>'"),
+        (lambda tok: tok.chunks("ab", "5"), TypeError, "max_tokens is an int, a number of tokens, not '5'"),
+        (lambda tok: list(tok.chunks("é\ud800", 5)), UnicodeEncodeError, "position 1"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["cl100k", "regex"])
+def test_errors(name: str, call: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(TOKENIZERS[name])  # type: ignore[operator]

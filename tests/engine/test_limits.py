@@ -1,0 +1,126 @@
+"""count with a limit, count_batch, fits and truncate, held to their plain meaning."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from limit_cases import END, TOKENIZERS, names, some_texts
+
+from bpetite import Tokenizer, Vocab, reference
+from bpetite.engine.options import SpecialSelection
+from bpetite.steps.template import Template, TemplatePart
+
+
+@given(names, some_texts, st.integers(0, 30))
+@settings(max_examples=400)
+def test_count_to_a_limit(name: str, text: str, limit: int) -> None:
+    tok = TOKENIZERS[name]
+    for times in (1, 40):
+        long = text * times
+        for allowed in ("all", (), (END,)):
+            expected = min(len(tok.encode(long, allowed_special=allowed)), limit + 1)
+            assert tok.count(long, limit=limit, allowed_special=allowed) == expected
+            assert tok.count(long.encode(), limit=limit, allowed_special=allowed) == expected
+
+
+@given(names, some_texts, st.integers(0, 30), st.sampled_from(["all", (), (END,)]))
+@settings(max_examples=400)
+def test_truncate(name: str, text: str, limit: int, allowed: SpecialSelection) -> None:
+    tok = TOKENIZERS[name]
+
+    def encode(part: str) -> list[int]:
+        return tok.encode(part, allowed_special=allowed)
+
+    spans = tok.encode_with_offsets(text, allowed_special=allowed)[1]
+    right = tok.truncate(text, limit, allowed_special=allowed)
+    assert right == reference.truncate(text, limit, encode, spans)
+    left = tok.truncate(text, limit, allowed_special=allowed, truncation_side="left")
+    assert left == reference.truncate(text, limit, encode, spans, side="left")
+    assert (right is text) == (left is text) == tok.fits(text, limit, allowed_special=allowed)
+
+
+@given(st.lists(some_texts, max_size=6), names)
+@settings(max_examples=100)
+def test_count_batch(many: list[str], name: str) -> None:
+    tok = TOKENIZERS[name]
+    counts = tok.count_batch(many)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [tok.count(text) for text in many]
+    assert tok.count_batch([text.encode() for text in many], allowed_special=(), num_threads=1).tolist() == [
+        tok.count(text, allowed_special=()) for text in many
+    ]
+
+
+def test_count_batch_on_threads() -> None:
+    tok = TOKENIZERS["gpt2"]
+    many = [f"the cat's {number} naïve " * (number % 50) for number in range(2000)]
+    expected = [len(ids) for ids in tok.encode_batch(many)]
+    for threads in (1, 2, None):
+        assert tok.count_batch(iter(many), num_threads=threads).tolist() == expected
+    with pytest.raises(ValueError, match="text 1 of the batch: .*disallowed"):
+        tok.count_batch(["a", END], disallowed_special=[END])
+    with pytest.raises(UnicodeEncodeError, match="text 1 of the batch"):
+        tok.count_batch(["a", "\ud800"])
+
+
+def test_a_limit_reads_the_beginning_only() -> None:
+    """What stands behind it is not looked at: here it would be an error."""
+    tok = TOKENIZERS["gpt2"]
+    for text in ("ab cd " * 4000 + "\ud800", ("ab cd " * 4000).encode() + b"\xff"):
+        assert tok.count(text, limit=50) == 51
+        assert not tok.fits(text, 50)
+        with pytest.raises(UnicodeError, match="surrogates|invalid start byte"):
+            tok.count(text, limit=50_000)
+    spoilt = "ab cd " * 4000 + END
+    assert tok.count(spoilt, limit=50, disallowed_special=[END]) == 51
+    with pytest.raises(ValueError, match="disallowed"):
+        tok.count(spoilt, limit=50_000, disallowed_special=[END])
+    assert len(tok.truncate("ab cd " * 4000 + "\ud800", 50)) < 300
+
+
+def test_a_limit_and_a_template() -> None:
+    tok = Tokenizer.from_vocab(replace_template(TOKENIZERS["gpt2"]))
+    for limit in range(6):
+        assert tok.count("the cats", limit=limit, add_special_tokens=True) == min(
+            tok.count("the cats", add_special_tokens=True), limit + 1
+        )
+    assert tok.fits("the cats", tok.count("the cats"))
+
+
+def replace_template(tok: Tokenizer) -> Vocab:
+    end = TemplatePart((tok.special_tokens[END],))
+    return replace(tok.to_vocab(), template=Template((end, TemplatePart(text="A"), end), ()))
+
+
+@pytest.mark.parametrize("text", ["", "a", "the cat", END, "的", "😀" * 3])
+def test_the_smallest_limits(text: str) -> None:
+    for tok in TOKENIZERS.values():
+        count = tok.count(text)
+        assert tok.truncate(text, 0) == ("" if count else text)
+        assert tok.truncate(text, count) is text
+        assert tok.truncate(text, 10**30) is text
+        assert tok.fits(text, 10**30)
+        assert tok.count(text, limit=10**30) == count
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda tok: tok.count("a", limit=-1), ValueError, "limit is a number of tokens, 0 or more, not -1"),
+        (lambda tok: tok.count("a", limit="5"), TypeError, "limit is an int, a number of tokens, not '5'"),
+        (lambda tok: tok.count(5, limit=5), TypeError, "5"),
+        (lambda tok: tok.fits("a", -1), ValueError, "0 or more, not -1"),
+        (lambda tok: tok.fits("a", None), TypeError, "not None"),
+        (lambda tok: tok.truncate("a", -1), ValueError, "0 or more, not -1"),
+        (lambda tok: tok.truncate("a", 1.5), TypeError, "not 1.5"),
+        (lambda tok: tok.truncate(b"a", 1), TypeError, "text is a str, not b'a'; decode it first"),
+        (lambda tok: tok.truncate("a", 1, truncation_side="up"), ValueError, "not 'up'"),
+        (lambda tok: tok.truncate(f"a{END}", 9, disallowed_special="all", allowed_special=()), ValueError, "offset 1"),
+        (lambda tok: tok.count_batch("ab"), TypeError, "iterable of texts"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["cl100k", "regex", "pipeline", "NFC"])
+def test_errors(name: str, call: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(TOKENIZERS[name])  # type: ignore[operator]

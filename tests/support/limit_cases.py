@@ -1,0 +1,33 @@
+"""Tokenizers of every kind and texts that are hard for them, for the tests of what counts tokens."""
+from hypothesis import strategies as st
+from splits import COMPILED, texts
+
+from bpetite import Tokenizer, patterns
+from bpetite.steps.normalizers import Prepend
+from bpetite.steps.splits import Split
+
+END = "<|endoftext|>"
+SPECIALS = [END, END + END, "<|endo", "<", "the cat"]
+CORPUS = "I'll say the cat's naïve: don't été  12345 的的的 <end>\n\n  x = 1 zzzzzzzz          \n\n\n" * 3
+TRAINED = Tokenizer.train(CORPUS, 330, special_tokens=SPECIALS, pattern=patterns.CL100K)
+
+
+def tokenizer(pattern: object = patterns.GPT2, normalization: object = None) -> Tokenizer:
+    vocab = TRAINED.vocab, TRAINED.merges, TRAINED.special_tokens
+    return Tokenizer(*vocab, pattern=pattern, normalization=normalization)  # type: ignore[arg-type]
+
+
+#: All named patterns and others that compile; what only `regex` splits; no pattern; normalization; steps of a pipeline.
+TOKENIZERS = {
+    **{name: tokenizer(pattern) for name, pattern in COMPILED.items()},
+    "regex": tokenizer(r"\b\w+|\s+"),
+    "none": tokenizer(None),
+    **{form: tokenizer(patterns.CL100K, form) for form in ("NFC", "NFKD")},
+    "regex NFC": tokenizer(r"\b\w+|\s+", "NFC"),
+    "pipeline": tokenizer((Split(r"\d", "removed"), patterns.GPT2), (Prepend("_"),)),
+}
+TOKENIZERS |= {f"{name}, ranks": TOKENIZERS[name].to_ranks() for name in ("gpt2", "cl100k", "none", "regex", "NFC")}
+
+pieces = st.one_of(st.sampled_from([END, "<|endo", "<|", ">", "the ", "cat", "<", "的", "e\u0301"]), texts(6))
+some_texts = st.lists(pieces, max_size=10).map("".join)
+names = st.sampled_from(sorted(TOKENIZERS))
