@@ -99,8 +99,10 @@ def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) 
     """
     pieces = [piece for text, trusted in segments for piece in cut_specials(text, literals if trusted else ())]
     joined: list[tuple[str, bool]] = []
-    for special, run in groupby(pieces, lambda piece: piece[1]):
-        joined += run if special else [("".join(piece for piece, _ in run), False)]
+    for piece, special in pieces:
+        if joined and not special and not joined[-1][1]:
+            piece = joined.pop()[0] + piece
+        joined.append((piece, special))
     return joined
 
 

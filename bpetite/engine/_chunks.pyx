@@ -180,7 +180,7 @@ cdef class ChunkReader:
         if self.met == UNKNOWN:
             self.meet(start, end)
         self.certain = reader.certain(end)
-        if self.met < 0 or self.certain.start < self.met or end < self.need:
+        if self.met < 0 or self.certain.start < self.met or end < self.need or reader.in_special(end):
             self.certain.start = UNKNOWN
             self.tail = reader.count_alone(start, end)
             return self.tail

@@ -73,8 +73,10 @@ cdef class Reader:
     cdef Py_ssize_t stone_of(self, Py_ssize_t used) noexcept nogil
     cdef Py_ssize_t stone_before(self, Py_ssize_t at) noexcept nogil
     # An end that is one in every text that has the same bytes up to `at`, with no special token between the two; its
-    # start is -1 where that is not known. IN: no special token begins before `at` and ends behind.
+    # start is -1 where that is not known. IN: not in_special.
     cdef milestone certain(self, Py_ssize_t at) noexcept nogil
+    # Whether a special token begins before `at` and ends behind.
+    cdef bint in_special(self, Py_ssize_t at) noexcept nogil
     # The first end after `at`, as an index; whether `at` is an end.
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil
     cdef bint is_end(self, Py_ssize_t at) noexcept nogil

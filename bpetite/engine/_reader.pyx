@@ -307,6 +307,13 @@ cdef class Reader:
                 found.used += 1
         return found
 
+    cdef bint in_special(self, Py_ssize_t at) noexcept nogil:
+        cdef Py_ssize_t i = _before(&self.after_specials, at)
+        if i < self.after_specials.n and self.after_specials.items[i].start <= at:
+            i += 1
+        return (i < self.after_specials.n
+                and self.after_specials.items[i].start - size_of(self, self.after_specials.items[i].used - 1) < at)
+
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil:
         cdef Py_ssize_t low = 0, high = self.ends.n, middle
         while low < high:

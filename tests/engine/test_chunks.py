@@ -101,6 +101,16 @@ def test_long_pre_tokens(unit: str) -> None:
         assert tok.count(tok.truncate(text, 1000, truncation_side=side)) <= 1000  # type: ignore[arg-type]
 
 
+def test_a_boundary_inside_a_special_token() -> None:
+    """The text has one special token there, the chunk another one."""
+    tok = TOKENIZERS["gpt2"]
+    text = f"the cat's naive: don't {END}{END} x"
+    inside = re.compile(r"(?<=text\|>)(?=<)")
+    first = next(tok.chunks(text, tok.count(text) - 1, boundaries=inside))
+    assert first.end == text.index(END) + len(END)
+    assert first.tokens == tok.count(first.text)
+
+
 def test_dense_boundaries() -> None:
     text = "a\n" * 100_000
     made = list(TOKENIZERS["gpt2"].chunks(text, 5000, boundaries="line"))
@@ -113,7 +123,7 @@ def test_iterators_are_independent() -> None:
     text = "the cat's naïve: don't " * 3000
     one, two = tok.chunks(text, 100), tok.chunks(text, 100, overlap=10)
     assert iter(one) is one
-    first = [pair for pair in zip(one, two)]
+    first = list(zip(one, two))
     assert [pair[0] for pair in first] == list(tok.chunks(text, 100))[: len(first)]
     assert tok.count(text) > 100
 

@@ -58,7 +58,7 @@ def test_count_batch_on_threads() -> None:
     expected = [len(ids) for ids in tok.encode_batch(many)]
     for threads in (1, 2, None):
         assert tok.count_batch(iter(many), num_threads=threads).tolist() == expected
-    with pytest.raises(ValueError, match="text 1 of the batch: .*disallowed"):
+    with pytest.raises(ValueError, match=r"text 1 of the batch: .*disallowed"):
         tok.count_batch(["a", END], disallowed_special=[END])
     with pytest.raises(UnicodeEncodeError, match="text 1 of the batch"):
         tok.count_batch(["a", "\ud800"])
@@ -70,7 +70,7 @@ def test_a_limit_reads_the_beginning_only() -> None:
     for text in ("ab cd " * 4000 + "\ud800", ("ab cd " * 4000).encode() + b"\xff"):
         assert tok.count(text, limit=50) == 51
         assert not tok.fits(text, 50)
-        with pytest.raises(UnicodeError, match="surrogates|invalid start byte"):
+        with pytest.raises(UnicodeError, match=r"surrogates|invalid start byte"):
             tok.count(text, limit=50_000)
     spoilt = "ab cd " * 4000 + END
     assert tok.count(spoilt, limit=50, disallowed_special=[END]) == 51
