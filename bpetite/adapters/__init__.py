@@ -20,10 +20,10 @@ def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any
         MissingExtraError: ``transformers`` is not installed.
     """
     try:
-        from .transformers import TransformersTokenizer
+        from .transformers import view_of
     except ImportError:
         raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-    return TransformersTokenizer(tokenizer, **options)
+    return view_of(tokenizer, options)
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:

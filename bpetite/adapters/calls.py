@@ -66,9 +66,10 @@ class Calls(base.TokenizersBackend):
     @property
     def _tokenizer(self) -> Any:
         # the methods of transformers read it; everybody else may add tokens to it
+        backend = self._backend()
         if sys._getframe(1).f_globals is not READERS:
             self._touch()
-        return self._backend()
+        return backend
 
     @_tokenizer.setter
     def _tokenizer(self, backend: Any) -> None:
@@ -78,8 +79,9 @@ class Calls(base.TokenizersBackend):
     @property
     def backend_tokenizer(self) -> Any:
         """The ``tokenizers.Tokenizer``. What is changed in it changes the results of calls."""
+        backend = self._backend()
         self._touch()
-        return self._backend()
+        return backend
 
     def _backend(self) -> Any:
         return self.__dict__.get("_tokenizer")

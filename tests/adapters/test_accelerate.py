@@ -15,9 +15,9 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from huggingface_zoo import CONFIGURATIONS, HARD, build  # noqa: E402
-from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors  # noqa: E402
+from tokenizers import models  # noqa: E402
 from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: E402
-from transformers_calls import CALLS, NAMES, TEXTS, plain  # noqa: E402
+from transformers_calls import CALLS, CHANGES, MISTAKES, NAMES, TEXTS, outcome, plain  # noqa: E402
 
 #: Beside what is common to both: code points that are newer than Unicode 16.0, or in other classes.
 ODD = ["ʕaʔ x² ¼a a\u200db", "\U00011b61\U00011b62 x", "\U0003347f", "a\U0001fac8b"]
@@ -93,38 +93,6 @@ def test_what_runs_on_bpetite(name: str) -> None:
     tokenizer(["a", "b c"], is_split_into_words=True)
     tokenizer(TEXTS, truncation=True, max_length=9, stride=2, return_overflowing_tokens=True)
     tokenizer("<s>", split_special_tokens=True)
-
-
-#: What people change in a tokenizer that they hold.
-CHANGES: dict[str, Callable[[Any], Any]] = {
-    "add_tokens": lambda tok: tok.add_tokens(["foo", "hello"]),
-    "add_special_tokens": lambda tok: tok.add_special_tokens({"pad_token": "<pad>", "extra_special_tokens": ["wor"]}),
-    "token of the backend": lambda tok: tok.backend_tokenizer.add_tokens(["foo"]),
-    "token of the vocabulary": lambda tok: tok._tokenizer.add_special_tokens(["he"]),
-    "flags of a token": lambda tok: tok._tokenizer.add_tokens([AddedToken("hello", lstrip=True, rstrip=True)]),
-    "normalizer": lambda tok: setattr(tok.backend_tokenizer, "normalizer", normalizers.Lowercase()),
-    "normalizer, known": lambda tok: setattr(tok._tokenizer, "normalizer", normalizers.Replace("o", "0")),
-    "pre-tokenizer": lambda tok: setattr(
-        tok._tokenizer, "pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
-    ),
-    "part of the pre-tokenizer": lambda tok: setattr(tok._tokenizer.pre_tokenizer, "add_prefix_space", True),
-    "post-processor": lambda tok: setattr(
-        tok._tokenizer,
-        "post_processor",
-        processors.TemplateProcessing(single="$A <|endoftext|>", special_tokens=[("<|endoftext|>", 420)]),
-    ),
-    "add_bos_token": lambda tok: [setattr(tok, "bos_token", "<|endoftext|>"), setattr(tok, "add_bos_token", True)],
-    "decoder": lambda tok: setattr(tok._tokenizer, "decoder", decoders.Fuse()),
-    "merges": lambda tok: setattr(
-        tok._tokenizer, "model", models.BPE(tok._tokenizer.get_vocab(with_added_tokens=False), [])
-    ),
-    "ignore_merges": lambda tok: setattr(tok._tokenizer.model, "ignore_merges", True),
-    "another backend": lambda tok: setattr(tok, "_tokenizer", build("cl100k")),
-    "split_special_tokens": lambda tok: setattr(tok, "split_special_tokens", True),
-    "sides": lambda tok: [setattr(tok, "truncation_side", "left"), setattr(tok, "padding_side", "left")],
-    "clean-up": lambda tok: setattr(tok, "clean_up_tokenization_spaces", True),
-    "its types": lambda tok: setattr(tok, "model_input_names", ["input_ids", "token_type_ids"]),
-}
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -238,44 +206,8 @@ def test_what_a_class_does_in_its_own_way_stays() -> None:
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "nfc", "added, normalized"])
 def test_mistakes_and_odd_arguments(name: str) -> None:
     ours, theirs = both(name)
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
-        ((7,), {}),
-        ((["a", "b"], ["c"]), {}),
-        ((["a", "b"], "c"), {}),
-        (([],), {}),
-        (([7],), {}),
-        (("\ud800",), {}),
-        (([("a", "b"), "c"],), {}),
-        (("a b c", ""), {}),
-        (("a b", ["c"]), {}),
-        (("a b",), {"is_split_into_words": True}),
-        (([],), {"is_split_into_words": True}),
-        (([[]],), {"is_split_into_words": True}),
-        (([[["a"], ["b"]]],), {"is_split_into_words": True}),
-        ((["a", "b"], ["c", "d e"]), {"is_split_into_words": True}),
-        (("a b c d e",), {"truncation": True, "max_length": 1}),
-        (("a b c d e",), {"truncation": True, "max_length": 0}),
-        (("a b c d e",), {"truncation": True, "max_length": 4, "stride": 4}),
-        (("a b c d e",), {"truncation": True, "max_length": 4, "stride": -1}),
-        (("a b c d e",), {"truncation": "only_second", "max_length": 4}),
-        (("a b c d", "e f g h i j k"), {"truncation": "only_first", "max_length": 6}),
-        ((HARD, HARD[::-1]), {"truncation": True, "max_length": 9, "return_overflowing_tokens": True}),
-        ((HARD, HARD[::-1]), {"truncation": "only_first", "max_length": 90, "return_overflowing_tokens": True}),
-        ((HARD,), {"padding": "max_length", "max_length": 9}),
-        ((HARD,), {"padding": "max_length", "max_length": 9, "pad_to_multiple_of": 7, "return_length": True}),
-        (("a",), {"padding": "max_length", "max_length": 9, "return_length": True, "return_tensors": "np"}),
-        ((HARD, HARD[::-1]), {"add_special_tokens": False, "return_token_type_ids": True}),
-        ((HARD,), {"return_offsets_mapping": True, "return_special_tokens_mask": True}),
-        ((HARD,), {"no_such_option": 1}),
-    ]
-    for arguments, options in calls:
-        found, expected = [], []
-        for tokenizer, results in ((ours, found), (theirs, expected)):
-            try:
-                results.append(plain(tokenizer(*arguments, **options)))
-            except BaseException as error:  # a panic of Rust is no Exception
-                results += [type(error), str(error)]
-        assert found == expected, (arguments, options)
+    for arguments, options in MISTAKES:
+        assert outcome(ours, arguments, options) == outcome(theirs, arguments, options), (arguments, options)
 
 
 def test_decoding_of_odd_ids() -> None:
