@@ -391,8 +391,8 @@ class Tokenizer(Surface):
 
         Returns:
             The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
-            token that is a part of a character carries that character's span. With normalization they point into
-            the given text.
+            token that is a part of a character carries that character's span. What was put in or rewritten has the
+            span that ``tokenizers`` gives it: a composed character that of its first part.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")

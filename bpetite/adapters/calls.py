@@ -15,9 +15,10 @@ from transformers import BatchEncoding
 from transformers import tokenization_utils_tokenizers as base
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy, to_py_obj
 
-from ..steps.template import Template
+from ..engine.offsets import TokenOrigins, trace_tokens
+from ..steps.template import BARE
 from .mirror import ALONE, Mirror, references
-from .rows import Row, Sample, Span, build_row, truncate
+from .rows import Row, Sample, build_row, join_words, truncate
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -205,8 +206,8 @@ class Call:
         self.owner, self.mirror, self.columns = owner, mirror, columns
         self.tokenizer = cast("Tokenizer", mirror.tokenizer)
         self.add_special_tokens = add_special_tokens
-        template: Template | None = self.tokenizer.template
-        self.template = template if add_special_tokens or template is None else _texts_alone(template)
+        template = self.tokenizer.template or BARE
+        self.template = template if add_special_tokens else template.bare
         self.padding, self.max_length, self.multiple = padding_strategy, max_length, pad_to_multiple_of or 1
         self.side = padding_side or owner.padding_side
         self.truncation = TruncationStrategy(truncation_strategy)
@@ -220,8 +221,9 @@ class Call:
         self.split_special = owner.split_special_tokens if split_special_tokens is None else split_special_tokens
         self.sanitize = sanitize_control_tokens
         self.one = not (batched or return_tensors is not None or return_overflowing_tokens)
-        self.around = _around(self.template, len(columns))
-        self.room = None if self.limit is None else self.limit - self.around
+        parts = self.template.single if len(columns) == 1 else self.template.pair
+        self.room = None if self.limit is None else self.limit - sum(len(part.ids) for part in parts)
+        self.untyped = not any(part.type_id for part in parts)
 
     def run(self, original: Callable[[], BatchEncoding]) -> BatchEncoding | None:
         """The result; None where the original has to give it."""
@@ -238,7 +240,7 @@ class Call:
         texts = chain.from_iterable(self.columns)
         if not mirror.trusted(chain.from_iterable(texts) if self.as_words else texts):
             return None
-        if paired or self.as_words or self.overflow or self.offsets or not _untyped(self.template):
+        if paired or self.as_words or self.overflow or self.offsets or not self.untyped:
             rows = self._rows()
             data, encodings = self._data_of(rows), [row for _, row in rows]
         else:
@@ -274,7 +276,7 @@ class Call:
 
     def _single(self) -> dict[str, list[Any]]:
         """What rows of single texts hold, without rows."""
-        before, after = self.template.around() if self.template is not None else ([], [])
+        before, after = self.template.around()
         ids = self._encode(self.columns[0], add=self.add_special_tokens)
         if self.limit is not None and self.room is not None:
             first, room = len(before), self.room
@@ -322,22 +324,24 @@ class Call:
 
     def _samples(self) -> list[Sample]:
         """All inputs; the first texts are encoded in one call, the second texts in another."""
-        encoded: list[list[tuple[list[int], list[int] | None]]] = []  # the ids of each text, and their words
+        encoded: list[list[list[list[int]]]] = []  # the ids of each word of each text; without words a text is one
         for column in self.columns:
-            if self.as_words:
-                words = iter(self._encode([word for text in column for word in text], add=False))
-                encoded.append([_join([next(words) for _ in text]) for text in column])
-            else:
-                encoded.append([(ids, None) for ids in self._encode(column, add=False)])
+            words = [list(text) if self.as_words else [text] for text in column]
+            ids = iter(self._encode([word for text in words for word in text], add=False))
+            encoded.append([[next(ids) for _ in text] for text in words])
         options: dict[str, Any] = {"allowed_special": ()} if self.split_special else {}
 
-        def sample(texts: Sequence[Any], found: Sequence[tuple[list[int], list[int] | None]]) -> Sample:
-            def spans(text: int) -> list[Span]:
-                pieces = texts[text] if self.as_words else [texts[text]]
-                return [span for piece in pieces for span in self.tokenizer.encode_with_offsets(piece, **options)[1]]
+        def trace(text: str, ids: list[int]) -> TokenOrigins:
+            return trace_tokens(self.tokenizer, text, ids, **options)
 
-            numbers = [words for _, words in found if words is not None]
-            return Sample([ids for ids, _ in found], spans, numbers or None, self.owner._convert_id_to_token)
+        def sample(texts: Sequence[Any], found: Sequence[list[list[int]]]) -> Sample:
+            def origins(text: int) -> TokenOrigins:
+                if self.as_words:
+                    return join_words(list(zip(texts[text], found[text], strict=True)), trace)
+                return trace(texts[text], found[text][0])
+
+            ids = [words[0] if len(words) == 1 else [*chain.from_iterable(words)] for words in found]
+            return Sample(ids, origins, self.owner._convert_id_to_token)
 
         return [sample(*one) for one in zip(zip(*self.columns, strict=True), zip(*encoded, strict=True), strict=True)]
 
@@ -386,27 +390,3 @@ def _inputs(text: Any, text_pair: Any, as_words: bool) -> tuple[list[Sequence[An
         if not all(isinstance(one, str) for one in (chain.from_iterable(column) if as_words else column)):
             return None
     return columns, batched
-
-
-def _texts_alone(template: Template) -> Template:
-    """A template that keeps the order of texts and their types, and adds no tokens."""
-    single, pair = (tuple(part for part in parts if part.text) for parts in (template.single, template.pair))
-    return Template(single, pair)
-
-
-def _around(template: Template | None, texts: int) -> int:
-    """How many tokens a template adds."""
-    if template is None:
-        return 0
-    return sum(len(part.ids) for part in (template.single if texts == 1 else template.pair))
-
-
-def _untyped(template: Template | None) -> bool:
-    """Whether all tokens of a single text are of type 0."""
-    return template is None or all(part.type_id == 0 for part in template.single)
-
-
-def _join(words: Sequence[list[int]]) -> tuple[list[int], list[int]]:
-    """The ids of words, and the index of the word that each belongs to."""
-    ids = [token_id for word in words for token_id in word]
-    return ids, [number for number, word in enumerate(words) for _ in word]

@@ -11,14 +11,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..bytelevel import encode_token
+from ..engine.offsets import trace_tokens
+from ..steps.template import BARE
 from .hostile_texts import hostile_texts
-from .rows import Sample, build_row
+from .rows import Row, Sample, build_row
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -95,7 +98,7 @@ class Mirror:
                 raise ValueError("its model leaves out merges at random (dropout)")
             tokenizer = Tokenizer.from_vocab(vocab)
             with _plain(backend):
-                _compare_ids(backend, tokenizer)
+                self.reads_offsets = _compare_ids(backend, tokenizer)
                 self.unlike = _compare_texts(backend, tokenizer)
         except ValueError as error:
             self.reason = str(error)
@@ -157,20 +160,35 @@ def _plain(backend: Any) -> Iterator[None]:
             backend.enable_padding(**padding)
 
 
-def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
+def _compare_ids(backend: Any, tokenizer: Tokenizer) -> bool:
+    """Whether offsets and words are the same, too; ValueError if ids are not."""
     texts = hostile_texts(tokenizer.special_tokens)
     doubtful = _doubtful(tokenizer.to_vocab())
     texts = [text for text in texts if not _holds(*doubtful, [text])]
+    exact = tokenizer.normalization is None
     for added in (False, True):
-        theirs = backend.encode_batch(texts, add_special_tokens=added)
-        for text, ours, encoding in zip(texts, tokenizer.encode_batch(texts, add_special_tokens=added), theirs):
-            if ours != encoding.ids:
-                raise ValueError(f"bpetite gives other ids for {text!r}: {ours[:16]} in place of {encoding.ids[:16]}")
-    ids = tokenizer.encode_batch(["a b", "c"])
-    row = build_row(Sample(ids, lambda text: [], None, str), [(0, len(one)) for one in ids], tokenizer.template)
-    encoding = backend.encode("a b", "c")
-    if (row.ids, row.type_ids) != (encoding.ids, encoding.type_ids):
-        raise ValueError(f"bpetite gives other ids for a pair: {row.ids} in place of {encoding.ids}")
+        inputs = [*texts, *pairwise(texts)]
+        for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
+            row = _row(tokenizer, (given,) if isinstance(given, str) else given, added)
+            if (row.ids, row.type_ids) != (encoding.ids, encoding.type_ids):
+                ours, theirs = row.ids[:16], encoding.ids[:16]
+                raise ValueError(f"bpetite gives other ids for {given!r}: {ours} in place of {theirs}")
+            exact = exact and (row.offsets, row.word_ids) == (encoding.offsets, encoding.word_ids)
+            exact = exact and row.tokens == encoding.tokens
+    return exact
+
+
+def _row(tokenizer: Tokenizer, texts: Sequence[str], added: bool) -> Row:
+    ids = [tokenizer.encode(text) for text in texts]
+    template = tokenizer.template or BARE
+    vocab = tokenizer.to_vocab()
+    special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
+
+    def spell(token_id: int) -> str:
+        return special.get(token_id) or encode_token(vocab.tokens[token_id])
+
+    sample = Sample(ids, lambda text: trace_tokens(tokenizer, texts[text], ids[text]), spell)
+    return build_row(sample, [(0, len(one)) for one in ids], template if added else template.bare)
 
 
 def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:

@@ -11,18 +11,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..engine.offsets import Span, TokenOrigins, trim
 from ..engine.options import Side
 from ..engine.padding import windows
-from ..steps.template import Template, TemplatePart
+from ..steps.template import BARE, Template
 
-__all__ = ["Row", "Sample", "Segment", "Span", "build_row", "truncate"]
+__all__ = ["Row", "Sample", "Segment", "build_row", "join_words", "truncate"]
 
-#: (start, end) in characters of a text, or in tokens of it.
-Span = tuple[int, int]
 Value = TypeVar("Value")
-
-#: The template of a tokenizer that has none: the texts alone.
-BARE = Template((TemplatePart(text="A"),), (TemplatePart(text="A"), TemplatePart(text="B", type_id=1)))
 
 
 class Segment(NamedTuple):
@@ -39,35 +35,48 @@ class Sample:
 
     Args:
         ids: The token ids of each text.
-        spans: Gives (start, end) in characters of each token of a text, see ``Tokenizer.encode_with_offsets``.
-        words: For each text that was given as words, the index of the word that each token belongs to.
+        trace: Gives for each text where its tokens come from.
         spell: Gives the printable form of an id.
     """
 
     def __init__(
         self,
         ids: Sequence[Sequence[int]],
-        spans: Callable[[int], list[Span]],
-        words: Sequence[list[int]] | None,
+        trace: Callable[[int], TokenOrigins],
         spell: Callable[[int], str],
     ) -> None:
         self.ids = ids
-        self._spans = spans
-        self.words = words
+        self._trace = trace
         self.spell = spell
-        self._cache: dict[int, list[Span]] = {}
+        self._cache: dict[int, TokenOrigins] = {}
 
-    def spans(self, text: int) -> list[Span]:
-        """(start, end) of each token of a text, in characters."""
+    def origins(self, text: int) -> TokenOrigins:
+        """Where the tokens of a text come from."""
         if text not in self._cache:
-            self._cache[text] = self._spans(text)
+            self._cache[text] = self._trace(text)
         return self._cache[text]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The spans by value, without the tokenizer that computes them: what the worker of a data loader sends."""
+        """The origins by value, without the tokenizer that computes them: what the worker of a data loader sends."""
         for text in range(len(self.ids)):
-            self.spans(text)
-        return self.__dict__ | {"_spans": None, "spell": None}
+            self.origins(text)
+        return self.__dict__ | {"_trace": None, "spell": None}
+
+
+def join_words(words: Sequence[tuple[str, list[int]]], trace: Callable[[str, list[int]], TokenOrigins]) -> TokenOrigins:
+    """Where the tokens of a text that is given as words come from: spans are those in the word.
+
+    Args:
+        words: The words, and the token ids of each.
+        trace: Gives for a word and its ids where they come from.
+    """
+    joined = TokenOrigins([], [], {})
+    for number, (word, ids) in enumerate(words):
+        spans, _, literals = trace(word, ids)
+        joined.literals.update((len(joined.spans) + token, literal) for token, literal in literals.items())
+        joined.spans.extend(spans)
+        joined.words.extend([number] * len(ids))
+    return joined
 
 
 class Row:
@@ -76,10 +85,11 @@ class Row:
     Args:
         sample: The input that it is cut from.
         segments: Its tokens, in order.
+        trim_offsets: See :class:`bpetite.steps.template.Template`.
     """
 
-    def __init__(self, sample: Sample, segments: Sequence[Segment]) -> None:
-        self._sample, self._segments = sample, segments
+    def __init__(self, sample: Sample, segments: Sequence[Segment], trim_offsets: Sequence[bool] = ()) -> None:
+        self._sample, self._segments, self._trims = sample, segments, trim_offsets
         self.ids: list[int] = [token_id for segment in segments for token_id in segment.ids]
         self.attention_mask: list[int] = [1] * len(self.ids)
         self._left = self._right = 0  # padding tokens on either side
@@ -125,19 +135,19 @@ class Row:
     @cached_property
     def offsets(self) -> list[Span]:
         """(start, end) of each token in its text, in characters; (0, 0) for special tokens and padding."""
-        return self._per_token(self._sample.spans, (0, 0))
+        spans = self._per_token(lambda text: self._sample.origins(text).spans, (0, 0))
+        end = self._left
+        for segment in self._segments if self._trims else ():
+            start, end = end, end + len(segment.ids)
+            for prefix_space in self._trims if segment.text is not None else ():
+                spans[start:end] = trim(self.tokens[start:end], spans[start:end], prefix_space)
+        return spans
 
-    @property
+    @cached_property
     def word_ids(self) -> list[int | None]:
-        """The index of the word that each token belongs to, where the text was given as words.
-
-        Raises:
-            NotImplementedError: The text was not given as words.
-        """
-        words = self._sample.words
-        if words is None:
-            raise NotImplementedError("words are known where a text is given as words (is_split_into_words=True)")
-        return self._per_token(words.__getitem__, None)
+        """The number of the pre-token that each token belongs to, or of the word in a text given as words; None for
+        special tokens around the texts and padding."""
+        return self._per_token(lambda text: self._sample.origins(text).words, None)
 
     def _per_token(self, values_of: Callable[[int], list[Any]], filler: Any) -> list[Any]:
         """A value for each token: that of its text, or a filler."""
@@ -148,20 +158,38 @@ class Row:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The printable form of each token."""
-        return [self._sample.spell(token_id) for token_id in self.ids]
+        """The printable form of each token; for a special token in a text, the characters that it takes up there."""
+        tokens = list(map(self._sample.spell, self.ids))
+        end = self._left
+        for text, ids, first, _ in self._segments:
+            start, end = end, end + len(ids)
+            literals = {} if text is None else self._sample.origins(text).literals
+            if literals:
+                tokens[start:end] = [literals.get(first + n, token) for n, token in enumerate(tokens[start:end])]
+        return tokens
 
     def token_to_sequence(self, token: int) -> int | None:
         """The text that a token belongs to."""
         return self.sequence_ids[token]
 
     def token_to_word(self, token: int) -> int | None:
-        """The index of the word that a token belongs to."""
+        """The number of the word that a token belongs to, see :attr:`word_ids`."""
         return self.word_ids[token]
 
     def token_to_chars(self, token: int) -> Span | None:
         """(start, end) of a token; None for special tokens."""
         return None if self.sequence_ids[token] is None else self.offsets[token]
+
+    def word_to_tokens(self, word: int, sequence: int = 0) -> Span | None:
+        """(first, last + 1) of the tokens of a word of a text; None if it has none."""
+        pairs = zip(self.sequence_ids, self.word_ids, strict=True)
+        found = [token for token, pair in enumerate(pairs) if pair == (sequence, word)]
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word: int, sequence: int = 0) -> Span | None:
+        """(start, end) of a word in its text, in characters; None if it has no token."""
+        tokens = self.word_to_tokens(word, sequence)
+        return None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
 
     def char_to_token(self, char: int, sequence: int = 0) -> int | None:
         """The first token that covers a character of a text."""
@@ -169,6 +197,11 @@ class Row:
             if text == sequence and start <= char < end:
                 return token
         return None
+
+    def char_to_word(self, char: int, sequence: int = 0) -> int | None:
+        """The number of the word that a character of a text belongs to; None where no token covers it."""
+        token = self.char_to_token(char, sequence)
+        return None if token is None else self.word_ids[token]
 
 
 def build_row(sample: Sample, spans: Sequence[Span], template: Template | None) -> Row:
@@ -183,7 +216,7 @@ def build_row(sample: Sample, spans: Sequence[Span], template: Template | None) 
             segments.append(Segment(text, sample.ids[text][start:end], start, part.type_id))
         elif part.ids:
             segments.append(Segment(None, part.ids, 0, part.type_id))
-    return Row(sample, segments)
+    return Row(sample, segments, template.trim_offsets)
 
 
 def truncate(

@@ -8,6 +8,7 @@ tokenizer that tokenizer.json cannot hold has one, too. It is picklable, and a c
 """
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 import os
@@ -26,11 +27,13 @@ from transformers.models.auto.tokenization_auto import (
 
 from ..bytelevel import decode_token_bytes, encode_token
 from ..formats import huggingface
+from ..steps.template import BARE
 from .calls import Calls
 from .mirror import Mirror
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
+    from ..vocabulary.vocab import Vocab
 
 __all__ = ["TransformersTokenizer"]
 
@@ -172,9 +175,7 @@ class TransformersTokenizer(Calls):
                 flags[literal] = tuple(found)
         added = len(specials) - len(vocab.special_tokens)
         if added or flags != vocab.token_flags:
-            changed = replace(vocab, tokens=tokens, special_tokens=specials, token_flags=flags)
-            self.__dict__["_mirror"] = Mirror(None, type(self.tokenizer).from_vocab(changed))
-            self.__dict__.pop("_tokenizer", None)
+            self._set(replace(vocab, tokens=tokens, special_tokens=specials, token_flags=flags))
         return added
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int | None:
@@ -220,6 +221,24 @@ class TransformersTokenizer(Calls):
         if template is None:
             return 0
         return sum(len(part.ids) for part in (template.pair if pair else template.single))
+
+    def train_new_from_iterator(self, *arguments: Any, **options: Any) -> Any:
+        """A view of a tokenizer that the library trains on other texts, with the steps and special tokens here."""
+        template = self.tokenizer.template
+        if template is None or not template.trim_offsets:
+            return super().train_new_from_iterator(*arguments, **options)
+        # transformers gives a template its new ids, but not one that is in a sequence with what trims offsets
+        plain = copy.copy(self)
+        plain._set(replace(self.tokenizer.to_vocab(), template=replace(template, trim_offsets=())))
+        made = super(TransformersTokenizer, plain).train_new_from_iterator(*arguments, **options)
+        vocab = made.tokenizer.to_vocab()
+        made._set(replace(vocab, template=replace(vocab.template or BARE, trim_offsets=template.trim_offsets)))
+        return made
+
+    def _set(self, vocab: Vocab) -> None:
+        """Change to the tokenizer of another vocabulary."""
+        self.__dict__["_mirror"] = Mirror(None, type(self.tokenizer).from_vocab(vocab))
+        self.__dict__.pop("_tokenizer", None)
 
     # Files
 

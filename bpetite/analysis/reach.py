@@ -110,6 +110,8 @@ class _Search:
         vocab = tokenizer.to_vocab()
         self.tokens = vocab.tokens
         self.specials = set(vocab.special_tokens.values())
+        #: Special tokens of one byte that ordinary text, which lacks this byte, does not give.
+        self.added_bytes = {token_id for token_id in vocab.special_only if len(self.tokens[token_id]) == 1}
         self.ranks: Ranks
         if vocab.merges is None:
             self.ranks = {token: token_id for token_id, token in self.tokens.items() if token_id not in self.specials}
@@ -198,6 +200,8 @@ class _Search:
         merged = tuple(merge_pretoken(token, self.ranks))
         if merged != (token,) and not self.takes_whole:
             return Unreachable(token_id, token, "merges", merged)
+        if token_id in self.added_bytes:
+            return Unreachable(token_id, token, "merges")
         return None
 
     def search(self, cut: dict[int, str]) -> dict[int, str | Unreachable]:

@@ -158,12 +158,13 @@ class _Validation:
         if ids != self.tokenizer.encode(text) or len(ids) != len(spans):
             return "encode_with_offsets gives other ids than encode"
         reached = 0
+        tiles = self.vocab.normalization is None  # composed characters leave gaps
         for number, (start, end) in enumerate(spans):
             # parts of one character have the same span
-            if start > reached or end < reached or start > end:
+            if (tiles and start > reached) or end < reached or start > end:
                 return f"token {number} has the span {start}..{end}, but the tokens before it end at {reached}"
             reached = end
-        return None if reached == len(text) else f"the last token ends at {reached} of {len(text)}"
+        return None if reached == len(text) or not tiles else f"the last token ends at {reached} of {len(text)}"
 
     def streaming(self, text: str) -> str | None:
         ids = self.tokenizer.encode(text)

@@ -314,7 +314,7 @@ class Surface:
         """
     def _special_spans(
         self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
-    ) -> list[tuple[int, int]]:
-        """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
+    ) -> list[tuple[int, int, int]]:
+        """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
     def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]:
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""

@@ -450,8 +450,8 @@ cdef class Surface:
     # ---- for the forms of the result that are made in Python
 
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
-        """(start, end) in characters of the special tokens that :meth:`encode` recognises in a text."""
-        return [span[:2] for span in self._resolve(allowed_special, disallowed_special)[0].spans(text)]
+        """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
+        return self._resolve(allowed_special, disallowed_special)[0].spans(text)
 
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""

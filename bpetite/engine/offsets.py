@@ -1,31 +1,103 @@
-"""Maps the characters of a normalized text back to the given text, so that token offsets point into the latter."""
+"""Which characters of the given text each token covers, and which pre-token it belongs to.
+
+Characters of a rewritten text are aligned to those of the given text as Hugging Face's ``tokenizers`` aligns them, so
+that offsets and word numbers are those of its ``Encoding``.
+
+Sources: ``normalizer.rs`` (``transform_range``), ``pre_tokenizer.rs`` (``into_encoding``) and ``byte_level.rs``
+(``process_offsets``) in https://github.com/huggingface/tokenizers, and ``recompose.rs`` in
+https://github.com/n1t0/unicode-normalization
+"""
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from ..steps.normalizers import normalize
 from ._special import choose
 from ._surface import Surface
 
-__all__ = ["Origin", "offsets_of", "trace"]
+__all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "trim"]
+
+#: (start, end) in characters.
+Span = tuple[int, int]
+
+#: The space in printable form, and what Unicode calls white space.
+BLANK = "Ġ\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+
+#: Where characters can combine: ASCII never does with what is before it, nor changes.
+_combining_run = re.compile(r"[\0-\x7f]?[^\0-\x7f]+")
 
 
 class Origin:
-    """A normalized text; its character i comes from the characters ``starts[i]:ends[i]`` of the given text."""
+    """The text that tokens spell, and where it comes from.
+
+    Attributes:
+        starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
+        ends: See ``starts``.
+        pretokens: int64: where the pre-tokens end in its UTF-8, in bytes; a special token counts as one.
+        literals: Number of a pre-token -> the characters of the normalized text that it takes up, for special tokens.
+    """
 
     def __init__(self) -> None:
-        self.text = ""
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self.pretokens = array("q")
+        self.literals: dict[int, str] = {}
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    @property
+    def data(self) -> bytes:
+        """The text in UTF-8."""
+        return b"".join(self._parts)
+
+    def add(self, data: bytes, starts: Iterable[int], ends: Iterable[int], pretokens: Iterable[int]) -> None:
+        """Append ordinary text in UTF-8; ``pretokens`` are their ends in it."""
+        self.starts += starts
+        self.ends += ends
+        self.pretokens.extend([self._size + end for end in pretokens])
+        self._parts.append(data)
+        self._size += len(data)
+
+    def add_special(self, token: bytes, literal: str, span: Span | None) -> None:
+        """Append a special token that takes up ``literal`` of the normalized text, ``span`` of the given text (None if
+        all of it is as given)."""
+        self.literals[len(self.pretokens)] = literal
+        size = len(token.decode("utf-8"))
+        start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
+        self.add(token, start, end, [len(token)])
+
+    def spans(self, tokenizer: Surface, ids: list[int]) -> list[Span]:
+        """(start, end) of each token, in characters of the given text."""
+        spans = tokenizer._char_spans(ids, self.data)
+        starts, ends = self.starts, self.ends
+        return [(starts[start], ends[end - 1]) for start, end in spans] if starts else spans
+
+
+class TokenOrigins(NamedTuple):
+    """Where the tokens of a text come from.
+
+    Attributes:
+        spans: (start, end) of each token in characters of the text.
+        words: The number of the pre-token that each belongs to, from 0; special tokens are counted.
+        literals: Number of a token -> the characters of the normalized text that it takes up, white space that it has
+            stripped included; for special tokens.
+    """
+
+    spans: list[Span]
+    words: list[int]
+    literals: dict[int, str]
 
 
 def offsets_of(
     tokenizer: Surface, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
-) -> list[tuple[int, int]]:
+) -> list[Span]:
     """(start, end) in characters of the text for each of its tokens.
 
     Args:
@@ -35,64 +107,160 @@ def offsets_of(
         allowed_special: The special tokens that were recognised.
     """
     given = text if isinstance(text, str) else text.decode("utf-8")
+    return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
+
+
+def trace_tokens(
+    tokenizer: Surface, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
+) -> TokenOrigins:
+    """Where the tokens of a text come from; the arguments are those of :func:`offsets_of`.
+
+    >>> from bpetite import Tokenizer
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> trace_tokens(tok, "ab abc<|endoftext|>", tok.encode("ab abc<|endoftext|>"))
+    TokenOrigins(spans=[(0, 2), (2, 5), (5, 6), (6, 19)], words=[0, 1, 1, 2], literals={3: '<|endoftext|>'})
+    """
+    origin = _trace(tokenizer, text, allowed_special)
+    tokens = tokenizer._vocab.tokens
+    ends = np.cumsum([len(tokens[token_id]) for token_id in ids], dtype=np.int64)
+    pretokens = np.frombuffer(origin.pretokens, np.int64)
+    words: list[int] = np.searchsorted(pretokens, ends).tolist()
+    special = np.searchsorted(ends, pretokens[[*origin.literals]]).tolist() if origin.literals else []
+    literals = dict(zip(special, origin.literals.values(), strict=True))
+    return TokenOrigins(origin.spans(tokenizer, ids), words, literals)
+
+
+def _trace(tokenizer: Surface, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
     if tokenizer._pipeline is not None:
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
-        origin = tokenizer._pipeline.trace(given, tuple(sorted(allowed)))
-    elif isinstance(tokenizer.normalization, str):
-        specials = tokenizer._special_spans(given, allowed_special, ())
-        origin = trace(given, specials, tokenizer.normalization, tokenizer.unicode)
-    else:
-        return tokenizer._char_spans(ids, given.encode("utf-8"))
-    spans = tokenizer._char_spans(ids, origin.text.encode("utf-8"))
-    return [(origin.starts[start], origin.ends[end - 1]) for start, end in spans]
-
-
-def trace(text: str, specials: Iterable[tuple[int, int]], form: str, unicode: str | None = None) -> Origin:
-    """Normalize what lies between special tokens, and record where each character comes from.
-
-    Args:
-        text: The given text.
-        specials: (start, end) of the special tokens in it, in characters, ascending; they stay as they are.
-        form: "NFC", "NFD", "NFKC" or "NFKD".
-        unicode: The version of Unicode, see :func:`bpetite.steps.normalizers.normalize`.
-
-    >>> origin = trace("cafe\\u0301", [], "NFC")
-    >>> origin.text, origin.starts, origin.ends
-    ('café', [0, 1, 2, 3], [1, 2, 3, 5])
-    """
-    origin = Origin()
-    parts: list[str] = []
-
-    def add(normalized: str, start: int, end: int) -> None:
-        parts.append(normalized)
-        origin.starts.extend([start] * len(normalized))
-        origin.ends.extend([end] * len(normalized))
-
+        return tokenizer._pipeline.trace(text, tuple(sorted(allowed)))
+    origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer.normalization
+    specials = [(text[start:end], start, end, tokens[token_id])
+                for start, end, token_id in tokenizer._special_spans(text, allowed_special, ())]  # fmt: skip
+    as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
-    for start, end in [*specials, (len(text), len(text))]:
-        for first, last in pairwise(_cuts(text[done:start], form, unicode)):
-            add(normalize(form, text[done + first : done + last], unicode), done + first, done + last)
-        for at in range(start, end):
-            add(text[at], at, at + 1)
+    for literal, start, end, token in [*specials, ("", len(text), len(text), b"")]:
+        stretch = text[done:start]
+        starts: Sequence[int] = () if as_given else range(done, start)
+        ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
+        if isinstance(form, str):
+            stretch, sources = align(form, stretch, tokenizer.unicode)
+            starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
+        if stretch:
+            data = stretch.encode("utf-8")
+            origin.add(data, starts, ends, tokenizer._pretokenizer.ends(data))
+        if token:
+            origin.add_special(token, literal, None if as_given else (start, end))
         done = end
-    origin.text = "".join(parts)
     return origin
 
 
-def _cuts(stretch: str, form: str, unicode: str | None) -> list[int]:
-    """Where a stretch can be cut so that its normalized pieces join to the normalized whole; both ends included."""
-    if not stretch:
-        return []
-    if unicodedata.is_normalized(form, stretch):  # type: ignore[arg-type]
-        return list(range(len(stretch) + 1))
-    normal = partial(normalize, form, unicode=unicode)
-    cuts = [0]
-    for at in range(1, len(stretch)):
-        if unicodedata.combining(stretch[at]):
+def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[int]]:
+    """A text in a normal form, and for each of its characters the one of the text that it is aligned to.
+
+    Args:
+        form: "NFC", "NFD", "NFKC" or "NFKD".
+        text: The text.
+        unicode: The version of Unicode, see :func:`bpetite.steps.normalizers.normalize`.
+
+    >>> align("NFC", "cafe\\u0301s")
+    ('cafés', [0, 1, 2, 3, 5])
+    """
+    if unicodedata.is_normalized(form, text):  # type: ignore[arg-type]
+        return text, list(range(len(text)))
+    parts: list[str] = []
+    sources: list[int] = []
+    done = 0
+    for found in _combining_run.finditer(text):
+        start, end = found.span()
+        run = found.group()
+        normal = normalize(form, run, unicode)
+        if normal == run:
             continue
-        before, after = stretch[cuts[-1] : at], stretch[at]
-        if normal(before + after) == normal(before) + normal(after):
-            cuts.append(at)
-    cuts.append(len(stretch))
-    joined = "".join(normal(stretch[start:end]) for start, end in pairwise(cuts))
-    return cuts if joined == normal(stretch) else [0, len(stretch)]
+        parts += [text[done:start], normal]
+        sources += range(done, start)
+        made = [*_aligned(form, run, unicode)]
+        known = "".join([char for char, _ in made]) == normal  # else marks that `unicode` lacks stay where they are
+        sources += [start + at for _, at in made] if known else [start] * len(normal)
+        done = end
+    return "".join([*parts, text[done:]]), [*sources, *range(done, len(text))]
+
+
+def _aligned(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
+    """(character, index of the one that it is aligned to): each takes the place of the next one that is not used up,
+    together with those that composing takes away; one too many shares the place of the one before it."""
+    at = 0
+    for char, change in _changes(form, run, unicode):
+        yield char, max(at - 1, 0) if change > 0 else at
+        at += 1 - change
+
+
+def _changes(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
+    """(character, change) of a text in a normal form; the change is 0 for a character in the place of one of the text,
+    1 for one more, -n for one in the place of 1 + n."""
+    decompose = partial(normalize, form.replace("C", "D"), unicode=unicode)
+    decomposed: list[tuple[str, int]] = []
+    marks: list[tuple[int, str, int]] = []
+    for char in run:
+        for number, part in enumerate(decompose(char)):
+            combining = unicodedata.combining(part)
+            if not combining:
+                decomposed += [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
+                marks.clear()
+                decomposed.append((part, int(number > 0)))
+            else:
+                marks.append((combining, part, int(number > 0)))
+    decomposed += [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
+    return _composed(decomposed, unicode) if form.endswith("C") else iter(decomposed)
+
+
+def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterator[tuple[str, int]]:
+    starter: tuple[str, int] | None = None
+    behind: list[tuple[str, int]] = []  # characters after the starter that did not combine with it
+    last = 0  # the combining class of the last of these
+    for char, change in decomposed:
+        combining = unicodedata.combining(char)
+        if starter is None and combining:
+            yield char, change
+            continue
+        if starter is not None and (not behind or last < combining):
+            both = normalize("NFC", starter[0] + char, unicode)
+            if len(both) == 1:
+                starter = both, starter[1] + change - 1
+                continue
+        if combining:
+            behind.append((char, change))
+            last = combining
+            continue
+        if starter is not None:
+            yield starter
+        yield from behind
+        behind.clear()
+        starter = char, change
+    if starter is not None:
+        yield starter
+    yield from behind
+
+
+def trim(tokens: Sequence[str], spans: Sequence[Span], prefix_space: bool) -> list[Span]:
+    """Spans without the white space at the ends of their tokens: ``trim_offsets`` of ``tokenizers``.
+
+    Args:
+        tokens: Printable forms of consecutive tokens of a text.
+        spans: (start, end) of each in the text, in characters.
+        prefix_space: Keep a single space at the start of the first token, and of those at the start of the text.
+
+    >>> trim(["Ġab", "Ġab", "Ċ"], [(0, 2), (2, 5), (5, 6)], True)
+    [(0, 2), (3, 5), (5, 6)]
+    """
+    trimmed = list(spans)
+    for number, token in enumerate(tokens):
+        if token and (token[0] in BLANK or token[-1] in BLANK):
+            start, end = trimmed[number]
+            leading = len(token) - len(token.lstrip(BLANK))
+            trailing = len(token) - len(token.rstrip(BLANK))
+            if prefix_space and leading == 1 and (number == 0 or start == 0):
+                leading = 0
+            start = min(start + leading, end)
+            trimmed[number] = start, max(end - trailing, start) if end >= trailing else end
+    return trimmed

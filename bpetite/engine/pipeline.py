@@ -34,8 +34,8 @@ _word = regex.compile(r"\w")
 _space_after = regex.compile(r"\s*")
 _space_before = regex.compile(r"(?r)\s*")
 
-#: A stretch of text: the id of the special token that it is or None, its text, and where each character starts and ends
-#: in the given text.
+#: A stretch of the normalized text: the id of the special token that it is or None, its characters, and where each
+#: starts and ends in the given text.
 Stretch = tuple[int | None, str, list[int] | None, list[int] | None]
 
 
@@ -49,6 +49,7 @@ class Pipeline:
     def __init__(self, vocab: Vocab) -> None:
         self._flags = vocab.token_flags
         self._special_tokens = vocab.special_tokens
+        self._tokens = vocab.tokens
         self._normalization = vocab.normalization
         self._unicode = vocab.unicode
         self._normalize = normalizer(vocab.normalization, vocab.unicode)
@@ -88,25 +89,20 @@ class Pipeline:
     def trace(self, text: str, allowed: tuple[str, ...] | None) -> offsets.Origin:
         """The text that the tokens of a text spell, and where each character of it came from."""
         origin = offsets.Origin()
-        parts: list[str] = []
-
-        def add(piece: str, starts: Iterable[int], ends: Iterable[int]) -> None:
-            parts.append(piece)
-            origin.starts.extend(starts)
-            origin.ends.extend(ends)
-
         for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True):
             assert starts is not None  # asked for
             assert ends is not None
             if token_id is not None:
-                add(stretch, starts, ends)
+                origin.add_special(self._tokens[token_id], stretch, (starts[0], ends[-1]))
                 continue
-            for text, start, put_in in self._pieces(stretch):
-                end = start + len(text) - put_in
-                # what was put in front takes no room before the first character that came from the text
-                edge = starts[start] if start < len(starts) else ends[-1]
-                add(text, [edge] * put_in + starts[start:end], [edge] * put_in + ends[start:end])
-        origin.text = "".join(parts)
+            for piece, start, put_in in self._pieces(stretch):
+                end = start + len(piece) - put_in
+                # what was put in front shares the place of the first character that came from the text
+                first, last = [starts[start]] * put_in, [ends[start]] * put_in
+                data = piece.encode("utf-8")
+                split_here = self._steps or self._late_steps
+                cuts = accumulate(self._lengths(piece)) if split_here else self.pretokenizer.ends(data)
+                origin.add(data, first + starts[start:end], last + ends[start:end], cuts)
         return origin
 
     def _with_space(self, stretch: str) -> str:
@@ -133,12 +129,12 @@ class Pipeline:
     def _stretches(self, text: str, allowed: tuple[str, ...] | None, *, trace: bool) -> Iterator[Stretch]:
         early, late = self._finder(allowed or ())
         for start, end, token in early.cut(text):
-            if token is not None:
-                yield _special(token, start, end, trace)
-                continue
             stretch = text[start:end]
             starts = list(range(start, end)) if trace else None
             ends = list(range(start + 1, end + 1)) if trace else None
+            if token is not None:
+                yield token[0], stretch, starts, ends
+                continue
             if self._normalize is not None:
                 if starts is not None and ends is not None:
                     stretch, starts, ends = self._normalize_traced(stretch, starts, ends)
@@ -149,10 +145,8 @@ class Pipeline:
                 outside = ends[first:last] if ends is not None else None
                 if token is None:
                     yield None, stretch[first:last], inside, outside
-                elif inside and outside:
-                    yield _special(token, inside[0], outside[-1], trace)
                 else:
-                    yield _special(token, 0, 0, trace)
+                    yield token[0], stretch[first:last], inside, outside
 
     def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
         """What finds special tokens in the text as it is, and in the normalized text."""
@@ -178,44 +172,33 @@ class Pipeline:
         return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
 
     def _normalize_traced(self, text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
+        """The normalized text, and where its characters start and end in the given text: what is put in has the place
+        of a character beside it."""
+        edge = starts[0]
         for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
-                if text:
-                    put_in = [starts[0]] * len(one.text)
-                    text, starts, ends = one.text + text, put_in + starts, put_in + ends
+                sources = [*[0] * len(one.text), *range(len(text))] if text else []
+                text = one.text + text if text else text
             elif isinstance(one, Replace):
-                text, starts, ends = _replace_traced(one, self._unicode, text, starts, ends)
+                text, sources = _replace_traced(one, self._unicode, text)
             else:
-                origin = offsets.trace(text, [], one, self._unicode)
-                starts, ends = [starts[at] for at in origin.starts], [ends[at - 1] for at in origin.ends]
-                text = origin.text
+                text, sources = offsets.align(one, text, self._unicode)
+            starts = [starts[at] if at >= 0 else edge for at in sources]
+            ends = [ends[at] if at >= 0 else edge for at in sources]
         return text, starts, ends
 
 
-def _special(token: tuple[int, str], start: int, end: int, trace: bool) -> Stretch:
-    token_id, literal = token
-    return token_id, literal, [start] * len(literal) if trace else None, [end] * len(literal) if trace else None
-
-
-def _replace_traced(
-    one: Replace, unicode: str | None, text: str, starts: list[int], ends: list[int]
-) -> tuple[str, list[int], list[int]]:
+def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int]]:
+    """The text rewritten, and for each character the one of the text whose place it has: for the content the last one
+    that was replaced, or the one before an empty match, -1 if there is none."""
     made: list[str] = []
-    made_starts: list[int] = []
-    made_ends: list[int] = []
+    sources: list[int] = []
     at = 0
-    for match in [*matches(regex.compile(one.pattern), unicode, text), None]:
-        first, last = match if match is not None else (len(text), len(text))
-        made.append(text[at:first])
-        made_starts += starts[at:first]
-        made_ends += ends[at:first]
-        if match is not None:
-            begin = starts[first] if first < len(text) else ends[-1] if ends else 0
-            made.append(one.content)
-            made_starts += [begin] * len(one.content)
-            made_ends += [ends[last - 1] if last > first else begin] * len(one.content)
+    for first, last in matches(regex.compile(one.pattern), unicode, text):
+        made += [text[at:first], one.content]
+        sources += [*range(at, first), *[last - 1] * len(one.content)]
         at = last
-    return "".join(made), made_starts, made_ends
+    return "".join([*made, text[at:]]), [*sources, *range(at, len(text))]
 
 
 class _Finder:

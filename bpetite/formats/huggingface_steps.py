@@ -7,6 +7,7 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import regex
@@ -16,7 +17,7 @@ from ..errors import FormatError
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
-from ..steps.template import Template, TemplatePart
+from ..steps.template import BARE, Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma
 from .files import errors_named, show
 
@@ -140,13 +141,18 @@ def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
 def read_post_processor(found: Any, name: str) -> Template | None:
     """The template of a file."""
     template: Template | None = None
+    trims: list[bool] = []
     for step, where in _steps(found, f"{name}: post_processor", "processors"):
+        # without these settings the library takes a RobertaProcessing for a BertProcessing
+        roberta = step["type"] == "RobertaProcessing" and {"trim_offsets", "add_prefix_space"} <= step.keys()
+        if (step["type"] == "ByteLevel" or roberta) and _value(step, where, "trim_offsets", bool, True):
+            trims.append(_value(step, where, "add_prefix_space", bool, True))
         if step["type"] == "ByteLevel":
-            continue  # it trims offsets and changes no ids
+            continue
         if template is not None:
             raise FormatError(f"{where}: a second post-processor that adds tokens")
         if step["type"] in ("RobertaProcessing", "BertProcessing"):
-            template = _roberta_or_bert(step, where)
+            template = _roberta_or_bert(step, where, roberta)
         elif step["type"] == "TemplateProcessing":
             ids = _template_ids(step, where)
             single = _parts(step.get("single"), ids, f"{where}.single")
@@ -155,10 +161,10 @@ def read_post_processor(found: Any, name: str) -> Template | None:
                 template = Template(single, pair)
         else:
             raise FormatError(f"{where}: the post-processor {step['type']} does not occur with byte-level BPE")
-    return template
+    return replace(template or BARE, trim_offsets=tuple(trims)) if trims else template
 
 
-def _roberta_or_bert(step: dict[str, Any], where: str) -> Template:
+def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Template:
     found = []
     for key in ("cls", "sep"):
         pair = step.get(key)
@@ -167,7 +173,7 @@ def _roberta_or_bert(step: dict[str, Any], where: str) -> Template:
         found.append(pair[1])
     begin, end = TemplatePart((found[0],)), TemplatePart((found[1],))
     first = (begin, TemplatePart(text="A"), end)
-    if step["type"] == "RobertaProcessing":
+    if roberta:
         return Template(first, (*first, end, TemplatePart(text="B"), end))
     return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((found[1],), type_id=1)))
 
@@ -269,6 +275,12 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
     """The post-processor in a file."""
     if template is None:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    made: list[dict[str, Any]] = [
+        {"type": "ByteLevel", "add_prefix_space": keeps_space, "trim_offsets": True, "use_regex": True}
+        for keeps_space in template.trim_offsets
+    ]
+    if made and replace(template, trim_offsets=()) == BARE:
+        return _sequence(made, "processors")
     special: dict[str, dict[str, Any]] = {}
 
     def write(part: TemplatePart) -> dict[str, Any]:
@@ -281,7 +293,8 @@ def write_post_processor(template: Template | None, tokens: dict[int, bytes]) ->
 
     single = [write(part) for part in template.single]
     pair = [write(part) for part in template.pair]
-    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
+    made.append({"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special})
+    return _sequence(made, "processors")
 
 
 def _sequence(made: list[dict[str, Any]], key: str) -> Any:

@@ -1,15 +1,17 @@
-"""The special tokens that a model expects around a text, such as ``<s>`` before and ``</s>`` after it."""
+"""What is done after a text is encoded: special tokens that a model expects around it, such as ``<s>`` before and
+``</s>`` after it, and white space that is left out of the offsets of tokens."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["TemplatePart", "Template"]
-
+__all__ = ["BARE", "Template", "TemplatePart"]
 
 #: What a template is in JSON.
 FORM = {"single": list, "pair": list}
+#: What it has besides if it trims offsets.
+TRIM = {"trim_offsets": list}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class TemplatePart:
 class Template:
     """What ``add_special_tokens=True`` puts around one text, and around a pair of them.
 
+    Args:
+        single: The parts around one text; it is "A".
+        pair: Those around two.
+        trim_offsets: Leaves white space out of the offsets in the view for ``transformers``, see
+            :func:`bpetite.engine.offsets.trim`: one value for each time that this is done, whether the space that may
+            have been put before the text is kept. Ids do not depend on it.
+
     >>> around = Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ())
     >>> around.one([7, 8])
     [1, 7, 8, 2]
@@ -38,6 +47,7 @@ class Template:
 
     single: tuple[TemplatePart, ...]
     pair: tuple[TemplatePart, ...]
+    trim_offsets: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         for parts, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
@@ -63,9 +73,16 @@ class Template:
         """All ids that the template adds."""
         return {token_id for part in self.single + self.pair for token_id in part.ids}
 
+    @property
+    def bare(self) -> Template:
+        """The template without its ids: what is left of it with ``add_special_tokens=False``."""
+        single, pair = (tuple(part for part in parts if part.text) for parts in (self.single, self.pair))
+        return Template(single, pair, self.trim_offsets)
+
     def to_json(self) -> Any:
         """The template as a JSON value."""
-        return {"single": [_write(part) for part in self.single], "pair": [_write(part) for part in self.pair]}
+        made = {"single": [_write(part) for part in self.single], "pair": [_write(part) for part in self.pair]}
+        return made | {"trim_offsets": list(self.trim_offsets)} if self.trim_offsets else made
 
     @classmethod
     def from_json(cls, found: Any) -> Template:
@@ -74,9 +91,17 @@ class Template:
         Raises:
             ValueError: A value that it never writes.
         """
-        if not isinstance(found, dict) or {key: type(value) for key, value in found.items()} != FORM:
+        types = {key: type(value) for key, value in found.items()} if isinstance(found, dict) else None
+        if types not in (FORM, FORM | TRIM):
             raise ValueError(f"template must be an object with the arrays 'single' and 'pair', not {found!r}")
-        return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])))
+        trims = found.get("trim_offsets", ())
+        if not all(type(one) is bool for one in trims):
+            raise ValueError(f"template has trim_offsets {trims!r}, not an array of true and false")
+        return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])), tuple(trims))
+
+
+#: The texts alone.
+BARE = Template((TemplatePart(text="A"),), (TemplatePart(text="A"), TemplatePart(text="B", type_id=1)))
 
 
 def _write(part: TemplatePart) -> dict[str, Any]:

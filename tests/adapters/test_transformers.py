@@ -2,19 +2,22 @@
 import json
 import pickle
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bpetite import FormatError, Tokenizer
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
-from huggingface_zoo import build  # noqa: E402
-from transformers_calls import CALLS, CHANGES, MISTAKES, NAMES, TEXTS, outcome, plain  # noqa: E402
+from huggingface_zoo import HARD, build  # noqa: E402
+from transformers_calls import CALLS, CHANGES, MISTAKES, NAMES, PAIRS, TEXTS, outcome, plain  # noqa: E402
 
 
 def views(name: str, **options: Any) -> tuple[Any, Any]:
@@ -43,33 +46,76 @@ def test_sides_given_to_the_view(side: str) -> None:
     assert plain(ours(TEXTS, **options)) == plain(theirs(TEXTS, **options))
 
 
-@pytest.mark.parametrize("name", ["gpt2", "template", "cl100k"])
-def test_offsets_and_what_depends_on_them(name: str) -> None:
+def mapped(found: Any, texts: list[str]) -> Any:
+    """All that an encoding says of tokens, words and characters."""
+    tokens, words = range(len(found["input_ids"])), range(max(filter(None, found.word_ids()), default=0) + 2)
+    chars = [(text, at) for text, given in enumerate(texts) for at in range(len(given))]
+    of_words = {(text, n): found.word_to_tokens(0, n, text) for text in range(len(texts)) for n in words}
+    return {
+        "tokens": found.tokens(),
+        "words": found.word_ids(),
+        "sequences": found.sequence_ids(),
+        "chars of tokens": [found.token_to_chars(n) for n in tokens],
+        "words of tokens": [found.token_to_word(n) for n in tokens if found.sequence_ids()[n] is not None],
+        "tokens of words": of_words,
+        "chars of words": [found.word_to_chars(0, n, text) for (text, n), span in of_words.items() if span],
+        "tokens of chars": [found.char_to_token(0, at, text) for text, at in chars],
+        "words of chars": [found.char_to_word(0, at, text) for text, at in chars],
+    }
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_offsets_and_words(name: str, special: bool) -> None:
     ours, theirs = views(name)
-    # by default, its spans leave out a space at the start of a token; ours tile the text
-    theirs.backend_tokenizer.post_processor = tokenizers.processors.ByteLevel(trim_offsets=False)
-    for text in TEXTS[:5]:
-        expected = theirs(text, return_offsets_mapping=True, add_special_tokens=False)
-        found = ours(text, return_offsets_mapping=True, add_special_tokens=False)
-        assert found["offset_mapping"] == expected["offset_mapping"]
-        assert found.tokens() == expected.tokens()
-        assert found.sequence_ids() == expected.sequence_ids()
-        for token in range(len(expected["input_ids"])):
-            assert tuple(found.token_to_chars(token)) == tuple(expected.token_to_chars(token))
-        for char in range(len(text)):
-            assert found.char_to_token(char) == expected.char_to_token(char)
+    options = {"return_offsets_mapping": True, "return_token_type_ids": True, "add_special_tokens": special}
+    for text, pair in zip(TEXTS, PAIRS, strict=True):
+        for texts in ([text], [text, pair or "b c"]):
+            expected, found = theirs(*texts, **options), ours(*texts, **options)
+            assert plain(found) == plain(expected)
+            assert mapped(found, texts) == mapped(expected, texts)
 
 
-def test_words_and_sequences() -> None:
-    ours, theirs = views("bert ends")
-    options = {"is_split_into_words": True, "padding": "max_length", "max_length": 16}
-    found, expected = ours([["hello", "world"], ["a"]], **options), theirs([["hello", "world"], ["a"]], **options)
-    assert [found.word_ids(row) for row in (0, 1)] == [expected.word_ids(row) for row in (0, 1)]
-    found, expected = ours("a b", "c"), theirs("a b", "c")
-    assert found.sequence_ids() == expected.sequence_ids()
-    assert found.n_sequences == expected.n_sequences == 2
-    with pytest.raises(NotImplementedError, match="is_split_into_words"):
-        found.word_ids()
+def test_words_given() -> None:
+    for name in NAMES:
+        ours, theirs = views(name)
+        words, pair = ["hello", " <mask> world", "", "foo 12345", "é🙂"], ["a", " b"]
+        for texts in ([words], [words, pair]):
+            options = {"is_split_into_words": True, "return_offsets_mapping": True}
+            expected, found = theirs(*texts, **options), ours(*texts, **options)
+            assert plain(found) == plain(expected)
+            firsts = [text[0] for text in texts]
+            assert mapped(found, firsts) == mapped(expected, firsts)
+            options |= {"padding": "max_length", "max_length": 40}
+            assert ours(*texts, **options).word_ids() == theirs(*texts, **options).word_ids()
+
+
+pieces = ["hello", " world", "foo", "12", " ", "  ", "\n", "🙂", "é", "e\u0301", "<s>", "<mask>", "'ll"]
+some_texts = st.lists(st.sampled_from(pieces), min_size=1, max_size=6).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(NAMES), st.lists(some_texts, min_size=1, max_size=3), some_texts, st.booleans(), st.booleans())
+def test_offsets_and_words_of_any_text(name: str, words: list[str], pair: str, as_words: bool, special: bool) -> None:
+    ours, theirs = views(name)
+    texts = (words, [pair]) if as_words else ("".join(words), pair)
+    options = {"return_offsets_mapping": True, "is_split_into_words": as_words, "add_special_tokens": special}
+    expected, found = theirs(*texts, **options), ours(*texts, **options)
+    assert plain(found) == plain(expected)
+    firsts = [words[0], pair] if as_words else list(texts)
+    assert mapped(found, firsts) == mapped(expected, firsts)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_offsets_of_rows_cut_from_a_text(side: str) -> None:
+    ours, theirs = views("roberta", truncation_side=side)
+    options = {"truncation": True, "max_length": 6, "stride": 1, "return_overflowing_tokens": True}
+    for text in TEXTS:
+        expected = theirs(text, return_offsets_mapping=True, **options)
+        found = ours(text, return_offsets_mapping=True, **options)
+        assert plain(found) == plain(expected)
+        for row in range(len(expected["input_ids"])):
+            assert found.word_ids(row) == expected.word_ids(row)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -167,13 +213,26 @@ def test_what_transformers_brings() -> None:
         assert getattr(ours, name) == getattr(theirs, name), name
     assert ours.decoder.decode(["Ġa"]) == " a"
     assert ours.decode([5, 10**6]) == theirs.decode([5, 10**6])
-    made, expected = (view.train_new_from_iterator([TEXTS], 300) for view in (ours, theirs))
-    assert type(made) is type(ours)
-    assert made(TEXTS)["input_ids"] == expected(TEXTS)["input_ids"]
     for view in (ours, theirs):
         view.add_bos_token = view.add_eos_token = True
         view.update_post_processor()
     assert ours(TEXTS)["input_ids"] == theirs(TEXTS)["input_ids"]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "template", "roberta"])
+def test_training_anew(name: str) -> None:
+    ours, theirs = views(name)
+    made, expected = (view.train_new_from_iterator([TEXTS], 300) for view in (ours, theirs))
+    assert type(made) is type(ours)
+    assert plain(made(TEXTS, return_offsets_mapping=True)) == plain(expected(TEXTS, return_offsets_mapping=True))
+    assert made.eos_token == expected.eos_token
+
+
+def test_training_anew_gives_a_template_in_a_sequence_its_new_ids() -> None:
+    view, _ = views("llama 3, trimmed")
+    made = view.train_new_from_iterator([TEXTS], 300)
+    assert made.convert_ids_to_tokens(made("a")["input_ids"]) == view.convert_ids_to_tokens(view("a")["input_ids"])
+    assert made.tokenizer.template.trim_offsets == view.tokenizer.template.trim_offsets
 
 
 def test_the_backend_is_made_when_it_is_asked_for() -> None:
@@ -335,6 +394,25 @@ def test_collators_take_it() -> None:
     language = transformers.DataCollatorForLanguageModeling(view, mlm=False, return_tensors="np")
     made = language([view(text) for text in TEXTS])
     assert made["labels"].shape == made["input_ids"].shape
+
+
+def test_whole_words_are_masked() -> None:
+    made = []
+    for view in views("roberta"):
+        view.add_special_tokens({"mask_token": "<mask>"})
+        collate = transformers.DataCollatorForLanguageModeling(
+            view, whole_word_mask=True, mask_replace_prob=1, random_replace_prob=0, seed=7, return_tensors="np"
+        )
+        options = {"return_offsets_mapping": True, "return_special_tokens_mask": True, "padding": True}
+        batch = view([text * 3 for text in (HARD[8], TEXTS[2], TEXTS[3])], **options)
+        rows = [{key: batch[key][row] for key in batch} for row in range(3)]
+        made.append(plain(collate(rows)))
+        masked = np.array(made[-1]["input_ids"]) == view.mask_token_id
+        for row, spans, special in zip(masked, batch["offset_mapping"], batch["special_tokens_mask"], strict=True):
+            within = [n for n, (one, other) in enumerate(pairwise(spans)) if one[1] == other[0]]  # of one word
+            assert all(row[n] == row[n + 1] for n in within if not special[n] and not special[n + 1])
+        assert 0 < masked.sum() < masked.size // 2
+    assert made[0] == made[1]
 
 
 def test_chat_templates() -> None:

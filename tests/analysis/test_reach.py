@@ -225,6 +225,8 @@ def test_special_tokens_that_text_can_form() -> None:
     assert reach_of(tok).forgeable == {256: "ab"}
     assert "<s>" not in [one.token for one in reach_of(tok).unreachable]
     assert reach_of(Tokenizer(plain(), [], ["<s>"])).forgeable == {}
+    lacking = {token_id: token for token_id, token in plain().items() if token != b"c"}
+    assert reach_of(Tokenizer(lacking, [], ["c"])).forgeable == {}
 
 
 def test_a_vocabulary_without_all_bytes() -> None:

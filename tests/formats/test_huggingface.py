@@ -1,6 +1,7 @@
 """tokenizer.json: the same ids and the same text as Hugging Face's own library, in every configuration."""
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import bpetite
 from bpetite import FormatError, Tokenizer
+from bpetite.steps.template import BARE
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -74,7 +76,10 @@ def test_what_is_written_gives_the_same_ids_there_and_comes_back(name: str, tmp_
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for text in HARD:
         assert theirs.encode(text, add_special_tokens=False).ids == ours.encode(text)
-        assert theirs.encode(text).ids == build(name).encode(text).ids
+        for texts in ((text,), (text, "a b")):
+            written, given = theirs.encode(*texts), build(name).encode(*texts)
+            assert written.ids == given.ids
+            assert (written.offsets, written.type_ids) == (given.offsets, given.type_ids)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -139,6 +144,45 @@ def test_add_prefix_space_is_applied_after_every_special_too() -> None:
     ours, theirs = both(pre_tokenizer=step, added_tokens=[added("<s>", 260, special=True)])
     assert ours.encode("a<s>a a<s> a") == theirs.encode("a<s>a a<s> a").ids == [259, 260, 259, 259, 260, 259]
     assert ours.encode("") == theirs.encode("").ids == []
+
+
+def trimming(prefix_space: bool, trims: bool = True) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": prefix_space, "trim_offsets": trims, "use_regex": True}
+
+
+@pytest.mark.parametrize("prefix_space", [False, True])
+def test_trimmed_offsets_are_kept_and_change_no_ids(prefix_space: bool, tmp_path: Path) -> None:
+    plain = Tokenizer.from_huggingface(tokenizer_json(post_processor=trimming(prefix_space, False)))
+    assert plain.template is None
+    assert plain.fingerprint() == Tokenizer.from_huggingface(tokenizer_json(post_processor=None)).fingerprint()
+    ours, _ = both(post_processor=trimming(prefix_space))
+    assert ours.template == replace(BARE, trim_offsets=(prefix_space,))
+    assert ours.encode(" a", add_special_tokens=True) == plain.encode(" a")
+    assert ours != plain
+    ours.save(tmp_path / "tokenizer.json")
+    written = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    assert written["post_processor"] == trimming(prefix_space)
+    ours.save(tmp_path / "native.json")
+    for name in ("tokenizer.json", "native.json"):
+        assert Tokenizer.load(tmp_path / name) == ours
+
+
+def test_a_roberta_post_processor_without_its_settings_is_taken_for_berts() -> None:
+    ends = {"sep": ["b", 98], "cls": ["a", 97]}
+    specials = [added("<s>", 260, special=True)]
+    whole = {"trim_offsets": True, "add_prefix_space": False}
+    for found, trims in (({}, ()), ({"trim_offsets": True}, ()), (whole, (False,))):
+        ours, theirs = both(post_processor={"type": "RobertaProcessing"} | ends | found, added_tokens=specials)
+        assert ours.template is not None
+        assert ours.template.trim_offsets == trims
+        types = [part.type_id for part in ours.template.pair for _ in part.ids or "x"]
+        assert types == theirs.encode("c", "c").type_ids
+
+
+@pytest.mark.parametrize("key", ["trim_offsets", "add_prefix_space"])
+def test_settings_of_trimming_are_true_or_false(key: str) -> None:
+    with pytest.raises(FormatError, match=f"post_processor.{key} must be a bool, not 'yes'"):
+        Tokenizer.from_huggingface(tokenizer_json(post_processor=trimming(True) | {key: "yes"}))
 
 
 def test_lstrip_and_rstrip_take_the_space_with_them() -> None:

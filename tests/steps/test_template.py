@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite.steps.template import Template, TemplatePart
+from bpetite.steps.template import BARE, Template, TemplatePart
 
 A, B = TemplatePart(text="A"), TemplatePart(text="B", type_id=1)
 ids = st.lists(st.integers(0, 2**32 - 1), max_size=3)
@@ -19,7 +19,8 @@ def templates(draw: st.DrawFn) -> Template:
     first, second = draw(st.permutations([A, B]))
     single = (*draw(special), TemplatePart(text="A", type_id=draw(type_ids)), *draw(special))
     pair = (*draw(special), first, *draw(special), second, *draw(special))
-    return Template(draw(st.sampled_from([single, ()])), draw(st.sampled_from([pair, ()])))
+    trims = draw(st.lists(st.booleans(), max_size=2))
+    return Template(draw(st.sampled_from([single, ()])), draw(st.sampled_from([pair, ()])), tuple(trims))
 
 
 def flat(parts: Any) -> list[int]:
@@ -49,7 +50,17 @@ def test_json_gives_back_the_template(around: Template) -> None:
     assert Template.from_json(json.loads(json.dumps(around.to_json()))) == around
 
 
+@given(templates())
+def test_without_its_ids(around: Template) -> None:
+    bare = around.bare
+    assert (bare.ids(), bare.trim_offsets) == (set(), around.trim_offsets)
+    for parts, found in ((around.single, bare.single), (around.pair, bare.pair)):
+        assert [part for part in parts if part.text] == list(found)
+    assert BARE.bare == BARE
+
+
 def test_the_json_form() -> None:
+    assert Template((A,), (), (True, False)).to_json()["trim_offsets"] == [True, False]
     assert Template((TemplatePart((1, 2)), A), (A, B)).to_json() == {
         "single": [{"ids": [1, 2], "type_id": 0}, {"text": "A", "type_id": 0}],
         "pair": [{"text": "A", "type_id": 0}, {"text": "B", "type_id": 1}],
@@ -73,11 +84,18 @@ def test_a_form_for_two_texts_has_each_once(pair: Any) -> None:
     [
         None, 7, [], "A", {}, {"single": []}, {"single": [], "pair": [], "more": []},
         {"single": 7, "pair": []}, {"single": {}, "pair": []}, {"single": [], "pair": ""},
+        {"single": [], "pair": [], "trim_offsets": True}, {"single": [], "trim_offsets": []},
     ],
 )  # fmt: skip
 def test_json_that_is_no_template(found: Any) -> None:
     with pytest.raises(ValueError, match="template must be an object with the arrays 'single' and 'pair', not "):
         Template.from_json(found)
+
+
+def test_json_with_other_ways_to_trim() -> None:
+    for wrong in ([1], [True, None], ["true"]):
+        with pytest.raises(ValueError, match=r"trim_offsets .* not an array of true and false"):
+            Template.from_json({"single": [], "pair": [], "trim_offsets": wrong})
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def template(kind: str) -> Any:
     made = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 420), ("</s>", 421)]
     )
-    return processors.Sequence([processors.ByteLevel(trim_offsets=False), made]) if kind == "sequence" else made
+    if kind in ("sequence", "trimmed"):
+        return processors.Sequence([processors.ByteLevel(trim_offsets=kind == "trimmed"), made])
+    return made
 
 
 ENDS = ("<s>", "</s>")
@@ -175,6 +177,26 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
     "bert ends": lambda: make(bytelevel(), special=ENDS, post_processor=template("bert")),
     "template": lambda: make(bytelevel(), special=ENDS, post_processor=template("template")),
     "template in a sequence": lambda: make(bytelevel(), special=ENDS, post_processor=template("sequence")),
+    "neox": lambda: make(
+        bytelevel(),
+        normalizer=normalizers.NFC(),
+        added=("  ", AddedToken("    ", normalized=False)),
+        post_processor=processors.ByteLevel(add_prefix_space=False, trim_offsets=True),
+    ),
+    "trimmed, prefix space": lambda: make(
+        bytelevel(True), added=(" foo ",), post_processor=processors.ByteLevel(add_prefix_space=True, trim_offsets=True)
+    ),
+    "llama 3, trimmed": lambda: make(
+        sequence(split(CL100K, "isolated"), bytelevel(use_regex=False)),
+        special=ENDS,
+        post_processor=template("trimmed"),
+        ignore_merges=True,
+    ),
+    "trimmed twice": lambda: make(
+        sequence(split(Regex(" +[a-z]+ *"), "isolated"), bytelevel(True, use_regex=False)),
+        special=ENDS,
+        post_processor=processors.Sequence([processors.ByteLevel(add_prefix_space=False), template("roberta")]),
+    ),
     "added words": lambda: make(bytelevel(), added=("foo", "barfoo", "  ", "\n\n")),
     "added, single word": lambda: make(bytelevel(), added=(AddedToken("foo", single_word=True), AddedToken("1")),),
     "added, rstrip": lambda: make(

@@ -11,7 +11,7 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 TEXTS = ["hello world", "", "The quick brown fox, doesn't it? We'll see 1234567", "naïve café 中文 🙂", "a"]
 TEXTS += ["<mask> foo </s>"]
 PAIRS = ["another text", "b", "", "longer than the first one, 12345 67", "x y z", "end"]
-NAMES = ["gpt2", "roberta", "bert ends", "template", "cl100k", "added words"]
+NAMES = ["gpt2", "roberta", "bert ends", "template", "cl100k", "added words", "neox", "llama 3, trimmed"]
 
 
 def plain(found: Any) -> Any:
