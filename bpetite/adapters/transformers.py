@@ -27,6 +27,8 @@ from transformers.models.auto.tokenization_auto import (
 
 from ..bytelevel import decode_token_bytes, encode_token
 from ..formats import huggingface
+from ..patterns import GPT2
+from ..steps.splits import PrefixSpace, SplitPattern
 from ..steps.template import BARE
 from .calls import Calls
 from .mirror import Mirror
@@ -46,26 +48,20 @@ class TransformersTokenizer(Calls):
     """What :meth:`bpetite.Tokenizer.as_transformers` gives.
 
     Args:
-        tokenizer: The tokenizer that does the work.
-        tokenizer_file: Where there is none, the tokenizer.json to read.
-        tokenizer_object: Or the ``tokenizers.Tokenizer``.
         options: Those of ``PreTrainedTokenizerFast``: ``pad_token``, ``bos_token``, ``model_max_length``,
-            ``padding_side``, ``chat_template`` and so on. Special tokens that the vocabulary lacks are added.
+            ``padding_side``, ``chat_template`` and so on; and ``tokenizer``, that of bpetite that does the work, which
+            is read from ``tokenizer_object`` or ``tokenizer_file`` where it is not given. Special tokens that the
+            vocabulary lacks are added.
     """
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer | None = None,
-        *,
-        tokenizer_file: str | None = None,
-        tokenizer_object: Any = None,
-        added_tokens_decoder: dict[int, AddedToken] | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, **options: Any) -> None:
+        tokenizer: Tokenizer | None = options.pop("tokenizer", None)
+        source = [options.pop(name, None) for name in ("tokenizer_object", "tokenizer_file")]
         if tokenizer is None:
             from ..tokenizer import Tokenizer
 
-            tokenizer = Tokenizer.from_huggingface(tokenizer_file if tokenizer_object is None else tokenizer_object)
+            tokenizer = Tokenizer.from_huggingface(source[1] if source[0] is None else source[0])
+        added: dict[int, AddedToken] = options.pop("added_tokens_decoder", None) or {}
         self.__dict__["_mirror"] = Mirror(None, tokenizer)
         self._add_bos_token: bool = options.get("add_bos_token", False)
         self._add_eos_token: bool = options.get("add_eos_token", False)
@@ -73,7 +69,7 @@ class TransformersTokenizer(Calls):
         options.setdefault("backend", "tokenizers")
         PreTrainedTokenizerBase.__init__(self, **options)
         self.add_prefix_space: bool = options.get("add_prefix_space", False)
-        self.add_tokens([token for _, token in sorted((added_tokens_decoder or {}).items())])
+        self.add_tokens([token for _, token in sorted(added.items())])
         named = [*filter(None, self._special_tokens_map.values()), *self._extra_special_tokens]
         self.add_tokens([token for token in named if str(token) not in tokenizer.special_tokens], special_tokens=True)
         if self._should_update_post_processor:
@@ -268,39 +264,59 @@ def _as_json(tokenizer: Tokenizer) -> str:
 def view_of(tokenizer: Tokenizer, options: dict[str, Any]) -> TransformersTokenizer:
     """What :meth:`bpetite.Tokenizer.as_transformers` gives: with the settings of the directory that the tokenizer comes
     from, as ``transformers`` reads them; those given count more."""
-    vocab = tokenizer.to_vocab()
-    if not vocab.beside:
+    beside = tokenizer.to_vocab().beside
+    defaults = _defaults(beside)
+    settings = defaults | _config(beside) if defaults else {}
+    if (prefix_space := options.get("add_prefix_space", settings.get("add_prefix_space"))) is not None:
+        tokenizer = _with_prefix_space(tokenizer, prefix_space)
+    if not beside:
         if tokenizer.eot_token is not None:
             options.setdefault("eos_token", tokenizer.token_bytes(tokenizer.eot_token).decode("utf-8"))
-        return TransformersTokenizer(tokenizer, **options)
+        return TransformersTokenizer(tokenizer=tokenizer, **options)
     with tempfile.TemporaryDirectory() as folder:
-        for name, content in vocab.beside.items():
+        for name, content in beside.items():
             path = os.path.join(folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
         with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
             file.write('{"added_tokens": []}')  # that it is there counts; its content is in the tokenizer
-        defaults = _defaults(vocab.beside)
         view = TransformersTokenizer.from_pretrained(folder, tokenizer=tokenizer, **(defaults | options))
     view.name_or_path = view.init_kwargs["name_or_path"] = options.get("name_or_path", "")
     return cast(TransformersTokenizer, view)
 
 
+def _config(beside: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        found |= json.loads(beside.get(name, "{}"))
+    return found
+
+
 def _defaults(beside: dict[str, str]) -> dict[str, Any]:
-    """What a directory leaves to the class that it names, or that is known for its type of model."""
-    config = json.loads(beside.get("tokenizer_config.json", "{}"))
+    """What a directory leaves to the class of tokenizers that it names, or that is known for its type of model."""
+    config = _config(beside)
     kind_of_model = json.loads(beside.get("config.json", "{}")).get("model_type")
     name = config.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(kind_of_model)
-    kind = tokenizer_class_from_name(name) if isinstance(name, str) else None
     # for byte-level BPE, AutoTokenizer takes the general class in place of these
-    general = kind_of_model in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS or str(name).startswith("Llama")
-    if general or not isinstance(kind, type) or not issubclass(kind, PreTrainedTokenizerBase):
+    if not isinstance(name, str) or kind_of_model in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS or "Llama" in name:
+        return {}
+    kind = tokenizer_class_from_name(name)
+    if not isinstance(kind, type) or not issubclass(kind, PreTrainedTokenizerBase):
         return {}
     found: dict[str, Any] = {key: getattr(kind, key) for key in SETTINGS}
     for key, parameter in inspect.signature(kind).parameters.items():
-        token = parameter.default
-        if key in PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES and isinstance(token, str | AddedToken):
-            found[key] = token
-    given = set(config) | set(json.loads(beside.get("special_tokens_map.json", "{}")))
-    return {key: value for key, value in found.items() if key not in given}
+        named = key in PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
+        if (named and isinstance(parameter.default, str | AddedToken)) or key == "add_prefix_space":
+            found[key] = parameter.default
+    return {key: value for key, value in found.items() if key not in config}
+
+
+def _with_prefix_space(tokenizer: Tokenizer, wanted: bool) -> Tokenizer:
+    """The tokenizer that puts a space before a text, or does not, where its pattern is that of GPT-2: as the classes of
+    ``transformers`` that have this option set it in ``ByteLevel``."""
+    vocab = tokenizer.to_vocab()
+    patterns_of: dict[bool, SplitPattern] = {False: GPT2, True: (PrefixSpace(), GPT2)}
+    if vocab.pattern not in patterns_of.values() or vocab.pattern == patterns_of[wanted]:
+        return tokenizer
+    return type(tokenizer).from_vocab(replace(vocab, pattern=patterns_of[wanted]))

@@ -235,6 +235,17 @@ def test_training_anew_gives_a_template_in_a_sequence_its_new_ids() -> None:
     assert made.tokenizer.template.trim_offsets == view.tokenizer.template.trim_offsets
 
 
+@pytest.mark.parametrize("name", ["gpt2", "roberta"])
+def test_a_space_before_the_text(name: str) -> None:
+    tok = Tokenizer.from_huggingface(build(name))
+    for wanted in (True, False):
+        view = tok.as_transformers(add_prefix_space=wanted)
+        assert view.add_prefix_space is view.backend_tokenizer.pre_tokenizer.add_prefix_space is wanted
+        for text in ("hello", " hello"):
+            assert view.encode(text) == view.backend_tokenizer.encode(text).ids
+        assert (view.encode("hello") == view.encode(" hello")) is wanted
+
+
 def test_the_backend_is_made_when_it_is_asked_for() -> None:
     view, _ = views("roberta")
     assert view(TEXTS, TEXTS, padding=True, truncation="only_first", max_length=40)[0].ids
@@ -291,7 +302,6 @@ MASK = {"content": "<mask>", "lstrip": True, "rstrip": False, "normalized": Fals
 def legacy(folder: Path) -> None:
     """As transformers 4 wrote them: two more files, and the class is that of the model."""
     content = json.loads(build("roberta").to_str())
-    content["pre_tokenizer"]["add_prefix_space"] = False  # that of the class, whatever the file says
     files: dict[str, dict[str, Any]] = {
         "tokenizer.json": content,
         "config.json": {"model_type": "roberta"},
