@@ -235,7 +235,7 @@ class Call:
         if self.limit is not None and self.room is not None:
             if self.limit < 1 or self.room < 0 or not 0 <= self.stride < max(self.room, 1):
                 return None
-            if self.truncation == TruncationStrategy.ONLY_SECOND and not paired:
+            if self.stride if paired else self.truncation == TruncationStrategy.ONLY_SECOND:
                 return None
         texts = chain.from_iterable(self.columns)
         if not mirror.trusted(chain.from_iterable(texts) if self.as_words else texts):

@@ -78,6 +78,7 @@ MISTAKES: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("a b c d e",), {"truncation": True, "max_length": 4, "stride": -1}),
     (("a b c d e",), {"truncation": "only_second", "max_length": 4}),
     (("a b c d", "e f g h i j k"), {"truncation": "only_first", "max_length": 6}),
+    (("a b c d", "e f g h i j k"), {"truncation": True, "max_length": 9, "stride": 3}),
     ((HARD, HARD[::-1]), {"truncation": True, "max_length": 9, "return_overflowing_tokens": True}),
     ((HARD, HARD[::-1]), {"truncation": "only_first", "max_length": 90, "return_overflowing_tokens": True}),
     ((HARD,), {"padding": "max_length", "max_length": 9}),
