@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from transformers import BatchEncoding
@@ -221,14 +221,13 @@ class Call:
         self.split_special = owner.split_special_tokens if split_special_tokens is None else split_special_tokens
         self.sanitize = sanitize_control_tokens
         self.one = not (batched or return_tensors is not None or return_overflowing_tokens)
-        parts = self.template.single if len(columns) == 1 else self.template.pair
-        self.room = None if self.limit is None else self.limit - sum(len(part.ids) for part in parts)
-        self.untyped = not any(part.type_id for part in parts)
+        self.parts = self.template.single if len(columns) == 1 else self.template.pair
+        self.room = None if self.limit is None else self.limit - sum(len(part.ids) for part in self.parts)
 
     def run(self, original: Callable[[], BatchEncoding]) -> BatchEncoding | None:
         """The result; None where the original has to give it."""
         paired, mirror = len(self.columns) > 1, self.mirror
-        if self.sanitize or (self.overflow and paired) or (self.offsets and not mirror.reads_offsets):
+        if self.sanitize or not self.parts or (self.overflow and paired) or (self.offsets and not mirror.reads_offsets):
             return None
         if self.split_special and mirror.plain:  # where these overlap special tokens, it finds others
             return None
@@ -240,11 +239,12 @@ class Call:
         texts = chain.from_iterable(self.columns)
         if not mirror.trusted(chain.from_iterable(texts) if self.as_words else texts):
             return None
-        if paired or self.as_words or self.overflow or self.offsets or not self.untyped:
+        data, encodings = None, None
+        if not (self.as_words or self.overflow or self.offsets):
+            data = self._lists()
+        if data is None:
             rows = self._rows()
             data, encodings = self._data_of(rows), [row for _, row in rows]
-        else:
-            data, encodings = self._single(), None
         if not mirror.reads_offsets:
             lazy: Any = Encodings(len(data["input_ids"]), lambda: original().encodings)
         else:
@@ -274,37 +274,52 @@ class Call:
         width = self.max_length if fixed and self.max_length is not None else max(lengths, default=0)
         return -(-width // self.multiple) * self.multiple
 
-    def _single(self) -> dict[str, list[Any]]:
-        """What rows of single texts hold, without rows."""
-        before, after = self.template.around()
-        ids = self._encode(self.columns[0], add=self.add_special_tokens)
-        if self.limit is not None and self.room is not None:
-            first, room = len(before), self.room
-            for number, row in enumerate(ids):
-                if len(row) > self.limit:
-                    body = row[first : len(row) - len(after)]
-                    kept = body[:room] if self.owner.truncation_side == "right" else body[len(body) - room :]
-                    ids[number] = [*before, *kept, *after]
+    def _lists(self) -> dict[str, list[Any]] | None:
+        """What rows hold, without rows; None where pairs have to be cut."""
+        sizes: list[list[int]] = []  # tokens of each part of the template
+        if len(self.columns) == 1:
+            ids = self._encode(self.columns[0], add=self.add_special_tokens)
+            before, after = self.template.around()
+            if self.limit is not None and self.room is not None:
+                first, room, limit = len(before), self.room, self.limit
+                for number, row in enumerate(ids):
+                    if len(row) > limit:
+                        body = row[first : len(row) - len(after)]
+                        kept = body[:room] if self.owner.truncation_side == "right" else body[len(body) - room :]
+                        ids[number] = [*before, *kept, *after]
+            around = len(before) + len(after)
+            if self.types or self.special_mask:
+                sizes = [[len(row) - around if part.text else len(part.ids) for part in self.parts] for row in ids]
+        else:
+            ids = []
+            for texts in zip(*[self._encode(column, add=False) for column in self.columns], strict=True):
+                if self.room is not None and sum(map(len, texts)) > self.room:
+                    return None
+                pieces = [texts["AB".index(part.text)] if part.text else part.ids for part in self.parts]
+                ids.append([*chain.from_iterable(pieces)])
+                sizes.append([*map(len, pieces)])
         lengths = [len(row) for row in ids]
         width = self._width(lengths)
 
         def padded(rows: list[list[int]], filler: int) -> list[list[int]]:
+            if not width:
+                return rows
             if self.side == "left":
                 return [[filler] * (width - len(row)) + row for row in rows]
             return [row + [filler] * (width - len(row)) for row in rows]
 
+        def of_parts(values: Sequence[int]) -> list[list[int]]:
+            return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes]
+
         # in the order of the original
-        data: dict[str, list[Any]] = {"input_ids": padded(ids, self.owner.pad_token_id) if width else ids}
+        data: dict[str, list[Any]] = {"input_ids": padded(ids, self.owner.pad_token_id if width else 0)}
         if self.types:
-            types = [[0] * length for length in lengths]
-            data["token_type_ids"] = padded(types, self.owner.pad_token_type_id) if width else types
+            types = of_parts([part.type_id for part in self.parts])
+            data["token_type_ids"] = padded(types, self.owner.pad_token_type_id)
         if self.attention:
-            masks = [[1] * length for length in lengths]
-            data["attention_mask"] = padded(masks, 0) if width else masks
+            data["attention_mask"] = padded([[1] * length for length in lengths], 0)
         if self.special_mask:
-            inside = len(before) + len(after)
-            masks = [[1] * len(before) + [0] * (length - inside) + [1] * len(after) for length in lengths]
-            data["special_tokens_mask"] = padded(masks, 1) if width else masks
+            data["special_tokens_mask"] = padded(of_parts([int(not part.text) for part in self.parts]), 1)
         if self.length:
             data["length"] = [max(length, width) for length in lengths]
         return data
