@@ -279,16 +279,16 @@ class Call:
         sizes: list[list[int]] = []  # tokens of each part of the template
         if len(self.columns) == 1:
             ids = self._encode(self.columns[0], add=self.add_special_tokens)
-            before, after = self.template.around()
             if self.limit is not None and self.room is not None:
+                before, after = self.template.around()
                 first, room, limit = len(before), self.room, self.limit
                 for number, row in enumerate(ids):
                     if len(row) > limit:
                         body = row[first : len(row) - len(after)]
                         kept = body[:room] if self.owner.truncation_side == "right" else body[len(body) - room :]
                         ids[number] = [*before, *kept, *after]
-            around = len(before) + len(after)
             if self.types or self.special_mask:
+                around = sum(len(part.ids) for part in self.parts)
                 sizes = [[len(row) - around if part.text else len(part.ids) for part in self.parts] for row in ids]
         else:
             ids = []

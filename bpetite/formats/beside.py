@@ -30,7 +30,9 @@ def remember(vocab: Vocab, folder: str) -> Vocab:
                 if not isinstance(value, dict):
                     continue
                 if name == "config.json":
-                    content = json.dumps({"model_type": value.get("model_type")})
+                    if not isinstance(value.get("model_type"), str):
+                        continue
+                    content = json.dumps({"model_type": value["model_type"]})
             found[name] = content
     object.__setattr__(vocab, "beside", found)
     return vocab
