@@ -12,8 +12,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from transformers import BatchEncoding
-from transformers import tokenization_utils_tokenizers as base
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy, to_py_obj
+from transformers.utils import logging
 
 from ..engine.offsets import TokenOrigins, trace_tokens
 from ..steps.template import BARE
@@ -21,16 +21,20 @@ from .mirror import ALONE, Mirror, references
 from .rows import Row, Sample, build_row, join_words, truncate
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase as TokenizersBackend  # its decorator hides its type
+
     from ..tokenizer import Tokenizer
+else:
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 __all__ = ["Calls", "Encodings"]
 
 #: The names in the module whose methods of the backend only read, or are replaced below.
-READERS = vars(base)
+READERS: dict[str, Any] = vars(sys.modules[TokenizersBackend.__module__])
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 
-logger = base.logging.get_logger(__name__)
+_logger = logging.get_logger(__name__)
 
 
 class Encodings(Sequence[Any]):
@@ -56,7 +60,7 @@ class Encodings(Sequence[Any]):
         return list, (self._made,)
 
 
-class Calls(base.TokenizersBackend):
+class Calls(TokenizersBackend):
     """Goes in front of a class of fast tokenizers, whose calls and decoding it takes over.
 
     An instance holds the backend, its :class:`Mirror`, or both; of the two, the backend is what counts.
@@ -106,7 +110,7 @@ class Calls(base.TokenizersBackend):
                 mirror = own["_mirror"] = Mirror(own["_tokenizer"])
                 mirror.touched = held
                 if mirror.reason:
-                    logger.warning(f"calls run on tokenizers, no longer on bpetite: {mirror.reason}")
+                    _logger.warning(f"calls run on tokenizers, no longer on bpetite: {mirror.reason}")
         return None if mirror is None or mirror.reason else mirror
 
     # Text to ids
@@ -121,7 +125,7 @@ class Calls(base.TokenizersBackend):
             return original()
         columns, batched = inputs
         try:
-            made = Call(self, mirror, columns, batched, **options).run(original)
+            made = _Call(self, mirror, columns, batched, **options).run(original)
         except (ValueError, TypeError):  # a mistake, which the original finds too, or text that bpetite refuses
             made = None
         return original() if made is None else made
@@ -167,7 +171,7 @@ class Calls(base.TokenizersBackend):
         return found
 
 
-class Call:
+class _Call:
     """One call, with the options of ``TokenizersBackend._encode_plus``.
 
     Args:

@@ -67,11 +67,11 @@ class Mirror:
     """
 
     def __init__(self, backend: Any, given: Tokenizer | None = None) -> None:
-        self.tokenizer = given
-        self.reason = ""
+        self.tokenizer: Tokenizer | None = given
+        self.reason: str = ""
         self.unlike: frozenset[int] = frozenset()
-        self.reads_offsets = given is not None
-        self.touched = False
+        self.reads_offsets: bool = given is not None
+        self.touched: bool = False
         self._doubtful: tuple[str, str] | None = None
         self._probes: tuple[str, ...] = ()
         self._parts: tuple[Any, ...] | None = None
@@ -81,8 +81,9 @@ class Mirror:
         vocab = None if self.tokenizer is None else self.tokenizer.to_vocab()
         flags = {} if vocab is None else vocab.token_flags
         specials = {} if vocab is None else vocab.special_tokens
-        self.plain = frozenset(literal for literal, found in flags.items() if "plain" in found)
-        self.specials = frozenset(token_id for literal, token_id in specials.items() if literal not in self.plain)
+        self.plain: frozenset[str] = frozenset(literal for literal, found in flags.items() if "plain" in found)
+        special_ids = [token_id for literal, token_id in specials.items() if literal not in self.plain]
+        self.specials: frozenset[int] = frozenset(special_ids)
         if vocab is not None:
             self._probes = tuple(encode_token(token) for token in sorted(vocab.tokens.values(), key=len)[-8:])
         if backend is not None:
