@@ -345,7 +345,7 @@ class Tokenizer(Surface):
         return self.from_vocab(ranks.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
-        """The tokenizer with a merge list that gives the same ids for every text; ValueError if there is none."""
+        """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
         from .formats import ranks
 
         return self.from_vocab(ranks.to_merges(self._vocab))

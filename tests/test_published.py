@@ -51,15 +51,24 @@ def test_a_model_has_its_encoding() -> None:
     assert Tokenizer.load("gpt-4o") == get_encoding("o200k_base")
 
 
-def test_the_alias_in_harmony_is_what_tiktoken_decodes() -> None:
+def test_both_literals_of_harmony_are_tiktokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiktoken = pytest.importorskip("tiktoken")
+    published = pytest.importorskip("tiktoken_ext.openai_public")
     tok = get_encoding("o200k_harmony")
-    special = tok.special_tokens | {"<|reserved_200018|>": 200018}
-    theirs = tiktoken.Encoding(
-        "o200k_harmony", pat_str=tok.pattern, mergeable_ranks=tok.as_tiktoken()._mergeable_ranks,
-        special_tokens=special,
-    )  # fmt: skip
-    assert tok.decode([200018]) == theirs.decode([200018])
+    ranks = tok.as_tiktoken()._mergeable_ranks
+    monkeypatch.setattr(published, "load_tiktoken_bpe", lambda url, expected_hash: ranks)
+    theirs = tiktoken.Encoding(**published.o200k_harmony())
+    for encoding in (theirs, tok.as_tiktoken()):
+        again = Tokenizer.from_tiktoken(encoding)
+        assert again.to_vocab().aliases == {"<|reserved_200018|>": 200018}
+        assert again == tok == pickle.loads(pickle.dumps(again))
+        assert again.special_tokens == theirs._special_tokens
+    assert tok.decode([200018]) == theirs.decode([200018]) == "<|endofprompt|>"
+    for literal, token_id in theirs._special_tokens.items():
+        assert tok.encode(literal) == theirs.encode(literal, allowed_special="all") == [token_id]
+        assert tok.decode([token_id]) == theirs.decode([token_id])
+    tok.save(tmp_path / "harmony.json")
+    assert Tokenizer.load(tmp_path / "harmony.json") == tok
 
 
 def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: Path) -> None:

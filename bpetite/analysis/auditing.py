@@ -59,7 +59,7 @@ class AuditReport:
         tokens: id -> bytes.
         classes: class of tokens -> ids, see :data:`bpetite.analysis.TOKEN_CLASSES`.
         scripts: script -> number of tokens whose first character that has a script has this one.
-        lengths: length in bytes -> number of tokens; special tokens are not counted.
+        lengths: length in bytes -> number of tokens; those that are special or only decode are not counted.
         longest: The ids of the longest tokens, longest first.
         unreachable: Tokens that no text can produce.
         findings: Faults first, then notes.
@@ -158,7 +158,8 @@ def audit(
     """
     vocab = tokenizer.to_vocab()
     specials = set(vocab.special_tokens.values())
-    ordinary = {token_id: token for token_id, token in vocab.tokens.items() if token_id not in specials}
+    others = vocab.unreachable.union(specials)
+    ordinary = {token_id: token for token_id, token in vocab.tokens.items() if token_id not in others}
     texts_of = dict(_texts(ordinary))
     script_of = scripts_of("".join(texts_of.values()))
     found = reach(tokenizer)
@@ -214,7 +215,7 @@ def _byte_example(byte: int) -> Example:
 
 
 def _missing_bytes(vocab: Vocab) -> Iterator[Finding]:
-    known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.special_only}
+    known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
     missing = [byte for byte in range(256) if bytes([byte]) not in known]
     needed = [byte for byte in missing if byte not in NEVER_IN_UTF8]
     invalid = [byte for byte in missing if byte in NEVER_IN_UTF8]
@@ -285,8 +286,8 @@ def _unreachable_example(one: Unreachable) -> Example:
 
 def _is_usual(one: Unreachable) -> bool:
     """Whether training leaves such tokens: parts of characters that later merges absorb, or that the pattern separates
-    from the rest of their character. A token that its own merges do not make is a mistake."""
-    if one.reason in ("utf-8", "neighbours"):
+    from the rest of their character; or they only decode. A token that its own merges do not make is a mistake."""
+    if one.reason in ("utf-8", "neighbours", "decode-only"):
         return True
     try:
         one.token.decode("utf-8")

@@ -8,10 +8,11 @@ unreachable one comes with the reason:
 ``normalization``  the tokenizer normalizes, and no text in that form holds these characters
 ``merges``         the merges make other tokens of these bytes, whatever surrounds them
 ``neighbours``     the token is part of a character, and every way to complete the character merges into its bytes
+``decode-only``    the vocabulary keeps it as one that no text reaches, see :class:`bpetite.Vocab`
 ``pattern``        the merges would make it, but the split pattern (or a normalization that is not one of Unicode's
                    forms) separated its bytes in every text tried
 
-The first four are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`.
+All but ``pattern`` are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`.
 
 Why ``merges`` may look at the bytes of a token alone: merges take the lowest rank, the leftmost first. Where a token
 comes out, no merge ever crossed its edges, so inside them the same merges ran in the same order as they do on its bytes
@@ -52,7 +53,7 @@ WHOLE_PRETOKEN_SURROUNDINGS = 200
 #: Texts that are encoded in one call.
 BATCH = 4096
 
-Reason = Literal["utf-8", "normalization", "merges", "neighbours", "pattern"]
+Reason = Literal["utf-8", "normalization", "merges", "neighbours", "decode-only", "pattern"]
 
 #: reason -> what it means, for people.
 REASONS: dict[Reason, str] = {
@@ -60,6 +61,7 @@ REASONS: dict[Reason, str] = {
     "normalization": "no text in the tokenizer's normal form holds these characters",
     "merges": "the merges make other tokens of these bytes",
     "neighbours": "part of a character, and whatever completes it merges into it",
+    "decode-only": "empty, or not in the printable form of their file: they only decode",
     "pattern": "the split pattern cut it in every text tried",
 }
 
@@ -109,12 +111,17 @@ class _Search:
         self.tokenizer = tokenizer
         vocab = tokenizer.to_vocab()
         self.tokens = vocab.tokens
+        self.decode_only = vocab.unreachable
+        self.reachable = {
+            token_id: token for token_id, token in self.tokens.items() if token_id not in self.decode_only
+        }
         self.specials = set(vocab.special_tokens.values())
         #: Special tokens of one byte that ordinary text, which lacks this byte, does not give.
         self.added_bytes = {token_id for token_id in vocab.special_only if len(self.tokens[token_id]) == 1}
         self.ranks: Ranks
         if vocab.merges is None:
-            self.ranks = {token: token_id for token_id, token in self.tokens.items() if token_id not in self.specials}
+            reachable = self.reachable.items()
+            self.ranks = {token: token_id for token_id, token in reachable if token_id not in self.specials}
         else:
             self.ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
@@ -122,13 +129,13 @@ class _Search:
         self.unicode = vocab.unicode
         #: A pre-token that is a token is taken whole, so a token can be reached without merges.
         self.takes_whole = vocab.merges is None or vocab.ignore_merges
-        self.neighbours = Neighbours(self.tokens.values(), self.ranks)
+        self.neighbours = Neighbours(self.reachable.values(), self.ranks)
         self.texts_left_for_parts = BUDGET
 
     def run(self) -> Reach:
         texts: dict[int, str] = {}
         parts: list[int] = []
-        for token_id, token in self.tokens.items():
+        for token_id, token in self.reachable.items():
             try:
                 texts[token_id] = token.decode("utf-8")
             except UnicodeDecodeError:
@@ -138,6 +145,9 @@ class _Search:
             token_id: self.judge_text(token_id, text) for token_id, text in texts.items() if token_id not in produced
         }
         verdicts |= {token_id: self.judge_part(token_id) for token_id in parts}
+        verdicts |= {
+            token_id: Unreachable(token_id, self.tokens[token_id], "decode-only") for token_id in self.decode_only
+        }
         verdicts |= self.search({token_id: texts[token_id] for token_id, found in verdicts.items() if found is None})
         witness = {token_id: found for token_id, found in verdicts.items() if isinstance(found, str)}
         forgeable = {

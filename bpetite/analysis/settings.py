@@ -29,6 +29,8 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "errors": tokenizer.errors,
         "special_tokens": tokenizer.special_tokens,
         "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
+        "aliases": vocab.aliases,
+        "unreachable": sorted(vocab.unreachable),
         "template": None if tokenizer.template is None else repr(tokenizer.template),
         "fingerprint": tokenizer.fingerprint(),
     }

@@ -103,7 +103,9 @@ cdef class ByteTable:
                 if token[i] >= 0x80:
                     not_ascii = BP_NOT_ASCII
                     break
-            self.sizes[position] = <uint16_t> min(length, <uint64_t> BP_LONG_TOKEN) | not_ascii
+            if length == 0 or length > BP_LONG_TOKEN:
+                length = BP_LONG_TOKEN                     # `starts` tells
+            self.sizes[position] = <uint16_t> length | not_ascii
         return 0
 
 

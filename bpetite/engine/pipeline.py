@@ -100,9 +100,7 @@ class Pipeline:
                 # what was put in front shares the place of the first character that came from the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
                 data = piece.encode("utf-8")
-                split_here = self._steps or self._late_steps
-                cuts = accumulate(self._lengths(piece)) if split_here else self.pretokenizer.ends(data)
-                origin.add(data, first + starts[start:end], last + ends[start:end], cuts)
+                origin.add(data, first + starts[start:end], last + ends[start:end], self._cuts(piece, data))
         return origin
 
     def _with_space(self, stretch: str) -> str:
@@ -125,6 +123,12 @@ class Pipeline:
         for step in self._late_steps:
             cuts = splits.apply(step, cuts)
         return [len(cut.text) for cut in cuts]
+
+    def _cuts(self, piece: str, data: bytes) -> Iterable[int]:
+        """Where the pre-tokens in a piece end in its UTF-8, in bytes."""
+        if self._steps or self._late_steps:
+            return accumulate(self._lengths(piece))
+        return self.pretokenizer.ends(data)
 
     def _stretches(self, text: str, allowed: tuple[str, ...] | None, *, trace: bool) -> Iterator[Stretch]:
         early, late = self._finder(allowed or ())

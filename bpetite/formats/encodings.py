@@ -1,8 +1,7 @@
 """The encodings that OpenAI publishes: the split patterns and special tokens that their files of ranks lack, and the
 models that use them.
 
-Where tiktoken gives two literals one id, the one that it decodes to is here: in o200k_harmony, 200018 is
-``<|endofprompt|>``, and ``<|reserved_200018|>`` is ordinary text.
+In o200k_harmony two literals have the id 200018, which decodes to the first, ``<|endofprompt|>``.
 
 Sources: https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py and
 https://github.com/openai/tiktoken/blob/main/tiktoken/model.py (release 0.14.0)
@@ -37,8 +36,8 @@ _HARMONY = {
 
 
 def _harmony() -> dict[str, int]:
-    """The named tokens, and a reserved one for every other id below 201,088."""
-    named = set(_HARMONY.values())
+    """The named tokens, a reserved one for every other id below 201,088, and another for that of the prompt's end."""
+    named = set(_HARMONY.values()) - {_HARMONY[_END_OF_PROMPT]}
     reserved = {f"<|reserved_{i}|>": i for i in range(200000, 201088) if i not in named}
     return dict(sorted((_HARMONY | reserved).items(), key=lambda item: item[1]))
 

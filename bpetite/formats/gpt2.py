@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 from .. import patterns
-from ..bytelevel import decode_tokens_bytes, encode_token
+from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError
 from ..vocabulary._printable import read_merges, read_tokens
 from ..vocabulary._tokens import TokenTable
@@ -21,7 +21,7 @@ from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from . import FILES
 from .files import Source, decode_utf8, errors_named, parse_json, read_file, show, without_collector
-from .spelling import check_ids, decode_or_utf8, merge_pairs
+from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
 
@@ -54,13 +54,13 @@ def load(vocab_filepath: Source, merges_filepath: Source, special_tokens: Specia
 def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTokens) -> Vocab | None:
     """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
 
-    Reading by bytes is the same as reading by spelling only if no token is empty and no two have the same bytes.
+    Reading by bytes is the same as reading by spelling only if no two tokens have the same bytes.
     """
     tokens = read_tokens(data)
     if not tokens:
         return None
     table = TokenTable(tokens)
-    if table.repeated or table.empty or not os.path.isfile(merges_filepath):
+    if table.repeated or not os.path.isfile(merges_filepath):
         return None
     merges = read_merges(read_file(merges_filepath), table)
     if merges is None:
@@ -115,7 +115,8 @@ def from_json(
         tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
     for spelled in ids.keys() - printable.keys():
         tokens[ids[spelled]] = decode_or_utf8(spelled)
-    merges = _read_merges(merges_filepath, ids)
+    empty = frozenset([ids[""]] if "" in ids else ())
+    merges = without_unreachable(_read_merges(merges_filepath, ids), empty)
     with errors_named(f"{name} with {merges_filepath}"):
         known = {token: token_id for token_id, token in tokens.items()}
         specials, flags = place_specials(special_tokens, tokens, known)
@@ -153,7 +154,11 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
     ):
         if found != held:
             raise FormatError(f"vocab.json and merges.txt cannot hold {what} {found!r}, only {held!r}")
-    spelled = {token_id: encode_token(token) for token_id, token in sorted(vocab.tokens.items())}
+    refuse_aliases(vocab, "added_tokens.json")
+    spelled = spell(vocab, "vocab.json")
+    for token_id in vocab.unreachable:
+        if vocab.tokens[token_id]:
+            raise FormatError(f"vocab.json holds tokens in printable form alone, and {spelled[token_id]!r} is not")
     merges = "".join([f"{spelled[left]} {spelled[right]}\n" for left, right in vocab.merges])
     files = {
         VOCAB: json.dumps({token: token_id for token_id, token in spelled.items()}, ensure_ascii=False).encode("utf-8"),

@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from ..bytelevel import ALPHABET, decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
+from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
@@ -29,7 +29,7 @@ from .huggingface_steps import (
     write_post_processor,
     write_pre_tokenizer,
 )
-from .spelling import check_ids, decode_or_utf8, merge_pairs
+from .spelling import check_ids, decode_or_utf8, merge_pairs, read_spelled, refuse_aliases, spell, without_unreachable
 
 __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
@@ -110,10 +110,7 @@ def from_json(content: Any, name: str) -> Vocab:
     printable = dict(ids)
     for literal in added:
         printable.pop(literal, None)
-    try:
-        tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
-    except ValueError:
-        tokens = {token_id: decode_or_utf8(spelled) for spelled, token_id in printable.items()}
+    tokens, unreachable = read_spelled(printable)
     tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
     specials = {literal: entry["id"] for literal, entry in added.items()}
     merges = model.get("merges")
@@ -123,7 +120,9 @@ def from_json(content: Any, name: str) -> Vocab:
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             tokens,
-            merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists),
+            without_unreachable(
+                merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists), unreachable
+            ),
             specials,
             pattern=pattern,
             normalization=normalization,
@@ -131,6 +130,7 @@ def from_json(content: Any, name: str) -> Vocab:
             token_flags=_flags(added, ids, normalization is not None),
             template=template,
             kept=kept,
+            unreachable=unreachable,
         )
 
 
@@ -248,13 +248,13 @@ def dump(vocab: Vocab) -> bytes:
     if vocab.merges is None:
         raise FormatError(
             "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
-            "first, which tells whether the ids stay the same"
+            "first, which keeps the ids of every text"
         )
     if vocab.errors != "strict":
         raise FormatError(f"tokenizer.json cannot hold errors {vocab.errors!r}")
-    by_id = sorted(vocab.tokens.items())
+    refuse_aliases(vocab, "tokenizer.json")
     special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
-    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
+    spelled = spell(vocab, "tokenizer.json")
     for token_id, literal in special.items():
         if spelled[token_id] != literal and any(token_id in pair for pair in vocab.merges):
             raise FormatError(f"tokenizer.json cannot hold the special token {literal!r} as part of a merge")

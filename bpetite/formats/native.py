@@ -7,10 +7,11 @@ loading does not depend on them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from .. import patterns
-from ..bytelevel import decode_tokens_bytes, encode_token, encode_tokens
+from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
@@ -24,7 +25,7 @@ __all__ = ["dump", "from_bytes", "from_json", "recognizes"]
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
-RARE = ("token_flags", "template", "kept", "unicode", "merges")
+RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "merges")
 #: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
@@ -36,7 +37,8 @@ def dump(vocab: Vocab) -> bytes:
     from ..splitting.unicode_version import unicode_version
     from ..steps import normalizers, splits
 
-    special_ids = set(vocab.special_tokens.values())
+    written = vocab.unreachable.union(vocab.special_tokens.values())
+    aliases = vocab.aliases
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     head = {
@@ -48,7 +50,11 @@ def dump(vocab: Vocab) -> bytes:
         "ignore_merges": vocab.ignore_merges,
         "errors": vocab.errors,
         "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
-        "special_tokens": dict(sorted(vocab.special_tokens.items(), key=lambda item: item[1])),
+        "special_tokens": {
+            literal: token_id
+            for literal, token_id in sorted(vocab.special_tokens.items(), key=lambda item: item[1])
+            if literal not in aliases
+        },
     }
     # rare settings are written only where they are set
     if vocab.token_flags:
@@ -59,8 +65,12 @@ def dump(vocab: Vocab) -> bytes:
         head["kept"] = dict(sorted(vocab.kept.items()))
     if vocab.unicode is not None:
         head["unicode"] = vocab.unicode
+    if aliases:
+        head["aliases"] = dict(sorted(aliases.items(), key=lambda item: item[::-1]))
+    if vocab.unreachable:
+        head["unreachable"] = [[spelled[token_id], token_id] for token_id in sorted(vocab.unreachable)]
     parts = [f' "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in head.items()]
-    ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in special_ids}
+    ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in written}
     parts.append(' "tokens": ' + _lines(ordinary))
     if vocab.merges is not None:
         parts.append(' "merges": ' + _lines([f"{spelled[left]} {spelled[right]}" for left, right in vocab.merges]))
@@ -93,16 +103,18 @@ def from_bytes(data: bytes) -> Vocab | None:
     try:
         content = parse_json(rest, "")
         specials = _check_head(content, "")
-        if tokens.keys() & specials.values():
+        unreachable = _read_unreachable(content, "")
+        if tokens.keys() & specials.values() or (tokens.keys() | specials.values()) & unreachable.keys():
             return None
         tokens.update((token_id, literal.encode()) for literal, token_id in specials.items())
-        table = TokenTable(tokens)
-        if table.repeated or table.empty:
+        tokens |= unreachable
+        table = TokenTable(tokens, unreachable)
+        if table.repeated or table.hidden != len(unreachable):
             return None
         merges = read_merge_list(data, *spans["merges"], table) if "merges" in spans else None
         if merges is None and "merges" in spans:
             return None
-        return _build(content, "", tokens, merges, specials, table)
+        return _build(content, "", tokens, merges, specials, unreachable, table)
     except (ValueError, TypeError):
         return None
 
@@ -128,6 +140,23 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     return check_ids(content["special_tokens"], name, "special_tokens")
 
 
+def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
+    """id -> bytes of the tokens that no text reaches: pairs, since two may be spelled alike."""
+    found: dict[int, bytes] = {}
+    pairs = content.get("unreachable", [])
+    if not isinstance(pairs, list):
+        raise FormatError(f"{name}: unreachable must be an array, not {show(pairs)}")
+    for pair in pairs:
+        if not (isinstance(pair, list) and [type(part) for part in pair] == [str, int]):
+            raise FormatError(f"{name}: unreachable: {show(pair)} is not an array of a token and its id")
+        spelled, token_id = pair
+        if token_id in found:
+            raise FormatError(f"{name}: unreachable: the id {token_id} occurs twice")
+        with errors_named(f"{name}: unreachable"):
+            found[token_id] = decode_token_bytes(spelled)
+    return found
+
+
 @without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
@@ -146,9 +175,13 @@ def from_json(content: Any, name: str) -> Vocab:
             raise FormatError(f"{name}: special_tokens: {literal!r} has id {token_id}, as a token {ids[spelled]}")
         tokens[token_id] = literal.encode("utf-8")
         ids.setdefault(spelled, token_id)
+    unreachable = _read_unreachable(content, name)
+    if taken := unreachable.keys() & tokens.keys():
+        raise FormatError(f"{name}: unreachable: the id {min(taken)} belongs to {tokens[min(taken)]!r}")
+    tokens |= unreachable
 
     merges = merge_pairs(content["merges"], ids, name) if "merges" in content else None
-    return _build(content, name, tokens, merges, specials)
+    return _build(content, name, tokens, merges, specials, unreachable)
 
 
 def _build(
@@ -157,6 +190,7 @@ def _build(
     tokens: dict[int, bytes],
     merges: tuple[tuple[int, int], ...] | None,
     specials: dict[str, int],
+    unreachable: Iterable[int],
     table: TokenTable | None = None,
 ) -> Vocab:
     settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
@@ -181,4 +215,16 @@ def _build(
             settings["template"] = Template.from_json(content["template"])
         if not isinstance(kept, dict):
             raise ValueError(f"kept must be an object, not {show(kept)}")
-        return Vocab(tokens, merges, specials, kept=kept, unicode=content.get("unicode"), table=table, **settings)
+        settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
+        return Vocab(tokens, merges, specials | _read_aliases(content, specials), table=table, **settings)
+
+
+def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:
+    """literal -> id of the special tokens that have the id of another."""
+    aliases = content.get("aliases", {})
+    if not isinstance(aliases, dict) or not all(type(token_id) is int for token_id in aliases.values()):
+        raise ValueError(f"aliases must be an object of ids, not {show(aliases)}")
+    for literal, token_id in aliases.items():
+        if literal in specials or token_id not in specials.values():
+            raise ValueError(f"aliases: {show(literal)} with the id {token_id} is no other name of a special token")
+    return aliases

@@ -4,24 +4,23 @@ Under a merge list only the listed pair makes a token. Under ranks any two neigh
 pre-token that is a token is taken whole. Each token can be decided alone: encode its bytes by ranks, without taking it
 whole. Either the last step joins two parts to the token, or the token is never reached.
 
-- In a longer text, the same two parts are neighbours when the rank of the token is the lowest: nothing has been joined
-  across the ends of the token until then, so its bytes were joined as they are alone.
-- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text if the parts of
-  a token (except bytes) always have lower ids than the token: then ranks rise as joining goes on, as the positions in a
-  merge list do.
+- In a longer text, a token is always joined from the same two parts as alone: until then nothing was joined across its
+  ends, so the steps inside them were those that its bytes take alone, in the same order.
+- So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text. At each step
+  the pair that ranks join is in the list; and all pairs of the list are such of the ranks, so it comes first there too.
+  Parts may have higher ids than their token; some in Llama 3 do.
 - A token that is never reached needs ``ignore_merges``, which finds it where it is a whole pre-token.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
-from ..vocabulary.vocab import MAX_ID, Vocab
+from ..vocabulary._merge_builder import last_steps
+from ..vocabulary.vocab import Vocab
 
 __all__ = ["to_merges", "to_ranks"]
-
-_NO_RANK = MAX_ID + 1
 
 
 def to_merges(vocab: Vocab) -> Vocab:
@@ -29,38 +28,14 @@ def to_merges(vocab: Vocab) -> Vocab:
 
     ``ignore_merges`` is set if some token is reached by no merge.
 
-    Raises:
-        ValueError: No merge list gives the same ids; names the first token that prevents it.
-
     >>> ranks = Vocab({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"abc"}, None, {}, pattern=None)
     >>> to_merges(ranks).merges
     ((0, 1), (3, 2))
     """
     if vocab.merges is not None:
         return vocab
-    ranks = _ranks(vocab)
-    merges: list[tuple[int, int]] = []
-    unreached = False
-    for token, token_id in sorted(ranks.items(), key=lambda item: item[1]):
-        if len(token) == 1:
-            continue
-        parts = _last_step(token, ranks)
-        if parts is None:
-            unreached = True
-            continue
-        for part in parts:
-            if part not in ranks:
-                raise ValueError(
-                    f"token {token_id} {token!r} cannot have a merge: it is joined from {parts}, "
-                    f"and {part!r} is no token"
-                )
-            if len(part) > 1 and ranks[part] > token_id:
-                raise ValueError(
-                    f"token {token_id} {token!r} cannot be in a merge list: it is joined from {parts}, "
-                    f"and its part {part!r} has the higher id {ranks[part]}"
-                )
-        merges.append((ranks[parts[0]], ranks[parts[1]]))
-    return replace(vocab, merges=tuple(merges), ignore_merges=unreached)
+    merges, unreached = last_steps(vocab.token_table, vocab.not_looked_up)
+    return replace(vocab, merges=tuple(merges), ignore_merges=unreached > 0)
 
 
 def to_ranks(vocab: Vocab) -> Vocab:
@@ -77,10 +52,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
     if vocab.merges is None:
         return vocab
     ranks = replace(vocab, merges=None, ignore_merges=False)
-    try:
-        back = to_merges(ranks)
-    except ValueError as bad:
-        raise ValueError(f"not the ids of the merge list: {bad}") from None
+    back = to_merges(ranks)
     assert back.merges is not None  # narrowed for the type checker
     tokens = vocab.tokens
     for position, (listed, ranked) in enumerate(zip_longest(vocab.merges, back.merges)):
@@ -100,20 +72,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
 
 def _ranks(vocab: Vocab) -> dict[bytes, int]:
     """bytes -> id of the tokens that merging can give, so not of special tokens."""
-    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.special_only}
-
-
-def _last_step(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
-    """The two parts that are joined last when the bytes of a token are encoded by ranks; None if it is not reached."""
-    parts = [token[at : at + 1] for at in range(len(token))]
-    while len(parts) > 2:
-        joined = [ranks.get(left + right, _NO_RANK) for left, right in pairwise(parts)]
-        lowest = min(joined)
-        if lowest == _NO_RANK:
-            return None
-        at = joined.index(lowest)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts[0], parts[1]
+    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
 
 
 def _show(merge: tuple[int, int], tokens: Mapping[int, bytes]) -> str:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from typing import Any
 
-from ..bytelevel import decode_token_bytes
+from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_tokens
 from ..errors import FormatError
+from ..vocabulary.vocab import Vocab
 from .files import show
 
-__all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "same_id"]
+__all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
+           "same_id", "spell", "without_unreachable"]
 
 
 def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
@@ -39,6 +41,63 @@ def decode_or_utf8(spelled: str) -> bytes:
         return decode_token_bytes(spelled)
     except ValueError:
         return spelled.encode("utf-8", "surrogatepass")
+
+
+def read_spelled(ids: dict[str, int]) -> tuple[dict[int, bytes], frozenset[int]]:
+    """id -> bytes of tokens as a file spells them; and the ids of those that no text reaches: empty ones, and such that
+    are not in printable form."""
+    unreachable = {ids[""]} if "" in ids else set()
+    try:
+        return dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True)), frozenset(unreachable)
+    except ValueError:
+        pass
+    tokens: dict[int, bytes] = {}
+    for spelled, token_id in ids.items():
+        try:
+            tokens[token_id] = decode_token_bytes(spelled)
+        except ValueError:
+            tokens[token_id] = decode_or_utf8(spelled)
+            unreachable.add(token_id)
+    return tokens, frozenset(unreachable)
+
+
+def spell(vocab: Vocab, what: str) -> dict[int, str]:
+    """id -> token as a file spells it, in the order of ids: the inverse of :func:`read_spelled`.
+
+    Raises:
+        FormatError: A token that no text reaches would be reached in the file; ``what`` is its name.
+    """
+    by_id = sorted(vocab.tokens.items())
+    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
+    taken: set[str] = set()
+    for token_id in vocab.unreachable:
+        token = vocab.tokens[token_id]
+        try:
+            spelled[token_id] = token.decode("utf-8")
+            held = not token or token_id in read_spelled({spelled[token_id]: token_id})[1]
+        except UnicodeDecodeError:
+            held = False
+        if not held or spelled[token_id] in taken:
+            raise FormatError(f"{what} cannot hold token {token_id} {token!r} as one that no text reaches")
+        taken.add(spelled[token_id])
+    return spelled
+
+
+def refuse_aliases(vocab: Vocab, what: str) -> None:
+    """Raise FormatError where special tokens share an id, which the file called ``what`` cannot hold."""
+    for literal, token_id in vocab.aliases.items():
+        raise FormatError(
+            f"{what} cannot hold the special token {literal!r}, which has the id {token_id} of "
+            f"{vocab.tokens[token_id].decode('utf-8')!r} (dataclasses.replace(vocab, special_tokens=...) makes a "
+            "vocabulary without it)"
+        )
+
+
+def without_unreachable(
+    merges: tuple[tuple[int, int], ...], unreachable: frozenset[int]
+) -> tuple[tuple[int, int], ...]:
+    """The merges, but those of a token that no text reaches, which are never done."""
+    return tuple(pair for pair in merges if unreachable.isdisjoint(pair)) if unreachable else merges
 
 
 def merge_pairs(

@@ -1,7 +1,7 @@
 """tiktoken's file of ranks: on each line a token as base64, a space, and its rank, which is its id.
 
 The file holds neither the split pattern nor special tokens; its reader has to know them. A vocabulary read from it is
-of the ranks kind.
+of the ranks kind. A token without bytes, which no text reaches, is written as ``=``.
 
 Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/tiktoken/load.py
 """
@@ -11,6 +11,7 @@ import errno
 import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
+from collections import Counter
 from itertools import repeat
 from typing import Any
 
@@ -24,6 +25,11 @@ from .encodings import PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
 
 __all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes", "vocab_of_tokens"]
+
+
+#: How a token without bytes is written: what Python's base64 reads as no bytes, while a field with nothing in it is no
+#: field. The file of the multilingual Whisper has one.
+EMPTY = b"="
 
 
 def load(
@@ -91,16 +97,20 @@ def from_encoding(
         FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
     """
     split: SplitPattern = from_rust(encoding._pat_str) if pattern is BY_NAME else resolve(pattern)
+    tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
     if special_tokens is None:
         special_tokens = encoding._special_tokens
-    tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
+        times = Counter(encoding._special_tokens.values())
+        # which of several literals with one id it decodes to is known to the encoding alone
+        shared = [token_id for token_id, count in times.items() if count > 1 and token_id not in tokens]
+        tokens |= {token_id: encoding.decode_single_token_bytes(token_id) for token_id in shared}
     return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
 
 
 def recognizes(data: bytes) -> bool:
     """Whether the first line of a file looks like base64 and a rank."""
     line = data.partition(b"\n")[0].split()
-    return len(line) == 2 and line[1].isdigit() and canonical_base64(line[0]) is not None
+    return len(line) == 2 and line[1].isdigit() and (line[0] == EMPTY or canonical_base64(line[0]) is not None)
 
 
 @without_collector()
@@ -163,6 +173,8 @@ def parse(data: bytes, name: str) -> dict[int, bytes]:
     fields = data.split()
     if set(map(bytes.count, lines, repeat(b" "))) == {1} and len(fields) == 2 * len(lines):
         spelled, digits = fields[::2], fields[1::2]
+        if EMPTY in spelled:
+            spelled = [b"" if text == EMPTY else text for text in spelled]
         try:
             found = list(map(a2b_base64, spelled))
         except Base64Error:
@@ -170,7 +182,7 @@ def parse(data: bytes, name: str) -> dict[int, bytes]:
         # encoding again finds every way in which decoding base64 is lenient
         if b"".join(digits).isdigit() and list(map(b2a_base64, found)) == [text + b"\n" for text in spelled]:
             tokens = dict(zip(map(int, digits), found, strict=True)) if max(map(len, digits)) <= 10 else {}
-            if len(tokens) == len(lines) == len(set(found)) and max(tokens) <= MAX_ID and b"" not in found:
+            if len(tokens) == len(lines) == len(set(found)) and max(tokens) <= MAX_ID:
                 return tokens
     raise FormatError(f"{name}: {_first_fault(data)}")
 
@@ -195,7 +207,7 @@ def _first_fault(data: bytes) -> str:
         fields = line.split(b" ")
         if len(fields) != 2 or fields != line.split():
             return f"{where} is not a base64 token, a space and a rank"
-        token = canonical_base64(fields[0])
+        token = b"" if fields[0] == EMPTY else canonical_base64(fields[0])
         if token is None:
             return f"{where}: {fields[0][:40]!r} is not base64"
         if not fields[1].isdigit():
@@ -214,8 +226,8 @@ def dump(vocab: Vocab) -> bytes:
     Unicode, which the format does not hold: whoever reads the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`) or a normalization,
-            which a reader of the file would not know of.
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`), or what a reader of
+            the file would not know of: a normalization, a token that has bytes and that no text reaches.
     """
     if vocab.merges is not None:
         raise FormatError(
@@ -224,9 +236,16 @@ def dump(vocab: Vocab) -> bytes:
         )
     if vocab.normalization is not None:
         raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
+    empty = None
+    for token_id in sorted(vocab.unreachable):
+        if vocab.tokens[token_id] or empty is not None:
+            raise FormatError(
+                f"a .tiktoken file cannot hold token {token_id} {vocab.tokens[token_id]!r} as one that no text reaches"
+            )
+        empty = token_id
     return b"".join(
         [
-            b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
+            b"%b %d\n" % (b2a_base64(token, newline=False) or EMPTY, token_id)
             for token_id, token in sorted(vocab.tokens.items())
             if token_id not in vocab.special_only
         ]

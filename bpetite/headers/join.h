@@ -6,7 +6,7 @@
 
 enum {
     BP_HEAD = 16,           /* bytes of each token that lie in the array of heads */
-    BP_LONG_TOKEN = 0x7FFF, /* stands for this size and all larger ones */
+    BP_LONG_TOKEN = 0x7FFF, /* stands for this size, all larger ones, and that of a token without bytes */
     BP_NOT_ASCII = 0x8000
 };
 
@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     const bp_head *heads;
-    const uint16_t *sizes;         /* bytes of a token, 0 for no token, BP_LONG_TOKEN for BP_LONG_TOKEN or more; | BP_NOT_ASCII */
+    const uint16_t *sizes;         /* bytes of a token | BP_NOT_ASCII; 0 for no token, BP_LONG_TOKEN where `starts` tells */
     const uint64_t *starts;        /* slot -> first byte in blob */
     const uint8_t *blob;
     const uint32_t *slot_of;       /* position -> slot + 1; NULL where a position is a slot */

@@ -35,7 +35,7 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
     internal: dict[int, int] = {}
     for byte in range(256):
         number = initial.id_of.get(bytes([byte]))
-        if number is None or number in initial.special_only:
+        if number is None or number in initial.not_looked_up:
             raise ValueError(f"initial has no token for the byte 0x{byte:02x}; only complete vocabularies continue")
         internal[number] = byte
     for rank, (left, right) in enumerate(initial.merges or ()):
@@ -49,6 +49,6 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
 
 
 def mergeable_ids(initial: Vocab) -> set[int]:
-    """Ids that are not special tokens only: bytes, what merges give, and whatever else is not special."""
+    """Ids that are not special tokens only: bytes, what merges give, and whatever else is reachable and not special."""
     results = set(initial.merge_results)
-    return {number for number in initial.tokens if number not in initial.special_only or number in results}
+    return {number for number in initial.tokens if number not in initial.not_looked_up or number in results}

@@ -14,7 +14,6 @@ from typing import Any
 
 from .. import patterns
 from ..errors import TrainingWarning, warn_caller
-from ..splitting.pretokenizer import pretokenizer
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .continuing import replay
@@ -135,13 +134,12 @@ def _is_path(document: object) -> bool:
 
 
 def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
-    """Refuse a pattern that leaves documents whole, unless it is certainly meant: then GPT-2's cuts them in many."""
+    """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
     pattern = counts.pattern
     if options.initial is not None or patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
         return
     sample = [pretoken.decode(errors="replace") for pretoken in islice(counts, 100)]
-    pieces = sum(len(pretokenizer(patterns.GPT2).split(text)) for text in sample)
-    if pieces > 3 * len(sample):
+    if sum(len(text.split()) for text in sample) > 3 * len(sample):
         raise ValueError(
             f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "
             f"{sample[0][:60]!r}. Where that is meant, write (?:...) around it, or None for no pre-tokenization; named "
@@ -158,15 +156,15 @@ def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
     )
     # Nothing is learned from pre-tokens that the vocabulary continued from takes whole.
     initial = options.initial
-    whole = initial.id_of if initial is not None and initial.ignore_merges else {}
+    whole = initial.token_table if initial is not None and initial.ignore_merges else None
     if isinstance(counts, PretokenCounts):
         log.info("%s", counts.summary())
-        if not whole:
+        if whole is None:
             merger.add_table(counts._table)
             return merger
     for pretoken, count in counts.items():
         pretoken, count = check_count(pretoken, count)
-        if count and pretoken not in whole:
+        if count and (whole is None or whole.get(pretoken) is None):
             merger.add_word(pretoken, count)
     return merger
 

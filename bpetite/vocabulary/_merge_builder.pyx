@@ -10,17 +10,18 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
-from .._merge cimport MergeTable
+from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers.hashing cimport BP_PRIME, bp_mix, bp_multiply_modulo, bp_secret, draw_secret
 from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ._tokens cimport TokenTable
 
 cdef bp_secret secret = draw_secret()
 cdef uint64_t BASE = secret.words[0] >> 4      # of the polynomial
 
 
-def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
     """The merge table of a vocabulary.
 
     Args:
@@ -28,7 +29,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset
         merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
             None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
             place of the joined token in the order of the ids.
-        special_only: Ids that take no part in merges of the ranks kind.
+        excluded: Ids that take no part in merges of the ranks kind; an empty token never does.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -42,7 +43,7 @@ def build_merge_table(TokenTable tokens not None, merges, special_only=frozenset
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, special_only)
+        _add_ranks(table, tokens, excluded)
     else:
         _add_list(table, tokens, tuple(merges))
     return table
@@ -76,8 +77,8 @@ cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
             memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
             # Trained merges give one token after the other, so this is often the one after the last.
             joined += 1
-            if tokens.repeated or joined >= tokens.size or not tokens.holds(joined, buffer,
-                                                                            left_length + right_length):
+            if (tokens.repeated or tokens.hidden or joined >= tokens.size
+                    or not tokens.holds(joined, buffer, left_length + right_length)):
                 joined = tokens.find(buffer, left_length + right_length)
             if joined < 0:
                 raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
@@ -135,7 +136,8 @@ cdef class _Splits:
             self.powers[i + 1] = bp_multiply_modulo(self.powers[i], BASE, 0)
         with nogil:
             for slot in range(tokens.size):
-                self._enter(slot)
+                if not self.excluded[slot]:
+                    self._enter(slot)
 
     def __dealloc__(self):
         free(self.prefixes)
@@ -156,7 +158,7 @@ cdef class _Splits:
         self.by_hash[at] = <uint32_t> (slot + 1)
 
     cdef Py_ssize_t _find(self, uint64_t value, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        # The slot of the token with these bytes, whose polynomial is `value`, or -1 if there is none that takes part.
+        # The slot of the token that takes part and has these bytes, whose polynomial is `value`, or -1.
         cdef uint64_t at = bp_mix(&secret, value) >> self.shift
         cdef Py_ssize_t slot
         while True:
@@ -164,7 +166,7 @@ cdef class _Splits:
             if slot < 0:
                 return -1
             if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot if not self.excluded[slot] else -1
+                return slot
             at = (at + 1) & self.mask
 
     cdef bint add(self, Py_ssize_t slot) noexcept nogil:
@@ -193,8 +195,8 @@ cdef class _Splits:
         return True
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) except -1:
-    cdef _Splits splits = _Splits(tokens, special_only)
+cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except -1:
+    cdef _Splits splits = _Splits(tokens, excluded)
     cdef bint done = True
     cdef Py_ssize_t slot
     cdef uint64_t i
@@ -210,3 +212,128 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object special_only) ex
             one = splits.found[i]
             table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
     return 0
+
+
+def last_steps(TokenTable tokens not None, excluded=frozenset()):
+    """The last step of each token when its bytes are merged by ranks: what is left of them without the tokens as long.
+
+    Args:
+        tokens: The vocabulary.
+        excluded: Ids that take no part; an empty token never does.
+
+    Returns:
+        Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and how
+        many tokens of two bytes or more are not reached.
+
+    Raises:
+        MemoryError: No memory for the tables.
+
+    >>> from bpetite.vocabulary._tokens import TokenTable
+    >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bba"}))
+    ([(0, 1), (2, 2)], 1)
+    """
+    cdef _Splits splits = _Splits(tokens, excluded)
+    cdef _LastSteps steps = _LastSteps(tokens, splits)
+    cdef bp_watch watch
+    cdef bint done
+    cdef Py_ssize_t slot, unreached = 0
+    cdef list pairs = []
+    bp_watch_begin(&watch, NULL)
+    with nogil:
+        done = steps.find_splits()
+    if done:
+        steps.table.reserve(splits.count, tokens.size)
+        with nogil:
+            done = steps.run(&watch)
+    bp_watch_check(&watch)
+    if not done:
+        raise MemoryError()
+    for slot in range(tokens.size):
+        if steps.reached[slot]:
+            pairs.append((steps.left[slot], steps.right[slot]))
+        elif not splits.excluded[slot] and steps.length(slot) > 1:
+            unreached += 1
+    return pairs, unreached
+
+
+cdef class _LastSteps:
+    """Merges each token with a table that grows by the tokens of each length, which are no parts of one another."""
+    cdef TokenTable tokens
+    cdef _Splits splits
+    cdef MergeTable table
+    cdef merge_space space
+    cdef uint32_t* by_length       # slots, those of short tokens first
+    cdef uint8_t* reached          # slot -> it has a last step
+    cdef token_t* left             # slot -> its parts
+    cdef token_t* right
+
+    def __cinit__(self, TokenTable tokens not None, _Splits splits not None):
+        cdef Py_ssize_t i
+        self.tokens = tokens
+        self.splits = splits
+        self.table = MergeTable()
+        self.by_length = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
+        self.reached = <uint8_t*> calloc(tokens.size + 1, 1)
+        self.left = <token_t*> malloc((tokens.size + 1) * sizeof(token_t))
+        self.right = <token_t*> malloc((tokens.size + 1) * sizeof(token_t))
+        if self.by_length == NULL or self.reached == NULL or self.left == NULL or self.right == NULL:
+            raise MemoryError()
+        lengths = [self.length(i) for i in range(tokens.size)]
+        for i, slot in enumerate(sorted(range(tokens.size), key=lengths.__getitem__)):
+            self.by_length[i] = slot
+
+    def __dealloc__(self):
+        space_free(&self.space)
+        free(self.by_length)
+        free(self.reached)
+        free(self.left)
+        free(self.right)
+
+    cdef inline Py_ssize_t length(self, Py_ssize_t slot) noexcept nogil:
+        return <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
+
+    cdef bint find_splits(self) noexcept nogil:
+        """False where there is no memory."""
+        cdef Py_ssize_t i
+        for i in range(self.tokens.size):
+            if not self.splits.add(self.by_length[i]):
+                return False
+        return True
+
+    cdef bint run(self, bp_watch* watch) noexcept nogil:
+        """IN: the table has memory for all splits. False where there is no memory, or the watch was interrupted."""
+        cdef Py_ssize_t i, slot, n
+        cdef uint64_t at = 0
+        cdef split* one
+        for i in range(self.tokens.size):
+            slot = self.by_length[i]
+            n = self.length(slot)
+            if n < 2 or self.splits.excluded[slot]:
+                continue
+            while at < self.splits.count and self.length(self.splits.found[at].joined) < n:
+                one = self.splits.found + at
+                self.table.add(self.tokens.ids[one.left], self.tokens.ids[one.right], one.joined,
+                               self.tokens.ids[one.joined])
+                at += 1
+            if bp_work(watch, n) or not space_reserve(&self.space, n):
+                return False
+            if self.bytes_of(slot, n):
+                n = self.table.merge(&self.space, n, watch)
+                if n < 0:
+                    return False
+                if n == 2:
+                    self.reached[slot] = 1
+                    self.left[slot] = self.space.ids[0]
+                    self.right[slot] = self.space.ids[1]
+        return True
+
+    cdef bint bytes_of(self, Py_ssize_t slot, Py_ssize_t n) noexcept nogil:
+        """Put the ids of a token's bytes into the space; false where one has none."""
+        cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
+        cdef Py_ssize_t i, byte
+        for i in range(n):
+            byte = self.tokens.find(token + i, 1)
+            if byte < 0 or self.splits.excluded[byte]:
+                return False
+            self.space.ids[i] = self.tokens.ids[byte]
+        return True

@@ -7,8 +7,9 @@ from ..headers.types cimport token_t
 cdef class TokenTable:
     # A token's slot is its index in the order of ids, 0..size-1. Nothing changes after construction.
     cdef readonly Py_ssize_t size
-    cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id
-    cdef readonly bint empty       # a token has no bytes
+    cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id, both found by their bytes
+    cdef readonly Py_ssize_t empty       # tokens without bytes
+    cdef readonly Py_ssize_t hidden      # tokens that are not found by their bytes, empty ones included
     cdef list order                # slot -> id, as the int objects that the table was made from
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last
@@ -22,5 +23,5 @@ cdef class TokenTable:
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
     # Whether the token of a slot has these bytes.
     cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
-    # The slot of the token with these bytes, or -1; of several the lowest.
+    # The slot of the token with these bytes, or -1; of several that are not hidden the lowest.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil

@@ -1,3 +1,5 @@
+from collections.abc import Collection
+
 from typing_extensions import Self, disjoint_base
 
 @disjoint_base
@@ -6,6 +8,7 @@ class TokenTable:
 
     Args:
         tokens: id -> bytes, at most 2^31 - 1 of them. Of two with the same bytes the one of the lower id is found.
+        unreachable: Ids that are never found by their bytes; neither is a token without bytes.
 
     Raises:
         MemoryError: No memory for the tables.
@@ -18,11 +21,14 @@ class TokenTable:
         """How many tokens there are."""
     @property
     def repeated(self) -> int:
-        """How many tokens have the bytes of one with a lower id."""
+        """How many tokens have the bytes of one with a lower id, both found by their bytes."""
     @property
-    def empty(self) -> bool:
-        """Whether a token has no bytes."""
-    def __new__(cls, tokens: dict[int, bytes]) -> Self: ...
+    def empty(self) -> int:
+        """How many tokens have no bytes."""
+    @property
+    def hidden(self) -> int:
+        """How many tokens are not found by their bytes, empty ones included."""
+    def __new__(cls, tokens: dict[int, bytes], unreachable: Collection[int] = ()) -> Self: ...
     def get(self, token: bytes) -> int | None:
         """The id of the token with these bytes, or None."""
     def __len__(self) -> int: ...

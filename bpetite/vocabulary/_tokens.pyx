@@ -22,6 +22,7 @@ cdef class TokenTable:
 
     Args:
         tokens: id -> bytes, at most 2^31 - 1 of them. Of two with the same bytes the one of the lower id is found.
+        unreachable: Ids that are never found by their bytes; neither is a token without bytes.
 
     Raises:
         MemoryError: No memory for the tables.
@@ -29,12 +30,12 @@ cdef class TokenTable:
         ValueError: An id is outside 0..2^32-1, or there are too many tokens.
     """
 
-    def __cinit__(self, dict tokens):
+    def __cinit__(self, dict tokens, unreachable=()):
         cdef list order, values
         cdef Py_ssize_t size = len(tokens), slot
         cdef uint64_t total = 0, capacity = 16, at
         cdef bytes token
-        cdef bint same
+        cdef bint same, some_unreachable = bool(unreachable)
         for token_id, value in tokens.items():
             if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(value)):
                 raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {value!r}")
@@ -66,7 +67,11 @@ cdef class TokenTable:
             memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
             total += PyBytes_GET_SIZE(token)
             self.starts[slot + 1] = total          # `holds` reads it
-            self.empty = self.empty or PyBytes_GET_SIZE(token) == 0
+            if PyBytes_GET_SIZE(token) == 0:
+                self.empty += 1
+            if PyBytes_GET_SIZE(token) == 0 or (some_unreachable and order[slot] in unreachable):
+                self.hidden += 1
+                continue
             at = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 32
             same = False
             while self.by_bytes[at & self.mask]:

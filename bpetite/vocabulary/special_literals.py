@@ -39,7 +39,8 @@ def place_specials(
 
     Args:
         special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
-            others get the ids after the highest one, in the order given.
+            others get the ids after the highest one, in the order given. Of several literals with one id, ``tokens``
+            has the bytes of one at it, the first unless it has them before.
         tokens: IN/OUT: id -> bytes; literals that are no tokens yet are added.
         id_of: IN/OUT: bytes -> id, at least of the tokens that are literals; added to as well.
 
@@ -74,7 +75,10 @@ def place_specials(
             if known not in (None, wanted):
                 raise ValueError(f"{refusal}: token {known} has these bytes")
             if tokens.get(wanted, data) != data:
-                raise ValueError(f"{refusal}: it belongs to {tokens[wanted]!r}")
+                if not _is_alias(wanted, tokens[wanted], special_tokens):
+                    raise ValueError(f"{refusal}: it belongs to {tokens[wanted]!r}")
+                placed[literal] = wanted
+                continue
             token_id = wanted
         elif known is not None:
             token_id = known
@@ -86,3 +90,11 @@ def place_specials(
         id_of[data] = token_id
         placed[literal] = token_id
     return placed, flags
+
+
+def _is_alias(token_id: int, token: bytes, given: object) -> bool:
+    """Whether a token is a literal that is given with the same id as another."""
+    try:
+        return isinstance(given, Mapping) and given.get(token.decode("utf-8")) == token_id
+    except UnicodeDecodeError:
+        return False

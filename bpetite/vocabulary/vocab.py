@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
@@ -54,6 +55,7 @@ class Settings(TypedDict, total=False):
     template: Template | None
     kept: dict[str, Any]
     unicode: str | None
+    unreachable: frozenset[int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +67,8 @@ class Vocab:
         merges: Pairs of ids in rank order; a pair becomes the token whose bytes are the two joined. None makes a
             vocabulary of the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the
             id of the two joined.
-        special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id.
+        special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id. Of
+            several literals with one id it has that of one, to which the id decodes; the others are :attr:`aliases`.
         pattern: The split pattern; a tuple of patterns, each applied inside the pieces of the one before; or None.
             Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
@@ -83,14 +86,16 @@ class Vocab:
         unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
             it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
             them. None for the version that ``regex`` and Python have. See docs/unicode.md.
-        table: The TokenTable of ``tokens``, where a loader has made one already. It is ignored if ``tokens`` has grown
-            since.
+        unreachable: Ids that no text gives: they only decode. A token without bytes is always one of them, a special
+            token never.
+        table: The TokenTable of ``tokens`` and ``unreachable``, where a loader has made one already. It is ignored if
+            ``tokens`` has grown since.
 
     Raises:
-        ValueError: Two ids with the same bytes (unless the higher one is a special token's), an id out of range, an
-            empty token, a merge of unknown tokens, a merge listed twice, a special token whose id holds other bytes,
-            a version of Unicode that is unknown or newer than that of ``regex`` (with a normalization, of Python); the
-            message names the value.
+        ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
+            out of range, a merge of unknown or unreachable tokens, a merge listed twice, a special token whose id
+            holds other bytes, a version of Unicode that is unknown or newer than that of ``regex`` (with a
+            normalization, of Python); the message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
@@ -108,6 +113,7 @@ class Vocab:
     template: Template | None = None
     kept: dict[str, Any] = field(default_factory=dict)
     unicode: str | None = None
+    unreachable: frozenset[int] = frozenset()
     name: str | None = field(default=None, compare=False)
     beside: dict[str, str] = field(default_factory=dict, compare=False)
     table: InitVar[TokenTable | None] = None
@@ -117,12 +123,23 @@ class Vocab:
             if not isinstance(self.merges, Iterable):
                 raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {show(self.merges)}")
             object.__setattr__(self, "merges", tuple(self.merges))
+        if self.unreachable or type(self.unreachable) is not frozenset:
+            unreachable = _check_unreachable(self.unreachable, self.tokens)
+            object.__setattr__(self, "unreachable", unreachable.difference(self.special_tokens.values()))
         if table is not None and len(table) == len(self.tokens):
             object.__setattr__(self, "token_table", table)
-        if self.token_table.repeated or self.token_table.empty:
-            _check_tokens(self.tokens, self.special_tokens)
-        if self.merges is not None and not self._has_merge_table(self.merges):
-            _check_merges(self.merges, self.tokens, self.id_of)
+        if self.token_table.empty:
+            empty = [token_id for token_id, token in self.tokens.items() if not token]
+            object.__setattr__(self, "unreachable", self.unreachable.union(empty))
+        if self.token_table.hidden != len(self.unreachable):  # of a loader that did not know of them
+            object.__setattr__(self, "token_table", TokenTable(self.tokens, self.unreachable))
+        if self.token_table.repeated:
+            _check_tokens(self.tokens, self.special_tokens, self.unreachable)
+        if self.merges is not None and not (
+            self._has_merge_table(self.merges)
+            and (not self.unreachable or self.unreachable.isdisjoint(chain.from_iterable(self.merges)))
+        ):
+            _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
         _check_specials(self.special_tokens, self.tokens)
         if self.unicode is not None:
             from ..splitting.unicode_version import check_unicode
@@ -172,12 +189,14 @@ class Vocab:
         if not isinstance(tokens, Mapping):
             raise TypeError(f"a vocabulary is a dict of id -> bytes, not {show(tokens)}")
         tokens = dict(tokens)
+        unreachable = settings.get("unreachable", frozenset())
         if isinstance(next(iter(tokens), None), str | bytes):
             raise TypeError(
                 f"a vocabulary is a dict of id -> bytes, and this one begins with {show(next(iter(tokens.items())))}; "
                 "{token_id: token for token, token_id in vocab.items()} turns token -> id round"
             )
-        id_of = {token: token_id for token_id, token in tokens.items()}
+        id_of = {tokens[token_id]: token_id for token_id in unreachable if token_id in tokens}
+        id_of.update((token, token_id) for token_id, token in tokens.items() if token_id not in unreachable)
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
             given: object = merges
@@ -202,12 +221,26 @@ class Vocab:
 
     @cached_property
     def id_of(self) -> dict[bytes, int]:
-        """bytes -> id of every token; where a special token has the bytes of another, the other's."""
+        """bytes -> id of every token and of every alias. Of two ids with the same bytes, the one of ordinary text, else
+        that of a special token, else an unreachable one."""
         found = {token: token_id for token_id, token in self.tokens.items()}
         if len(found) != len(self.tokens):
             special = set(self.special_tokens.values())
+            found.update((self.tokens[token_id], token_id) for token_id in special)
+            special |= self.unreachable
             found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
-        return found
+        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | found
+
+    @cached_property
+    def aliases(self) -> dict[str, int]:
+        """literal -> id of the special tokens whose id decodes to another literal."""
+        if len(set(self.special_tokens.values())) == len(self.special_tokens):
+            return {}
+        return {
+            literal: token_id
+            for literal, token_id in self.special_tokens.items()
+            if self.tokens[token_id] != literal.encode("utf-8")
+        }
 
     @cached_property
     def special_only(self) -> frozenset[int]:
@@ -218,6 +251,11 @@ class Vocab:
             for literal, token_id in self.special_tokens.items()
             if len(self.tokens[token_id]) > 1 or "added" in self.token_flags.get(literal, ())
         )
+
+    @cached_property
+    def not_looked_up(self) -> frozenset[int]:
+        """The ids that ordinary text does not give by looking up its bytes, :attr:`special_only` or unreachable."""
+        return self.special_only | self.unreachable
 
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:
@@ -256,12 +294,12 @@ class Vocab:
     @cached_property
     def token_table(self) -> TokenTable:
         """The tokens as the compiled core reads them."""
-        return TokenTable(self.tokens)
+        return TokenTable(self.tokens, self.unreachable)
 
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
-        return build_merge_table(self.token_table, self.merges, self.special_only if self.merges is None else ())
+        return build_merge_table(self.token_table, self.merges, self.not_looked_up if self.merges is None else ())
 
     def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
         """Whether the merge table, which is needed anyway, can be built and has every merge once."""
@@ -301,7 +339,7 @@ class Vocab:
             "normalization": normalizers.to_json(self.normalization),
             "ignore_merges": self.ignore_merges,
             "errors": self.errors,
-            "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[1]),
+            "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[::-1]),
         }
         # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
         rare = {
@@ -309,6 +347,7 @@ class Vocab:
             "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
             "unicode": self.unicode,
+            "unreachable": sorted(self.unreachable),
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
@@ -334,18 +373,30 @@ class Vocab:
         self.__dict__.update(state)
 
 
-def _check_tokens(tokens: dict[int, bytes], special_tokens: dict[str, int]) -> None:
-    """Find the empty token, or two with the same bytes; the higher id may be that of a special token."""
+def _check_unreachable(unreachable: Iterable[int], tokens: dict[int, bytes]) -> frozenset[int]:
+    if isinstance(unreachable, str | bytes) or not isinstance(unreachable, Iterable):
+        raise TypeError(f"unreachable is a set of ids, not {show(unreachable)}")
+    for token_id in (ids := frozenset(unreachable)):
+        if type(token_id) is not int:
+            raise TypeError(f"unreachable: an id is an int, not {show(token_id)}")
+        if token_id not in tokens:
+            raise ValueError(f"unreachable: no token has the id {token_id}")
+    return ids
+
+
+def _check_tokens(tokens: dict[int, bytes], special_tokens: dict[str, int], unreachable: frozenset[int]) -> None:
+    """Find two tokens with the same bytes; the higher id may be that of a special token."""
     special = set(special_tokens.values())
     first: dict[bytes, int] = {}
-    for token_id, token in sorted(tokens.items()):
-        if not token:
-            raise ValueError(f"token {token_id} is empty")
+    for token_id in sorted(tokens.keys() - unreachable):
+        token = tokens[token_id]
         if first.setdefault(token, token_id) != token_id and (token_id not in special or first[token] in special):
             raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
 
 
-def _check_merges(merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], id_of: dict[bytes, int]) -> None:
+def _check_merges(
+    merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], unreachable: frozenset[int], table: TokenTable
+) -> None:
     first: dict[tuple[int, int], int] = {}
     for rank, pair in enumerate(merges):
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -353,17 +404,26 @@ def _check_merges(merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], i
         for part in pair:
             if part not in tokens:
                 raise ValueError(f"merge {rank} {pair!r}: no token has the id {part}")
+            if part in unreachable:
+                raise ValueError(f"merge {rank} {pair!r}: token {part} {tokens[part]!r} is unreachable")
         left, right = tokens[pair[0]], tokens[pair[1]]
-        if left + right not in id_of:
+        if table.get(left + right) is None:
             raise ValueError(f"merge {rank} {(left, right)} gives {left + right!r}, which is no token")
         if first.setdefault(pair, rank) != rank:
             raise ValueError(f"merges {first[pair]} and {rank} are the same pair {(left, right)}")
 
 
 def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes]) -> None:
+    others = {}
+    held = set()
     for literal, token_id in special_tokens.items():
         data = check_literal(literal)
         if tokens.get(token_id) != data:
+            others[literal] = token_id
+        else:
+            held.add(token_id)
+    for literal, token_id in others.items():
+        if token_id not in held:
             raise ValueError(f"special token {literal!r}: id {token_id} holds {tokens.get(token_id)!r}")
 
 

@@ -22,7 +22,7 @@ SPECIALS = {"<s>": 300, "<far>": 2**32 - 1}
 @cache
 def _tokenizer() -> tuple[Tokenizer, dict[int, bytes]]:
     tokens, merges = reference.train(["ab ab 的的 é"], 270, pattern=patterns.GPT2)
-    tok = Tokenizer(tokens, merges, SPECIALS)
+    tok = Tokenizer(tokens | {299: b""}, merges, SPECIALS)
     return tok, tok.vocab
 
 

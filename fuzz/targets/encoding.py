@@ -144,11 +144,13 @@ def vocabulary(data: bytes) -> None:
     text = bytes(ALPHABET[byte % 3] for byte in data[24:150]).decode()
     for listed in (merges, None):
         tok = Tokenizer.from_vocab(Vocab.build(tokens, listed, pattern=None))
+        listed_again = tok.to_merges()
         for place in (0, 1):  # the same text again comes out of the word cache
             ids = reference.encode(text[place:], tokens, listed)
             _same(tok.encode(text[place:]), ids, "encode")
             _same(tok.encode(text[place:]), ids, "encode again")
             _same(tok.decode(ids), text[place:], "decode")
+            _same(listed_again.encode(text[place:]), ids, "encode by the merge list of the ranks")
 
 
 def vocabulary_seeds() -> list[bytes]:

@@ -40,7 +40,12 @@ def _check(vocab: Vocab) -> None:
         if "no token" not in str(error):
             raise
         return
-    if tok.normalization is None and not any("strip" in flag for flags in vocab.token_flags.values() for flag in flags):
+    if vocab.unreachable.intersection(ids):
+        raise AssertionError(f"{ids} hold an unreachable id")
+    if tok.decode_bytes([*vocab.unreachable]) != b"".join(vocab.tokens[token_id] for token_id in vocab.unreachable):
+        raise AssertionError("unreachable tokens are not decoded")
+    rewritten = tok.normalization is not None or vocab.aliases
+    if not rewritten and not any("strip" in flag for flags in vocab.token_flags.values() for flag in flags):
         found = tok.decode(ids)
         if found != TEXT:
             raise AssertionError(f"decoded to {found!r}")
@@ -106,6 +111,8 @@ def _vocabs() -> list[Vocab]:
                     normalization="NFC", errors="replace"),
         Vocab.build(whole | {256: b"ab"}, [(b"a", b"b")], ["<s>"], ignore_merges=True,
                     token_flags={"<s>": ("lstrip", "single_word")}),
+        Vocab.build(whole | {256: b"ab", 257: b"", 258: b"a"}, None, {"<s>": 260, "<t>": 260},
+                    unreachable=frozenset({258})),
     ]  # fmt: skip
 
 
@@ -131,6 +138,8 @@ def huggingface_seeds() -> list[bytes]:
     plain = [{"id": 259, "content": "abc", "single_word": True, "normalized": True, "special": False, "lstrip": True}]
     return [
         _tokenizer_json(),
+        _tokenizer_json(model={"type": "BPE", "vocab": SPELLED | {"": 260, " ": 261, "的": 262}, "merges": MERGES,
+                               "ignore_merges": True}),
         _tokenizer_json(pre_tokenizer={"type": "Sequence", "pretokenizers": steps}, normalizer={"type": "NFC"}),
         _tokenizer_json(post_processor=template, decoder={"type": "ByteLevel"}, added_tokens=plain + [
             {"id": 260, "content": "<s>", "special": True}]),
@@ -153,11 +162,12 @@ def tekken_seeds() -> list[bytes]:
 
 
 def tiktoken_seeds() -> list[bytes]:
-    ranks = [vocab for vocab in _vocabs() if vocab.merges is None]
-    whole = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 258: b" ab"}
+    ranks = [vocab for vocab in _vocabs() if vocab.merges is None and not vocab.unreachable]
+    whole = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"", 258: b" ab"}
     return [formats.tiktoken.dump(vocab) for vocab in [*ranks, Vocab.build(whole, None, pattern=patterns.CL100K)]]
 
 
 def gpt2_seeds() -> list[bytes]:
-    both = _dump(SPELLED), "\n".join(["#version: 0.2", *MERGES, ""]).encode()
-    return [b"\0".join(both), b"\0".join([_dump(SPELLED | {"<|endoftext|>": 259}), both[1]])]
+    merges = "\n".join(["#version: 0.2", *MERGES, ""]).encode()
+    special = SPELLED | {"<|endoftext|>": 259}
+    return [_dump(spelled) + b"\0" + merges for spelled in (SPELLED, special, special | {"": 260})]

@@ -229,3 +229,17 @@ def test_gpt2_on_text(shared: Callable[[str], Path], text: str) -> None:
     assert usage.total.bytes == len(sample.encode())
     assert usage.total.characters == len(sample)
     assert set(usage.never_used) == set(tok.vocab) - set(ids) - {50256}
+
+
+def test_tokens_that_only_decode() -> None:
+    tokens = plain(b"th", b"", "你".encode(), b" ", b"\xff", "你".encode())
+    for merges in (((116, 104),), None):
+        vocab = Vocab(tokens, merges, {}, unreachable=frozenset({258, 259, 260}), ignore_merges=merges is not None)
+        report = audit(Tokenizer.from_vocab(vocab), ["the the"])
+        assert codes(Tokenizer.from_vocab(vocab)) == {"unreachable-bytes": 13, "unreachable-decode-only": 4}
+        found = next(one for one in report.findings if one.code == "unreachable-decode-only")
+        assert (found.severity, [one["id"] for one in found.examples]) == ("note", [257, 258, 259, 260])
+        assert report.settings["unreachable"] == [257, 258, 259, 260]
+        assert report.lengths == {1: 256, 2: 1, 3: 1}
+        assert "unreachable-decode-only" in audit_text(report)
+        assert "only decode" in report.page()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, patterns
+from bpetite import Tokenizer, Vocab, patterns
 from bpetite.analysis import DiffReport, diff
 from bpetite.analysis.pages.report_text import diff_text
 
@@ -199,3 +199,15 @@ def test_published_vocabularies(shared: Callable[[str], Path]) -> None:
 def test_a_byte_without_a_token() -> None:
     with pytest.raises(ValueError, match=r"0x7a|122|'z'"):
         diff(SMALL, Tokenizer({0: b"a"}, []), ["az"])
+
+
+def test_tokens_that_only_decode_and_aliases() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"<a>", 257: b" "}
+    it = Vocab(tokens, (), {"<a>": 256, "<b>": 256}, unreachable=frozenset({257}))
+    without = Vocab({256: b"<b>"} | {key: token for key, token in tokens.items() if key < 256}, (), it.special_tokens)
+    report = diff(Tokenizer.from_vocab(it), Tokenizer.from_vocab(without), ["a<a> <b>"])
+    assert report.settings == {"aliases": ({"<b>": 256}, {"<a>": 256}), "unreachable": ([257], [])}
+    assert (report.only_a, report.only_b, report.moved, report.documents_differing) == ({}, {}, {}, 0)
+    assert not report.same
+    assert diff(Tokenizer.from_vocab(it), Tokenizer.from_vocab(it)).same
+    assert "unreachable" in diff_text(report)

@@ -25,6 +25,15 @@ def test_a_good_tokenizer(normalization: str | None) -> None:
     assert "all checks passed" in str(report)
 
 
+@pytest.mark.parametrize("ranks", [False, True])
+def test_ranks_aliases_and_tokens_that_only_decode(ranks: bool) -> None:
+    specials = TOK.special_tokens | {"<|e|>": TOK.special_tokens["<|endoftext|>"]}
+    tok = Tokenizer({**TOK.vocab, 300: b"", 301: b""}, TOK.merges, specials)
+    report = validate(tok.to_ranks() if ranks else tok, TEXTS)
+    assert report.ok, str(report)
+    assert report.checks[-2].passed == 2
+
+
 class Forgetful(Tokenizer):
     """Gives different ids in every second call, and wrong counts."""
 

@@ -16,7 +16,8 @@ from bpetite.errors import UnknownTokenError
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LONG = "x" * 40_000
-PIECES = ["fifteen bytes...", "sixteen bytes....", "seventeen bytes..", LONG, "中", "é🙂", "ab"]
+PIECES = ["fifteen bytes...", "sixteen bytes....", "seventeen bytes..", LONG, "中", "é🙂", "ab", ""]
+EMPTY = 307
 TOKENS = {**BYTES, **{300 + number: piece.encode() for number, piece in enumerate(dict.fromkeys(PIECES))}}
 
 
@@ -49,6 +50,20 @@ def test_long_tokens(tok: Tokenizer) -> None:
     ids = [303, 97, 303, 304]
     assert tok.decode(ids) == LONG + "a" + LONG + "中"
     assert tok.decode_bytes(ids * 600) == (LONG + "a" + LONG + "中").encode() * 600
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 600, 300_000])
+def test_tokens_without_bytes(tok: Tokenizer, n: int) -> None:
+    nothing = [EMPTY] * n
+    for ids in (nothing, np.array(nothing, np.uint32), np.array(nothing, np.int64)):
+        assert tok.decode(ids) == ""
+        assert tok.decode_bytes(ids) == b""
+    assert tok.decode([*nothing, 97, *nothing, 304, *nothing]) == "a中"
+    assert tok.decode_bytes([97, *nothing, 303, *nothing]) == b"a" + LONG.encode()
+    assert tok.decode_batch([nothing, [97, *nothing], []]) == ["", "a", ""]
+    assert "".join(tok.decode_iterable([0xE4, *nothing, 0xB8, *nothing, 0xAD])) == "中"
+    spans = tok._char_spans([97, *nothing, 304, *nothing], "a中".encode())
+    assert spans == [(0, 1), *[(1, 1)] * n, (1, 2), *[(2, 2)] * n]
 
 
 CONTAINERS = [

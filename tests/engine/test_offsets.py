@@ -153,3 +153,8 @@ def test_the_same_as_tokenizers_on_any_text(name: str, text: str) -> None:
 def test_trim(tokens: list[str], spans: list[Span], kept: list[Span], dropped: list[Span]) -> None:
     assert offsets.trim(tokens, spans, True) == kept
     assert offsets.trim(tokens, spans, False) == dropped
+
+
+def test_literals_of_one_id_have_their_own_lengths() -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], {"<a>": 260, "<bbb>": 260})
+    assert tok.encode_with_offsets("x<bbb>y") == ([120, 260, 121], [(0, 1), (1, 6), (6, 7)])

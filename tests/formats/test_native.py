@@ -31,12 +31,16 @@ def loads(data: bytes) -> Vocab:
         {"normalization": "NFC"},
         {"ignore_merges": True},
         {"errors": "replace"},
+        {"unreachable": {20, 21, 22, 23}},
         {"unicode": "13.0", "normalization": "NFKC"},
     ],
 )
 def test_every_setting_comes_back(settings: dict[str, object]) -> None:
-    vocab = Vocab.build({7: b"a", 2**32 - 1: b"b", 0: b"ab"}, [(b"a", b"b")], {"ab": 0, "<x y>": 9}, **settings)
-    assert loads(native.dump(vocab)) == vocab
+    hidden = {20: b"", 21: b"a", 22: b"ab", 23: b"ab"} if "unreachable" in settings else {}
+    tokens = {7: b"a", 2**32 - 1: b"b", 0: b"ab"} | hidden
+    vocab = Vocab.build(tokens, [(b"a", b"b")], {"ab": 0, "<x y>": 9, "<x>": 9, "<a>": 9}, **settings)
+    assert vocab.aliases.keys() == {"<x>", "<a>"}
+    assert loads(native.dump(vocab)) == native.from_bytes(native.dump(vocab)) == vocab
 
 
 @pytest.mark.parametrize(
@@ -67,7 +71,33 @@ def test_a_file_with_a_pattern_that_takes_too_long_to_compile_loads(tmp_path: Pa
 literals = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
-@given(st.sets(st.binary(min_size=1, max_size=5)), st.sets(literals))
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("unreachable", {"a": 9}, "unreachable must be an array, not {'a': 9}"),
+        ("unreachable", [["a"]], "unreachable: .* is not an array of a token and its id"),
+        ("unreachable", [["a", True]], "unreachable: .* is not an array of a token and its id"),
+        ("unreachable", [["a", 9], ["", 9]], "unreachable: the id 9 occurs twice"),
+        ("unreachable", [["a b", 9]], r"unreachable: 'a b': ' ' \(U\+0020\) at 1"),
+        ("unreachable", [["a", 0]], "unreachable: the id 0 belongs to b'a'"),
+        ("unreachable", [["a", 1]], "unreachable: the id 1 belongs to b'<s>'"),
+        ("unreachable", [["a", -1]], "id -1 is outside"),
+        ("aliases", [], r"aliases must be an object of ids, not \[\]"),
+        ("aliases", {"<t>": "1"}, "aliases must be an object of ids"),
+        ("aliases", {"<t>": 0}, "'<t>' with the id 0 is no other name of a special token"),
+        ("aliases", {"<s>": 1}, "'<s>' with the id 1 is no other name of a special token"),
+        ("aliases", {"": 1}, "a special token must not be empty"),
+    ],
+)
+def test_what_is_wrong_with_unreachable_tokens_and_aliases(key: str, value: object, message: str) -> None:
+    content = json.loads(native.dump(Vocab({0: b"a", 1: b"<s>"}, (), {"<s>": 1})))
+    data = json.dumps(content | {key: value}).encode()
+    assert native.from_bytes(data) is None
+    with pytest.raises(FormatError, match=message):
+        loads(data)
+
+
+@given(st.sets(st.binary(max_size=5)), st.sets(literals))
 def test_any_bytes_and_any_special_tokens_come_back(tokens: set[bytes], specials: set[str]) -> None:
     vocab = Vocab.build(dict(enumerate(tokens)), None, sorted(specials))
     assert loads(native.dump(vocab)) == vocab

@@ -230,14 +230,17 @@ def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.Mon
 
 @given(tokens)
 def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
-    table = TokenTable(tokens)
-    first: dict[bytes, int] = {}
-    for token_id in sorted(tokens):
-        first.setdefault(tokens[token_id], token_id)
-    assert table.repeated == len(tokens) - len(first)
-    assert table.empty == (b"" in first)
-    assert all(table.get(token) == token_id for token, token_id in first.items())
-    assert table.get(b"no such token") is None
+    for unreachable in (frozenset(), frozenset(list(tokens)[::3])):
+        table = TokenTable(tokens, unreachable)
+        reachable = [token_id for token_id in sorted(tokens) if tokens[token_id] and token_id not in unreachable]
+        first: dict[bytes, int] = {}
+        for token_id in reachable:
+            first.setdefault(tokens[token_id], token_id)
+        assert table.repeated == len(reachable) - len(first)
+        assert table.hidden == len(tokens) - len(reachable)
+        assert table.empty == list(tokens.values()).count(b"")
+        assert all(table.get(token) == first.get(token) for token in tokens.values())
+        assert table.get(b"no such token") is None
 
 
 @pytest.mark.parametrize("tokens", [{True: b"a"}, {1: "a"}, {"1": b"a"}, {1: bytearray(b"a")}])

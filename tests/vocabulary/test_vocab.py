@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bpetite import Vocab, patterns
+from bpetite import Tokenizer, Vocab, patterns
 from bpetite.steps import splits
 
 AB = {0: b"a", 1: b"b", 2: b"ab"}
@@ -32,11 +32,15 @@ def test_what_it_holds() -> None:
         ({"tokens": {0: b"a", 5: b"a"}, "merges": ()}, "ids 0 and 5 have the same bytes b'a'"),
         ({"tokens": {-1: b"a"}, "merges": ()}, "id -1 is outside"),
         ({"tokens": {2**32: b"a"}, "merges": ()}, "id 4294967296 is outside"),
-        ({"tokens": {3: b""}, "merges": ()}, "token 3 is empty"),
+        ({"unreachable": {7}}, "unreachable: no token has the id 7"),
+        ({"unreachable": {0}}, "merge 0 .*token 0 b'a' is unreachable"),
+        ({"unreachable": {2}}, "merge 0 .*gives b'ab', which is no token"),
+        ({"tokens": {**AB, 3: b""}, "merges": ((0, 1), (3, 0))}, "merge 1 .*token 3 b'' is unreachable"),
         ({"merges": ((0, 9),)}, "merge 0 .*no token has the id 9"),
         ({"merges": ((0, 1), (1, 0))}, "merge 1 .*gives b'ba', which is no token"),
         ({"merges": ((0, 1), (0, 1))}, "merges 0 and 1 are the same pair"),
         ({"special_tokens": {"<s>": 2}}, "id 2 holds b'ab'"),
+        ({"special_tokens": {"<s>": 2, "<t>": 2}}, "'<s>': id 2 holds b'ab'"),
         ({"special_tokens": {"": 2}}, "must not be empty"),
         ({"unicode": "99.0"}, "unicode='99.0' is not a version that bpetite knows"),
         ({"special_tokens": {"\ud800": 2}}, "lone surrogate"),
@@ -63,6 +67,10 @@ def test_contradictions(changes: dict[str, Any], message: str) -> None:
         {"ignore_merges": 1},
         {"errors": None},
         {"special_tokens": {5: 2}},
+        {"unreachable": 5},
+        {"unreachable": "2"},
+        {"unreachable": {"2"}},
+        {"unreachable": {True}},
     ],
 )
 def test_wrong_types(changes: dict[str, Any]) -> None:
@@ -82,6 +90,7 @@ def test_build_places_special_tokens() -> None:
     ("specials", "message"),
     [
         ({"<s>": 1}, "belongs to b'b'"),
+        ({"<s>": 1, "<t>": 1}, "belongs to b'b'"),
         ({"ab": 7}, "token 2 has these bytes"),
         ({"<s>": -4}, "-4"),
         ([""], "empty"),
@@ -112,6 +121,7 @@ def test_identity_follows_content() -> None:
     changed = [
         vocab(pattern=None), vocab(normalization="NFC"), vocab(merges=None), vocab(merges=()), vocab(errors="replace"),
         vocab(ignore_merges=True), vocab(tokens={**AB, 3: b"c"}), vocab(special_tokens={"ab": 2}),
+        vocab(tokens={**AB, 3: b"c"}, unreachable={3}), vocab(special_tokens={"ab": 2, "<ab>": 2}),
     ]  # fmt: skip
     assert len({one.fingerprint(), *(it.fingerprint() for it in changed)}) == 1 + len(changed)
     assert all(it != one for it in changed)
@@ -142,3 +152,68 @@ def test_a_version_of_unicode_is_part_of_it() -> None:
         vocab(unicode=13.0)
     with pytest.raises(ValueError, match=r"writes out U\+1DFA, alone or in a range, which that version"):
         vocab(unicode="13.0", pattern=(splits.Split("\u1dfa"),))
+
+
+def test_an_empty_token_is_unreachable_and_decodes_to_nothing() -> None:
+    it = vocab(tokens={**AB, 7: b"", 9: b""})
+    assert it.unreachable == {7, 9}
+    assert it == vocab(tokens={**AB, 7: b"", 9: b""}, unreachable=[9]) == pickle.loads(pickle.dumps(it))
+    assert it.id_of[b""] in (7, 9)
+    tok = Tokenizer.from_vocab(it)
+    assert tok.encode("ab") == [2]
+    assert tok.decode([7, 2, 9, 0, 7]) == "aba"
+    assert tok.token_bytes(7) == b""
+
+
+@pytest.mark.parametrize("merges", [((0, 1),), None])
+def test_of_two_ids_with_the_same_bytes_the_reachable_one_is_found(merges: tuple[tuple[int, int], ...] | None) -> None:
+    tokens = {0: b"a", 1: b"b", 2: b"b", 3: b"ab", 4: b"ab", 5: b"abb", 6: b"b"}
+    for hidden in ({2, 4, 6}, {1, 3, 2}):
+        left, right, joined = 0, ({1, 2, 6} - hidden).pop(), ({3, 4} - hidden).pop()
+        it = vocab(tokens=tokens, unreachable={5, *hidden}, merges=merges and ((left, right),), pattern=None)
+        assert (it.id_of[b"b"], it.id_of[b"ab"], it.id_of[b"abb"]) == (right, joined, 5)
+        tok = Tokenizer.from_vocab(it)
+        assert tok.encode("ab") == tok.encode_ordinary("ab") == [joined]
+        assert tok.encode("abb") == [joined, right]
+        assert tok.encode_batch(["b", "abb"]) == [[right], [joined, right]]
+        assert [tok.token_id("b"), tok.token_id("ab"), tok.token_id("abb")] == [right, joined, 5]
+        assert tok.decode(list(tokens)) == "".join(token.decode() for token in tokens.values())
+        assert tok.decode_batch([[4, 5], [6]]) == ["ababb", "b"]
+
+
+def test_a_byte_that_only_an_unreachable_token_has_is_refused() -> None:
+    tok = Tokenizer.from_vocab(vocab(tokens={**AB, 3: b"c"}, unreachable={3}))
+    with pytest.raises(ValueError, match="c"):
+        tok.encode("abc")
+    assert tok.decode([2, 3]) == "abc"
+
+
+def test_a_special_token_is_reachable() -> None:
+    it = vocab(tokens={**AB, 3: b"ab", 4: b"ab"}, unreachable={3, 4}, special_tokens={"ab": 4})
+    assert it.unreachable == {3}
+    tok = Tokenizer.from_vocab(it)
+    assert (tok.encode("ab"), tok.encode_ordinary("ab"), tok.decode([3, 4])) == ([4], [2], "abab")
+    built = Vocab.build({**AB, 3: b"<s>"}, [], ["<s>"], unreachable=frozenset({3}))
+    assert (built.special_tokens, built.unreachable) == ({"<s>": 3}, frozenset())
+
+
+def test_literals_with_one_id_are_aliases() -> None:
+    tokens = {**AB, 5: b"<a>"}
+    it = vocab(tokens=tokens, special_tokens={"<b>": 5, "<a>": 5, "<c>": 5})
+    assert it.aliases == {"<b>": 5, "<c>": 5}
+    assert it == pickle.loads(pickle.dumps(it))
+    assert it.fingerprint() == vocab(tokens=tokens, special_tokens={"<c>": 5, "<b>": 5, "<a>": 5}).fingerprint()
+    tok = Tokenizer.from_vocab(it)
+    assert tok.encode("<a>ab<b><c>") == [5, 2, 5, 5]
+    assert tok.decode([5, 2]) == "<a>ab"
+    assert tok.token_id("<b>") == tok.token_id("<a>") == 5
+    assert tok.special_tokens == {"<a>": 5, "<b>": 5, "<c>": 5}
+    assert list(tok.encode_iterable(["<", "a>ab<b", "><c>"])) == [5, 2, 5, 5]
+    assert tok.encode_ordinary("ab") == tok.encode("ab", allowed_special={"<b>"}) == [2]
+
+
+def test_the_first_of_several_literals_is_decoded_unless_the_vocabulary_has_one() -> None:
+    assert Vocab.build(AB, [], {"<s>": 5, "<t>": 5}).tokens[5] == b"<s>"
+    assert Vocab.build({**AB, 5: b"<t>"}, [], {"<s>": 5, "<t>": 5}).aliases == {"<s>": 5}
+    tok = Tokenizer({**AB, 5: b"<t>"}, [(b"a", b"b")], {"<s>": 5, "<t>": 5})
+    assert Tokenizer(tok.vocab, tok.merges, tok.special_tokens) == tok
