@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
+from .engine import _canonical, _stream_decoder, arrow, byte_runs, growing, healing, prefix_lookup
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -18,13 +19,12 @@ from .patterns import BY_NAME, PatternLike
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    import pyarrow
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
+    from .engine.options import Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
@@ -128,7 +128,7 @@ class Tokenizer(Surface):
         special_ids: Literal["after", "before"] = "after",
         pattern: PatternLike | NotGiven = NOT_GIVEN,
         min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes"] = "ids",
+        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
         unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
@@ -148,7 +148,7 @@ class Tokenizer(Surface):
             pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
             min_frequency: Pairs that occur less often are not learned.
             tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
-                lexicographically greatest (left bytes, right bytes).
+                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
             normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
                 ``initial``, else None.
             unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
@@ -430,29 +430,6 @@ class Tokenizer(Surface):
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
-    def encode_to_arrow(
-        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
-    ) -> pyarrow.ListArray | pyarrow.LargeListArray:
-        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
-
-        Args:
-            texts: The texts.
-            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
-            options: As for :meth:`encode_batch`: ``num_threads``, ``allowed_special``, ``disallowed_special``,
-                ``add_special_tokens``.
-
-        Raises:
-            MissingExtraError: pyarrow is not installed.
-            OverflowError: There are 2^31 ids or more and ``large`` is false.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode_to_arrow(["ab", "ab ab"]).to_pylist()
-        [[256], [256, 257]]
-        """
-        from .engine.arrow import encode_to_arrow
-
-        return encode_to_arrow(self, texts, large, options)
-
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -516,3 +493,14 @@ class Tokenizer(Surface):
 
         ids, offsets, settings = encode_rows(self, texts, pad_token, options)
         return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
+
+    # Functions of other modules as methods; Final gives them the functions' types.
+    encode_bytes: Final = byte_runs.encode_bytes
+    encode_to_arrow: Final = arrow.encode_to_arrow
+    growing: Final = growing.growing
+    heal: Final = healing.heal
+    decoder: Final = _stream_decoder.decoder
+    is_canonical: Final = _canonical.is_canonical
+    first_divergence: Final = _canonical.first_divergence
+    completions: Final = prefix_lookup.completions
+    prefixes: Final = prefix_lookup.prefixes

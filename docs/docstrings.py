@@ -44,3 +44,9 @@ class Markdown(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
+
+    def on_class_members(self, *, cls: griffe.Class, **kwargs: Any) -> None:
+        """A function of another module that a class has as a method is shown as one."""
+        for name, member in cls.attributes.items():
+            if isinstance(member.value, griffe.ExprAttribute) and str(member.annotation) == "Final":
+                cls.set_member(name, griffe.Alias(name, member.value.canonical_path, lineno=member.lineno))

@@ -16,12 +16,12 @@ from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
-import codecs
 from array import array as new_array
 from operator import index
 from os import PathLike
 
 from ..errors import UnknownTokenError, not_a_text, show
+from ._stream_decoder import StreamDecoder, _texts
 from ._threads import thread_count
 
 
@@ -30,8 +30,8 @@ cdef class Surface:
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
-    cdef Encoder _encoder
-    cdef Decoder _decoder
+    cdef readonly Encoder _encoder
+    cdef readonly Decoder _decoder
     cdef IdLists _lists            # made for the first list
     cdef list _before, _after      # ids that add_special_tokens puts around a text
 
@@ -438,14 +438,14 @@ cdef class Surface:
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
         ['你', 'ab']
         """
-        cdef bytes handler = self._decoder.handler(errors)
+        stream = StreamDecoder(self, errors=errors)
         try:
             if isinstance(ids, (str, bytes, bytearray)):
                 raise TypeError()
             ids = iter(ids)
         except TypeError:
             raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
-        return _texts(self._decoder, ids, codecs.getincrementaldecoder("utf-8")(handler.decode()))
+        return _texts(stream, ids)
 
     # ---- for the forms of the result that are made in Python
 
@@ -503,18 +503,3 @@ cdef class Surface:
                 raise TypeError("this tokenizer has not been set up")
             self._lists = IdLists(self._decoder.tokens)
         return self._lists
-
-
-def _texts(Decoder decoder not None, ids, incremental):
-    """The texts of ids, whole characters, as soon as they are complete."""
-    for i, token_id in enumerate(ids):
-        try:
-            text = incremental.decode(decoder.decode_bytes((token_id,)))
-        except UnknownTokenError as error:
-            raise decoder.unknown(error.args[0], i) from None
-        except TypeError:
-            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
-        if text:
-            yield text
-    if text := incremental.decode(b"", True):
-        yield text

@@ -5,19 +5,36 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import MissingExtraError
-from ._surface import Surface
-from .options import BatchOptions, Text
 
 if TYPE_CHECKING:
     import pyarrow
+    from typing_extensions import Unpack
+
+    from ._surface import Surface
+    from .options import BatchOptions, Text
 
 __all__ = ["encode_to_arrow"]
 
 
 def encode_to_arrow(
-    tokenizer: Surface, texts: Iterable[Text], large: bool, options: BatchOptions
+    tokenizer: Surface, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
 ) -> pyarrow.ListArray | pyarrow.LargeListArray:
-    """The ids of texts as an array of lists of uint32; see :meth:`bpetite.Tokenizer.encode_to_arrow`."""
+    """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+    Args:
+        texts: The texts.
+        large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+        options: As for :meth:`encode_batch`: ``num_threads``, ``allowed_special``, ``disallowed_special``,
+            ``add_special_tokens``.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        OverflowError: There are 2^31 ids or more and ``large`` is false.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode_to_arrow(["ab", "ab ab"]).to_pylist()
+    [[256], [256, 257]]
+    """
     try:
         import pyarrow
     except ImportError:

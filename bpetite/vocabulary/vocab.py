@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
+    from .prefix_index import PrefixIndex
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
 
@@ -261,6 +262,13 @@ class Vocab:
     def around(self) -> tuple[list[int], list[int]]:
         """The ids that ``add_special_tokens=True`` puts before and after a text."""
         return self.template.around() if self.template is not None else ([], [])
+
+    @cached_property
+    def prefix_index(self) -> PrefixIndex:
+        """The tokens in the order of their bytes."""
+        from .prefix_index import PrefixIndex
+
+        return PrefixIndex(self.tokens)
 
     @property
     def eot_token(self) -> int | None:
