@@ -11,6 +11,7 @@ from .errors import FormatError, MissingExtraError, TrainingWarning
 
 if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from .adapters import accelerate, decelerate
     from .engine.prefix_cache import PrefixCache
     from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
@@ -25,6 +26,9 @@ __all__ = [
     "Vocab",
     "encoding_for_model",
     "get_encoding",
+    # tokenizers of transformers
+    "accelerate",
+    "decelerate",
     # its parts
     "PrefixCache",
     "PretokenCounts",
@@ -57,12 +61,14 @@ if not TYPE_CHECKING:
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
+        "accelerate": "adapters",
         "analysis": None,
         "bytelevel": None,
         "charlevel": None,
         "cluster": None,
         "corpus": None,
         "count_pretokens": "training.counting",
+        "decelerate": "adapters",
         "encoding_for_model": "published",
         "formats": None,
         "gage": None,

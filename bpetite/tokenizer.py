@@ -371,12 +371,12 @@ class Tokenizer(Surface):
         return Encoding(self, name or self._vocab.name or "bpetite")
 
     def as_transformers(self, **options: Any) -> Any:
-        """This tokenizer as a ``transformers.PreTrainedTokenizerBase``: call it, pad, truncate, decode, hand it to
-        collators and ``datasets.map``.
+        """This tokenizer as a ``transformers.PreTrainedTokenizerFast``: call it, pad, truncate, decode, hand it to
+        collators and ``datasets.map``; with the settings of the directory that it comes from.
 
         Args:
             options: Those of that class, such as ``pad_token="<|pad|>"``, ``model_max_length=1024``,
-                ``padding_side="left"``. ``eos_token`` is :attr:`eot_token` unless given.
+                ``padding_side="left"``. Without a directory, ``eos_token`` is :attr:`eot_token` unless given.
 
         Raises:
             MissingExtraError: ``transformers`` is not installed.

@@ -1,14 +1,16 @@
 """A tokenizer in the shape of another library's, for code that is written against that one."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["transformers_tokenizer"]
+__all__ = ["accelerate", "decelerate", "transformers_tokenizer"]
+
+AnyTokenizer = TypeVar("AnyTokenizer")
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
@@ -18,7 +20,61 @@ def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any
         MissingExtraError: ``transformers`` is not installed.
     """
     try:
-        from .transformers import TransformersTokenizer
+        from .transformers import view_of
     except ImportError:
         raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-    return TransformersTokenizer(tokenizer, **options)
+    return view_of(tokenizer, options)
+
+
+def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
+    """Make a fast tokenizer of ``transformers`` call, encode and decode on bpetite, in place.
+
+    Whoever holds the object, a trainer or a server, gains. Results stay what they were: before it takes over, bpetite
+    is compared with ``tokenizers`` on texts that are hard to split and on the text of every id. Everything else is as
+    before: attributes, chat templates, ``add_tokens``, ``save_pretrained``. If its backend changes, calls follow. It
+    pickles into worker processes. See docs/transformers.md.
+
+    Args:
+        tokenizer: A ``transformers.PreTrainedTokenizerFast`` of byte-level BPE.
+
+    Returns:
+        The same object.
+
+    Raises:
+        ValueError: bpetite would give other ids; the message says why. The tokenizer is as it was.
+        TypeError: It is no fast tokenizer of ``transformers``.
+        MissingExtraError: ``transformers`` is not installed.
+
+    >>> import bpetite
+    >>> from transformers import AutoTokenizer
+    >>> bpetite.Tokenizer.train("ab ab ab", 258).save("model", format="huggingface")
+    >>> tokenizer = bpetite.accelerate(AutoTokenizer.from_pretrained("model"))
+    >>> tokenizer("ab ab")["input_ids"]
+    [256, 257]
+    """
+    try:
+        from .accelerated import accelerate
+    except ImportError:
+        raise MissingExtraError("accelerate", "transformers", "transformers") from None
+    accelerate(tokenizer)
+    return tokenizer
+
+
+def decelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
+    """Undo :func:`accelerate`: the same object, on ``tokenizers`` again.
+
+    Args:
+        tokenizer: A tokenizer that was accelerated; anything else stays as it is.
+
+    Returns:
+        The same object.
+
+    Raises:
+        MissingExtraError: ``transformers`` is not installed.
+    """
+    try:
+        from .accelerated import decelerate
+    except ImportError:
+        raise MissingExtraError("decelerate", "transformers", "transformers") from None
+    decelerate(tokenizer)
+    return tokenizer

@@ -168,7 +168,8 @@ def _load_directory(folder: str, format: Format | None) -> Vocab:
         first = os.path.join(folder, files[0])
         if format in (None, known) and os.path.isfile(first):
             vocab: Vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
-            return vocab
+            remembered: Vocab = _module("beside").remember(vocab, folder)
+            return remembered
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "

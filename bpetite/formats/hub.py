@@ -8,6 +8,7 @@ from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
 from . import FILES, named, unknown_name
 from . import load as load_local
+from .beside import BESIDE
 from .files import Source
 
 __all__ = ["TIMEOUT", "load"]
@@ -47,8 +48,6 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
     except ImportError:
         raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
-    from .gpt2 import ADDED
-
     try:
         validate_repo_id(name)
     except HFValidationError:
@@ -63,9 +62,9 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
             if isinstance(absent, LocalEntryNotFoundError):
                 lost = lost or _cause(absent)
             continue
-        if format == "gpt2":
+        for file in BESIDE:
             with suppress(EntryNotFoundError):
-                hf_hub_download(name, ADDED, revision=revision, local_files_only=bool(lost))
+                hf_hub_download(name, file, revision=revision, local_files_only=bool(lost))
         return load_local(os.path.dirname(paths[0]), format=format)  # all are in one folder of the cache
     if lost:
         raise ConnectionError(

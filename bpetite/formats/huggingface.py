@@ -18,6 +18,7 @@ from ..errors import FormatError
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from . import FILES, gpt2
+from .beside import remember
 from .files import errors_named, parse_json, read_file, show, without_collector
 from .huggingface_steps import (
     check_decoder,
@@ -73,7 +74,8 @@ def from_object(source: Any) -> Vocab:
         if os.path.isdir(name):
             folder, name = name, os.path.join(name, *FILES["huggingface"])
             if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
-                return gpt2.load_directory(folder)
+                return remember(gpt2.load_directory(folder), folder)
+            return remember(from_json(parse_json(read_file(name), name), name), folder)
         return from_json(parse_json(read_file(name), name), name)
     inside = getattr(source, "backend_tokenizer", source)
     if not callable(getattr(inside, "to_str", None)):

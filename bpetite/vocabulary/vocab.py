@@ -82,6 +82,8 @@ class Vocab:
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
         name: The name of the published encoding that it is, for people; no part of the content, and not saved.
+        beside: The files beside a tokenizer.json that say how ``transformers`` uses it, name -> content; no part of the
+            content either, and not saved.
         unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
             it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
             them. None for the version that ``regex`` and Python have. See docs/unicode.md.
@@ -114,6 +116,7 @@ class Vocab:
     unicode: str | None = None
     unreachable: frozenset[int] = frozenset()
     name: str | None = field(default=None, compare=False)
+    beside: dict[str, str] = field(default_factory=dict, compare=False)
     table: InitVar[TokenTable | None] = None
 
     def __post_init__(self, table: TokenTable | None) -> None:

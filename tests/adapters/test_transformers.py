@@ -1,4 +1,5 @@
 """as_transformers: the same calls as a fast tokenizer of transformers, with the same results."""
+import json
 import pickle
 from collections.abc import Callable
 from itertools import pairwise
@@ -10,17 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import FormatError, Tokenizer
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from huggingface_zoo import HARD, build  # noqa: E402
-
-TEXTS = ["hello world", "", "The quick brown fox, doesn't it? We'll see 1234567", "naïve café 中文 🙂", "a"]
-TEXTS += ["<mask> foo </s>"]
-PAIRS = ["another text", "b", "", "longer than the first one, 12345 67", "x y z", "end"]
-NAMES = ["gpt2", "roberta", "bert ends", "template", "cl100k", "added words", "neox", "llama 3, trimmed"]
+from transformers_calls import CALLS, CHANGES, MISTAKES, NAMES, PAIRS, TEXTS, outcome, plain  # noqa: E402
 
 
 def views(name: str, **options: Any) -> tuple[Any, Any]:
@@ -30,49 +27,6 @@ def views(name: str, **options: Any) -> tuple[Any, Any]:
         settings = {"pad_token": "<s>", "eos_token": "</s>", "bos_token": "<s>"}
     ours = Tokenizer.from_huggingface(theirs).as_transformers(**settings, **options)
     return ours, transformers.PreTrainedTokenizerFast(tokenizer_object=theirs, **settings, **options)
-
-
-def plain(found: Any) -> Any:
-    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in found.items()}
-
-
-CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "one text": (("hello world",), {}),
-    "one text, no special tokens": (("hello world",), {"add_special_tokens": False}),
-    "batch": ((TEXTS,), {}),
-    "tuple": ((tuple(TEXTS),), {}),
-    "pairs": ((TEXTS, PAIRS), {"return_token_type_ids": True}),
-    "a pair": (("hello", "world"), {"return_token_type_ids": True}),
-    "pairs in tuples": (([("a b", "c"), ("d", "e f g")],), {}),
-    "padding": ((TEXTS,), {"padding": True}),
-    "padding left": ((TEXTS,), {"padding": True, "padding_side": "left", "return_special_tokens_mask": True}),
-    "padding to a length": ((TEXTS,), {"padding": "max_length", "max_length": 40, "return_token_type_ids": True}),
-    "padding to a multiple": ((TEXTS,), {"padding": True, "pad_to_multiple_of": 8}),
-    "truncation": ((TEXTS,), {"truncation": True, "max_length": 7}),
-    "truncation and padding": ((TEXTS,), {"truncation": True, "max_length": 9, "padding": "max_length"}),
-    "pairs, longest first": ((TEXTS, PAIRS), {"truncation": True, "max_length": 11}),
-    "pairs, odd room": ((TEXTS, PAIRS), {"truncation": "longest_first", "max_length": 12, "padding": True}),
-    "pairs, only second": (
-        (["a", "b"], [HARD[9] * 3, "c"]),
-        {"truncation": "only_second", "max_length": 12, "stride": 2, "return_overflowing_tokens": True}
-        | {"padding": True},
-    ),
-    "overflow": (
-        (TEXTS,),
-        {"truncation": True, "max_length": 9, "stride": 3, "return_overflowing_tokens": True, "return_length": True},
-    ),
-    "overflow of one": (
-        ("a b c d e f g h i j k",),
-        {"truncation": True, "max_length": 6, "return_overflowing_tokens": True},
-    ),
-    "arrays": ((TEXTS,), {"padding": True, "return_tensors": "np"}),
-    "array of one": (("hello world",), {"return_tensors": "np"}),
-    "masks": ((TEXTS,), {"return_special_tokens_mask": True, "return_attention_mask": False}),
-    "words": ((["hello", "world", "12345"],), {"is_split_into_words": True}),
-    "batches of words": (([["a", "b c"], [], ["foo"]],), {"is_split_into_words": True, "padding": True}),
-    "special tokens as text": (("<s>a</s><|endoftext|>",), {"split_special_tokens": True}),
-    "targets": (("a",), {"text_target": "b c"}),
-}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -221,24 +175,197 @@ def test_defaults_and_new_special_tokens() -> None:
         tok.as_transformers()(["ab", "a"], padding=True)
 
 
-def test_mistakes_are_named() -> None:
-    view, _ = views("template")
-    with pytest.raises(ValueError, match="not int"):
-        view(7)
-    with pytest.raises(ValueError, match="2 texts, but 1"):
-        view(["a", "b"], ["c"])
-    with pytest.raises(TypeError, match="a batch of text_pair"):
-        view(["a", "b"], "c")
-    with pytest.raises(ValueError, match="only_second"):
-        view("a b c d e", truncation="only_second", max_length=3)
-    with pytest.raises(ValueError, match="the other text alone has"):
-        view("a b c d", "e f g h i j k", truncation="only_first", max_length=6)
-    with pytest.raises(ValueError, match="no room"):
-        view("a b c d", truncation=True, max_length=1)
-    with pytest.raises(ValueError, match="stride 4 must be less"):
-        view("a b c d", truncation=True, max_length=4, stride=4, return_overflowing_tokens=True)
-    with pytest.raises(ValueError, match="only_first"):
-        view("a b c d" * 9, "e f g h i" * 9, truncation=True, max_length=9, return_overflowing_tokens=True)
+@pytest.mark.parametrize("name", ["gpt2", "roberta", "template"])
+def test_mistakes_and_odd_arguments(name: str) -> None:
+    ours, theirs = views(name)
+    for arguments, options in MISTAKES:
+        if not options.get("return_offsets_mapping"):
+            assert outcome(ours, arguments, options) == outcome(theirs, arguments, options), (arguments, options)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_changed_in_the_backend_counts(change: str) -> None:
+    ours, theirs = views("gpt2")
+    texts = ["Hello hello  foo world", "the he <|endoftext|> o"]
+    ids = theirs(texts)["input_ids"]
+    for view in (ours, theirs):
+        CHANGES[change](view)
+    for options in ({}, {"truncation": True, "max_length": 9, "padding": True}):
+        assert plain(ours(texts, **options)) == plain(theirs(texts, **options))
+    assert ours.batch_decode(ids, skip_special_tokens=True) == theirs.batch_decode(ids, skip_special_tokens=True)
+    assert ours.encode(texts[0]) == theirs.encode(texts[0])
+
+
+def test_what_transformers_brings() -> None:
+    ours, theirs = views("roberta")
+    for view in (ours, theirs):
+        assert isinstance(view, transformers.PreTrainedTokenizerFast)
+        view.set_truncation_and_padding(
+            transformers.utils.PaddingStrategy.LONGEST,
+            transformers.tokenization_utils_base.TruncationStrategy.LONGEST_FIRST,
+            max_length=5,
+            stride=1,
+            pad_to_multiple_of=None,
+            padding_side=None,
+        )
+    assert ours.backend_tokenizer.truncation == theirs.backend_tokenizer.truncation
+    for name in ("vocab", "add_bos_token", "add_eos_token", "add_prefix_space", "added_tokens_encoder", "is_fast"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert ours.decoder.decode(["Ġa"]) == " a"
+    assert ours.decode([5, 10**6]) == theirs.decode([5, 10**6])
+    for view in (ours, theirs):
+        view.add_bos_token = view.add_eos_token = True
+        view.update_post_processor()
+    assert ours(TEXTS)["input_ids"] == theirs(TEXTS)["input_ids"]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "template", "roberta"])
+def test_training_anew(name: str) -> None:
+    ours, theirs = views(name)
+    made, expected = (view.train_new_from_iterator([TEXTS], 300) for view in (ours, theirs))
+    assert type(made) is type(ours)
+    assert plain(made(TEXTS, return_offsets_mapping=True)) == plain(expected(TEXTS, return_offsets_mapping=True))
+    assert made.eos_token == expected.eos_token
+
+
+def test_training_anew_gives_a_template_in_a_sequence_its_new_ids() -> None:
+    view, _ = views("llama 3, trimmed")
+    made = view.train_new_from_iterator([TEXTS], 300)
+    assert made.convert_ids_to_tokens(made("a")["input_ids"]) == view.convert_ids_to_tokens(view("a")["input_ids"])
+    assert made.tokenizer.template.trim_offsets == view.tokenizer.template.trim_offsets
+
+
+@pytest.mark.parametrize("name", ["gpt2", "roberta"])
+def test_a_space_before_the_text(name: str) -> None:
+    tok = Tokenizer.from_huggingface(build(name))
+    for wanted in (True, False):
+        view = tok.as_transformers(add_prefix_space=wanted)
+        assert view.add_prefix_space is view.backend_tokenizer.pre_tokenizer.add_prefix_space is wanted
+        for text in ("hello", " hello"):
+            assert view.encode(text) == view.backend_tokenizer.encode(text).ids
+        assert (view.encode("hello") == view.encode(" hello")) is wanted
+
+
+def test_the_backend_is_made_when_it_is_asked_for() -> None:
+    view, _ = views("roberta")
+    assert view(TEXTS, TEXTS, padding=True, truncation="only_first", max_length=40)[0].ids
+    view.decode(view.encode("a"), skip_special_tokens=True)
+    view.add_tokens(["foo"])
+    assert (len(view), len(view.get_vocab()), view.pad_token) == (view.vocab_size, view.vocab_size, "<s>")
+    assert "_tokenizer" not in vars(view)
+    assert view.backend_tokenizer.encode("foo").ids == view("foo")["input_ids"]
+
+
+def test_a_tokenizer_that_tokenizer_json_cannot_hold_has_a_view() -> None:
+    tok = Tokenizer({0: b"a", 1: b" ", 2: b"a ", 3: b"a a"}, [(b"a", b" "), (b"a ", b"a")], {"a ": 2})
+    view = tok.as_transformers(pad_token="a ")
+    batch = view(["a a", "a"], padding=True)
+    assert batch["input_ids"] == [[2, 0], [0, 2]]
+    assert (batch[0].offsets, batch.tokens(1), view.decode([3, 0])) == ([(0, 2), (2, 3)], ["a", "a "], "a aa")
+    with pytest.raises(FormatError, match="cannot hold the special token 'a '"):
+        _ = view.backend_tokenizer
+    dated = Tokenizer.train("ab ab", 258, unicode="16.0").as_transformers()
+    assert dated.backend_tokenizer.encode("ab ab").ids == dated("ab ab")["input_ids"]
+
+
+#: What a directory says.
+SAID = ("chat_template", "bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token",
+        "extra_special_tokens", "model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces",
+        "split_special_tokens", "model_input_names", "add_prefix_space", "added_tokens_encoder", "special_tokens_map")
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """The same settings, the same calls."""
+    for name in SAID:
+        assert getattr(ours, name) == getattr(theirs, name), name
+    for token_id, token in theirs.added_tokens_decoder.items():
+        found = ours.added_tokens_decoder[token_id]
+        for flag in ("content", "lstrip", "rstrip", "single_word", "special"):
+            assert getattr(found, flag) == getattr(token, flag), (token_id, flag)
+    for options in ({}, {"padding": True, "truncation": True, "max_length": 9}):
+        assert plain(ours(TEXTS, **options)) == plain(theirs(TEXTS, **options))
+    if isinstance(theirs.chat_template, str):
+        messages = [{"role": "user", "content": "hello <s>"}]
+        assert plain(ours.apply_chat_template(messages)) == plain(theirs.apply_chat_template(messages))
+
+
+CHAT = "{% for m in messages %}{{ bos_token }}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
+
+
+def fast(folder: Path, name: str, **options: Any) -> None:
+    transformers.PreTrainedTokenizerFast(tokenizer_object=build(name), **options).save_pretrained(folder)
+
+
+MASK = {"content": "<mask>", "lstrip": True, "rstrip": False, "normalized": False, "single_word": False}
+
+
+def legacy(folder: Path) -> None:
+    """As transformers 4 wrote them: two more files, and the class is that of the model."""
+    content = json.loads(build("roberta").to_str())
+    files: dict[str, dict[str, Any]] = {
+        "tokenizer.json": content,
+        "config.json": {"model_type": "roberta"},
+        "tokenizer_config.json": {"model_max_length": 512, "truncation_side": "left"},
+        "special_tokens_map.json": {"eos_token": "</s>", "mask_token": MASK},
+    }
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+
+
+def of_its_class(folder: Path) -> None:
+    build("gpt2").save(str(folder / "tokenizer.json"))
+    config = {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 1024}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    "chat": lambda folder: fast(
+        folder, "template", bos_token="<s>", eos_token="</s>", pad_token="</s>", chat_template=CHAT,
+        model_max_length=77, padding_side="left", truncation_side="left",
+    ),
+    "chat in the settings": lambda folder: [
+        fast(folder, "gpt2", eos_token="<|endoftext|>"),
+        (folder / "tokenizer_config.json").write_text(
+            json.dumps({"tokenizer_class": "TokenizersBackend", "chat_template": CHAT, "eos_token": "<|endoftext|>",
+                        "pad_token": {"__type": "AddedToken", **MASK, "content": "<pad>"}})
+        ),
+    ],
+    "several chats": lambda folder: fast(
+        folder, "gpt2", pad_token="<|endoftext|>", chat_template={"default": CHAT, "tools": CHAT + "x"}
+    ),
+    "settings": lambda folder: fast(
+        folder, "roberta", mask_token="<mask>", pad_token="<s>", clean_up_tokenization_spaces=True,
+        split_special_tokens=True, extra_special_tokens=["<a>", "<b>"], model_input_names=["input_ids"],
+    ),
+    "flags": lambda folder: fast(folder, "added, both sides", pad_token="<s>"),
+    "legacy": legacy,
+    "of its class": of_its_class,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_view_keeps_what_its_directory_says(tmp_path: Path, name: str) -> None:
+    FOLDERS[name](tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    given = {} if theirs.pad_token else {"pad_token": theirs.eos_token}
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path, **given)
+    tok = Tokenizer.from_huggingface(tmp_path)
+    for one in (tok, Tokenizer.load(tmp_path), pickle.loads(pickle.dumps(tok))):
+        same(one.as_transformers(**given), theirs)
+    same(type(tok.as_transformers()).from_pretrained(tmp_path, **given), theirs)
+    view = tok.as_transformers(**given)
+    view.save_pretrained(tmp_path / "again")
+    same(transformers.AutoTokenizer.from_pretrained(tmp_path / "again"), theirs)
+    same(Tokenizer.from_huggingface(tmp_path / "again").as_transformers(), theirs)
+
+
+def test_what_is_given_counts_more_than_the_directory(tmp_path: Path) -> None:
+    FOLDERS["chat"](tmp_path)
+    tok = Tokenizer.from_huggingface(tmp_path)
+    view = tok.as_transformers(model_max_length=5, padding_side="right", chat_template=None)
+    assert (view.model_max_length, view.padding_side, view.chat_template) == (5, "right", None)
+    assert tok == Tokenizer.from_huggingface(tmp_path / "tokenizer.json")
+    assert tok.fingerprint() == Tokenizer.from_huggingface(build("template")).fingerprint()
 
 
 def test_it_pickles_and_calling_it_changes_nothing() -> None:

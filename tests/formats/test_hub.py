@@ -31,6 +31,8 @@ REPOSITORIES = {
     ("someone/json", "main"): files(TRAINED, "huggingface"),
     ("someone/json", "v2"): files(OTHER, "huggingface"),
     ("someone/pair", "main"): files(TRAINED, "gpt2"),
+    ("someone/chat", "main"): files(TRAINED, "huggingface")
+    | {"tokenizer_config.json": b'{"model_max_length": 77}', "chat_template.jinja": b"{{ messages }}"},
     ("someone/nothing", "main"): {"README.md": b"no tokenizer"},
     ("someone/damaged", "main"): {"tokenizer.json": b"{"},
 }
@@ -231,3 +233,12 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "bpetite.adapters.transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
         TRAINED.as_transformers()
+
+
+def test_the_view_has_the_settings_of_the_repository(tmp_path: Path, hub: Any) -> None:
+    pytest.importorskip("transformers")
+    endpoint = f"http://127.0.0.1:{hub.server_port}"
+    code = "(lambda view: [view.model_max_length, view.chat_template, view.eos_token])({}.as_transformers())"
+    code = code.replace("{}", "Tokenizer.from_pretrained('someone/chat')")
+    for environment in ({}, {"HF_HUB_OFFLINE": "1"}):
+        assert run(code, tmp_path, endpoint, **environment) == [77, "{{ messages }}", None]
