@@ -11,6 +11,7 @@ from .errors import FormatError, MissingExtraError, TrainingWarning
 
 if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from .engine.prefix_cache import PrefixCache
     from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
@@ -25,6 +26,7 @@ __all__ = [
     "encoding_for_model",
     "get_encoding",
     # its parts
+    "PrefixCache",
     "PretokenCounts",
     "count_pretokens",
     "patterns",
@@ -51,6 +53,7 @@ if not TYPE_CHECKING:
     #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
+        "PrefixCache": "engine.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",

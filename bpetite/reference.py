@@ -359,7 +359,8 @@ def train(
         pattern: The split pattern, see :func:`split`.
         min_frequency: Pairs that occur less often are not learned.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the greatest
-            (left bytes, right bytes).
+            (left bytes, right bytes), "tokenizers" the smallest (left id, right id) if bytes had ids in the order of
+            GPT-2's characters for them.
         normalization, unassigned: As for :func:`encode`.
         max_token_bytes: Pairs that would give a longer token are not learned.
 
@@ -383,6 +384,10 @@ def train(
 
     tokens = {byte: bytes([byte]) for byte in range(256)}
     id_of = {token: token_id for token_id, token in tokens.items()}
+    # printable bytes of Latin-1 stand for themselves, the others for characters after those
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    in_order = printable + sorted(set(range(256)) - set(printable))
+    in_gpt2_order = {bytes([byte]): number for number, byte in enumerate(in_order)}
     merges: list[Pair] = []
     while len(tokens) < vocab_size:
         counts = {
@@ -394,7 +399,8 @@ def train(
             break
         most = max(counts.values())
         best = [pair for pair, count in counts.items() if count == most]
-        pair = max(best) if tie_break == "bytes" else min(best, key=lambda pair: (id_of[pair[0]], id_of[pair[1]]))
+        order = id_of | in_gpt2_order if tie_break == "tokenizers" else id_of
+        pair = max(best) if tie_break == "bytes" else min(best, key=lambda pair: (order[pair[0]], order[pair[1]]))
         merges.append(pair)
         joined = pair[0] + pair[1]
         if joined not in id_of:

@@ -11,7 +11,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import arrow, chunks, limits, segments
+from .engine import (
+    _canonical,
+    _stream_decoder,
+    arrow,
+    byte_runs,
+    chunks,
+    growing,
+    healing,
+    limits,
+    prefix_lookup,
+    segments,
+)  # fmt: skip
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -128,7 +139,7 @@ class Tokenizer(Surface):
         special_ids: Literal["after", "before"] = "after",
         pattern: PatternLike | NotGiven = NOT_GIVEN,
         min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes"] = "ids",
+        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
         normalization: str | NotGiven | None = NOT_GIVEN,
         unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
@@ -148,7 +159,7 @@ class Tokenizer(Surface):
             pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
             min_frequency: Pairs that occur less often are not learned.
             tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
-                lexicographically greatest (left bytes, right bytes).
+                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
             normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
                 ``initial``, else None.
             unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
@@ -495,7 +506,15 @@ class Tokenizer(Surface):
         return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
 
     # Functions of other modules as methods; Final gives them the functions' types.
+    encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
+    growing: Final = growing.growing
+    heal: Final = healing.heal
+    decoder: Final = _stream_decoder.decoder
+    is_canonical: Final = _canonical.is_canonical
+    first_divergence: Final = _canonical.first_divergence
+    completions: Final = prefix_lookup.completions
+    prefixes: Final = prefix_lookup.prefixes
     count_batch: Final = limits.count_batch
     fits: Final = limits.fits
     truncate: Final = limits.truncate

@@ -24,6 +24,7 @@ def test_training_by_hand() -> None:
 def test_ties() -> None:
     assert reference.train(["ab", "cd"], 257)[1] == [(b"a", b"b")]
     assert reference.train(["ab", "cd"], 257, tie_break="bytes")[1] == [(b"c", b"d")]
+    assert reference.train([" a", "ab"], 257, tie_break="tokenizers")[1] == [(b"a", b"b")]
 
 
 def test_specials_cut_the_corpus() -> None:

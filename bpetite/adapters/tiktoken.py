@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from . import unstable
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -108,9 +110,32 @@ class Encoding:
             return self._special_tokens[text_or_bytes]
         return self.tokenizer.token_id(text_or_bytes)
 
-    def encode_with_unstable(self, text: str, **_: Any) -> NoReturn:
-        """Not offered; tiktoken itself calls it unstable."""
-        raise NotImplementedError("encode_with_unstable is not offered; Tokenizer.encode_iterable encodes growing text")
+    def encode_with_unstable(
+        self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
+    ) -> tuple[list[int], list[list[int]]]:
+        """Token ids that no continuation of a text changes, and what may follow them in place of the rest.
+
+        The bytes of the stable ids begin the text; with those of each completion added, they begin with the text. Which
+        completions there are is tiktoken's guess; here they are in ascending order.
+
+        Args:
+            text: The text, which more text will follow.
+            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+
+        Raises:
+            ValueError: As for :meth:`encode`; or the tokenizer rewrites text or cuts it by more than a pattern.
+            UnicodeEncodeError: The text holds a surrogate.
+        """
+        options = self._options([text], allowed_special, disallowed_special)
+        whole = self.tokenizer.encode(text, **options)
+        spans = self.tokenizer._special_spans(text, options["allowed_special"], ())
+        at = spans[-1][1] if spans else 0
+        if at == len(text):
+            return whole, []
+        stable = self.tokenizer.encode(text[:at], allowed_special=options["allowed_special"])
+        more, rest = unstable.open_end(self.tokenizer, text[at:].encode("utf-8"))
+        found = unstable.completions(self.tokenizer, self.tokenizer.decode_bytes(rest), self._token_byte_values)
+        return stable + more, found
 
     # Ids to text
 
@@ -168,7 +193,11 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted."""
-        special = set(self._special_tokens.values())
+        return list(self._token_byte_values)
+
+    @cached_property
+    def _token_byte_values(self) -> list[bytes]:
+        special = self._special_token_values
         return sorted(token for token_id, token in self.tokenizer.vocab.items() if token_id not in special)
 
     @property
@@ -208,10 +237,28 @@ class Encoding:
             raise AttributeError(f"the split pattern {self.tokenizer.pattern!r} is not one regular expression")
         return self.tokenizer.pattern
 
-    @property
+    @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        ranks = self.tokenizer.to_ranks()
-        return {t: token_id for token_id, t in ranks.vocab.items() if token_id not in self._special_token_values}
+        vocab = self.tokenizer.to_ranks()._vocab
+        found = [(t, token_id) for token_id, t in vocab.tokens.items() if token_id not in self._special_token_values]
+        # of two ids with the same bytes the one that text gives comes last, and stays
+        return dict(sorted(found, key=lambda pair: pair[1] not in vocab.unreachable) if vocab.unreachable else found)
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of one pre-token; special tokens are read as text."""
+        piece = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        return unstable.encode_piece(self.tokenizer, piece)
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        """As :meth:`encode_ordinary`, with matches that `regex` finds; text between them is left out."""
+        import regex  # not at the top: a compiled pattern does without
+
+        pieces = regex.findall(self._pat_str, text)
+        return [token_id for piece in pieces for token_id in self._encode_single_piece(piece)]
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes that need not be UTF-8."""
+        return unstable.encode_bytes(self.tokenizer, text)
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
         """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""

@@ -62,7 +62,7 @@ __all__ = ["command"]
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
 @click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
 @click.option("--min-frequency", type=COUNT, default=1, show_default=True)
-@click.option("--tie-break", type=click.Choice(["ids", "bytes"]), default="ids", show_default=True)
+@click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
 @click.option("--initial", metavar="TOKENIZER", help="Learn further merges after those of this tokenizer.")
 @jobs_option

@@ -1,4 +1,5 @@
 """Token ids to bytes and text."""
+from cpython.array cimport array
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from ..headers.join cimport bp_head, bp_joiner
@@ -40,6 +41,8 @@ cdef class Decoder:
     cdef bytes handler(self, object errors)
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
     cdef list char_spans(self, object ids, bytes text)
+    # The ids as uint32. That the vocabulary has them is checked only where an id is no position.
+    cdef array copy_ids(self, object ids)
     # OUT: the positions of all ids in the byte table; an array of uint32 is read where it is.
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1

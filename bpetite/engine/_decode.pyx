@@ -8,6 +8,7 @@ An array of uint32 is read where it is, which another thread, or another process
 meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
 differ, both are done again on a copy. Copying first would take longer than the check.
 """
+from cpython.array cimport array, clone
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
@@ -26,6 +27,7 @@ from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 
 import codecs
+from array import array as new_array
 from collections.abc import Mapping
 
 from ..errors import UnknownTokenError, show
@@ -211,6 +213,22 @@ cdef class Decoder:
             spans[i] = (first, started)
         bp_watch_check(&watch)
         return spans
+
+    cdef array copy_ids(self, object ids):
+        cdef id_view view
+        cdef Py_buffer buffer
+        cdef Py_ssize_t i
+        cdef array copied
+        self.read_ids(ids, &view, &buffer)
+        try:
+            copied = clone(new_array("I"), view.n, False)
+            memcpy(copied.data.as_uints, view.positions, view.n * sizeof(uint32_t))
+        finally:
+            _release(&view, &buffer)
+        if self.table.joiner.slot_of == NULL:
+            for i in range(len(copied)):
+                copied.data.as_uints[i] = self.tokens.ids[copied.data.as_uints[i]]
+        return copied
 
     cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1:
         cdef uint32_t unknown = 0

@@ -122,7 +122,7 @@ cdef class Encoder:
         if self.core is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials
-        self.compiled = core.scanner is not None and normalize is None and pipeline is None
+        self.compiled = core.scanner is not None and normalize is None and (pipeline is None or pipeline.is_compiled)
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline

@@ -40,11 +40,11 @@ class Surface:
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
-            pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
+            pretokenizer: What cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
-                cut, and pairs of bytes and the ends of the pre-tokens in them.
+                cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
         """
     @property
     def vocab(self) -> dict[int, bytes]:

@@ -16,11 +16,11 @@ from ._reader cimport count_up_to, whole_number
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
-import codecs
 from operator import index
 from os import PathLike
 
 from ..errors import UnknownTokenError, not_a_text, show
+from ._stream_decoder import StreamDecoder, _texts
 from ._threads import thread_count
 
 
@@ -30,7 +30,7 @@ cdef class Surface:
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
     cdef readonly Encoder _encoder
-    cdef Decoder _decoder
+    cdef readonly Decoder _decoder
     cdef readonly IdLists _lists   # made for the first list
     cdef list _before, _after      # ids that add_special_tokens puts around a text
 
@@ -48,18 +48,18 @@ cdef class Surface:
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
-            pretokenizer: What cuts text into pre-tokens: `scanner`, a compiled pattern or None, and `ends(bytes)`.
+            pretokenizer: What cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
                 not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
-                cut, and pairs of bytes and the ends of the pre-tokens in them.
+                cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
         """
         if not PyLong_CheckExact(cache_bytes):
             raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
         if not 0 <= cache_bytes < 1 << 62:
             raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges)
+                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.token_table, vocab.errors)
         self._before, self._after = map(list, vocab.around)
@@ -118,7 +118,7 @@ cdef class Surface:
     def scanner(self):
         """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
         vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
-        return "pipeline" if self._pipeline is not None else self._pretokenizer.scanner_kind
+        return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
 
     @property
     def eot_token(self):
@@ -438,14 +438,14 @@ cdef class Surface:
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
         ['你', 'ab']
         """
-        cdef bytes handler = self._decoder.handler(errors)
+        stream = StreamDecoder(self, errors=errors)
         try:
             if isinstance(ids, (str, bytes, bytearray)):
                 raise TypeError()
             ids = iter(ids)
         except TypeError:
             raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
-        return _texts(self._decoder, ids, codecs.getincrementaldecoder("utf-8")(handler.decode()))
+        return _texts(stream, ids)
 
     # ---- for the forms of the result that are made in Python
 
@@ -503,18 +503,3 @@ cdef class Surface:
                 raise TypeError("this tokenizer has not been set up")
             self._lists = IdLists(self._decoder.tokens)
         return self._lists
-
-
-def _texts(Decoder decoder not None, ids, incremental):
-    """The texts of ids, whole characters, as soon as they are complete."""
-    for i, token_id in enumerate(ids):
-        try:
-            text = incremental.decode(decoder.decode_bytes((token_id,)))
-        except UnknownTokenError as error:
-            raise decoder.unknown(error.args[0], i) from None
-        except TypeError:
-            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
-        if text:
-            yield text
-    if text := incremental.decode(b"", True):
-        yield text

@@ -5,6 +5,7 @@ from .._merge cimport MergeTable, merge_space
 from ..headers.hashing cimport bp_secret
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
+from ..splitting._byte_splits cimport ByteSplits
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport utf8_window
@@ -38,6 +39,7 @@ cdef class Core:
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
+    cdef readonly ByteSplits byte_splits   # what cuts pre-tokens again, or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
@@ -70,6 +72,9 @@ cdef class Worker:
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
-    # Merge one pre-token; *moved is set where keys prepared before have to be prepared again.
+    # Cut one pre-token again, merge its parts and remember the ids of all of it; *moved is set where keys prepared
+    # before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil
+    # Append the ids of what is merged in one piece.
+    cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil

@@ -20,6 +20,7 @@ from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_work
+from ..splitting._byte_splits cimport ByteSplits, byte_cut
 from ..splitting._scan cimport scan_cursor
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
@@ -29,6 +30,7 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
+    PARTS = 32                 # of a pre-token that are found at a time
 
 
 cdef bp_secret secret = draw_secret()
@@ -43,9 +45,11 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
+        byte_splits: What cuts pre-tokens again, or None.
     """
 
-    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole):
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
+                  ByteSplits byte_splits=None):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -53,6 +57,7 @@ cdef class Core:
         self.merges = merges
         self.scanner = scanner
         self.whole = whole
+        self.byte_splits = byte_splits
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -178,6 +183,26 @@ cdef class Worker:
 
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t ends[PARTS]
+        cdef Py_ssize_t used = self.used, at = start, i
+        cdef byte_cut cut
+        cdef int status
+        if self.core.byte_splits is None:
+            status = self._encode_part(text, start, end, done)
+            if status != DONE:
+                return status
+        else:
+            self.core.byte_splits.begin(&cut, start, end)
+            while at < end:
+                for i in range(self.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
+                    status = self._encode_part(text, at, ends[i], done)
+                    if status != DONE:
+                        return status
+                    at = ends[i]
+        moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
+        return DONE
+
+    cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t n = end - start, i, slot
         cdef token_t* ids
         if not space_reserve(&self.space, n):
@@ -198,5 +223,4 @@ cdef class Worker:
             return INTERRUPTED if self.watch.interrupted else NO_MEMORY
         memcpy(self.out + self.used, ids, n * sizeof(token_t))
         self.used += n
-        moved[0] = bp_remember(&self.cache, key, text + start, end - start, ids, n)
         return DONE

@@ -17,14 +17,19 @@ __all__ = ["parts_of"]
 def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
     """What cuts a text, what normalizes it, and the pipeline that does both instead where the vocabulary asks for more
     than the compiled core does."""
-    if vocab.is_rare or not is_plain(vocab.pattern):
+    pattern = vocab.pattern
+    if not is_plain(pattern):
+        from ..steps.simplified import simplified
+
+        pattern = simplified(pattern, vocab.unicode)
+    if vocab.is_rare or not is_plain(pattern):
         from .pipeline import Pipeline
 
-        pipeline = Pipeline(vocab)
+        pipeline = Pipeline(vocab, pattern)
         return pipeline.pretokenizer, None, pipeline
     normalize = None
     if vocab.normalization is not None:
         from ..steps.normalizers import normalizer
 
         normalize = normalizer(vocab.normalization, vocab.unicode)
-    return pretokenizer(vocab.pattern, unicode=vocab.unicode), normalize, None
+    return pretokenizer(pattern, unicode=vocab.unicode), normalize, None

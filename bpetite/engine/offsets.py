@@ -47,7 +47,7 @@ class Origin:
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.pretokens = array("q")
+        self.pretokens: array[int] = array("q")
         self.literals: dict[int, str] = {}
         self._parts: list[bytes] = []
         self._size = 0

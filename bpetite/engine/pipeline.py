@@ -15,13 +15,14 @@ from itertools import accumulate
 
 import regex
 
-from ..bytelevel import encode_token
-from ..patterns import as_tuple
-from ..splitting.pretokenizer import Pretokenizer, pretokenizer
+from ..bytelevel import ALPHABET, encode_token
+from ..patterns import as_tuple, is_plain
+from ..splitting._byte_splits import ByteSplits
+from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
 from ..splitting.unicode_version import matches, stand_ins
 from ..steps import splits
 from ..steps.normalizers import Prepend, Replace, normalizer
-from ..steps.splits import Fragment, PrefixSpace, Printable
+from ..steps.splits import Fragment, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary.vocab import Vocab
 from . import offsets
 from ._special import Specials
@@ -45,24 +46,39 @@ class Pipeline:
 
     Attributes:
         pretokenizer: What the core splits stretches with; "none" if they are split here.
+        is_compiled: Whether the core does all that the vocabulary asks for. Then the pipeline only traces.
+
+    Args:
+        vocab: The vocabulary.
+        pattern: One that cuts as that of the vocabulary does, see :mod:`bpetite.steps.simplified`.
     """
 
-    def __init__(self, vocab: Vocab) -> None:
+    def __init__(self, vocab: Vocab, pattern: SplitPattern) -> None:
         self._flags = vocab.token_flags
         self._special_tokens = vocab.special_tokens
         self._tokens = vocab.tokens
         self._normalization = vocab.normalization
         self._unicode = vocab.unicode
         self._normalize = normalizer(vocab.normalization, vocab.unicode)
-        found = as_tuple(vocab.pattern)
-        self._prefix_space = found[:1] == (PrefixSpace(),)
-        rest = found[1:] if self._prefix_space else found
-        plain = tuple(step for step in rest if isinstance(step, str))
+        found = as_tuple(pattern)
         at = found.index(Printable()) if Printable() in found else len(found)
-        # all steps, if the core cannot do them: those that see the text, those that see its printable form
-        self._steps, self._late_steps = (found[:at], found[at + 1 :]) if len(plain) < len(rest) else ((), ())
-        self.pretokenizer: Pretokenizer = pretokenizer(
-            None if self._steps or self._late_steps else plain or None, unicode=vocab.unicode
+        # the steps that see the text, and those that see its printable form
+        self._steps, self._late_steps = found[:at], found[at + 1 :]
+        self._prefix_space = found[:1] == (PrefixSpace(),)
+        plain = self._steps[1:] if self._prefix_space else self._steps
+        self.pretokenizer: Pretokenizer = pretokenizer(None)
+        if is_plain(plain):
+            cutter = pretokenizer(plain or None, unicode=vocab.unicode)
+            if self._late_steps and cutter.scanner is not None:
+                cutter = _with_byte_splits(cutter, self._late_steps)
+            if not self._late_steps or cutter.byte_splits is not None:
+                self.pretokenizer = cutter
+                self._steps = self._late_steps = ()
+        self.is_compiled: bool = (
+            self.pretokenizer.byte_splits is not None
+            and not vocab.is_rare
+            and vocab.normalization is None
+            and not self._prefix_space
         )
         self._finders: dict[tuple[str, ...], tuple[_Finder, _Finder]] = {}
 
@@ -270,3 +286,14 @@ class _Finder:
             done = end
         if done < len(text):
             yield done, len(text), None
+
+
+def _with_byte_splits(cutter: Pretokenizer, steps: tuple[Step, ...]) -> Pretokenizer:
+    """A compiled pre-tokenizer, followed by steps that see the printable form of bytes if these can be compiled."""
+    if not is_plain(steps):
+        return cutter
+    try:
+        byte_splits = ByteSplits(compiled(steps, None), ALPHABET)
+    except ValueError:  # the pattern is outside of what compiles
+        return cutter
+    return Pretokenizer(cutter.pattern, cutter.scanner_kind, cutter.scanner, None, cutter.unicode, byte_splits)

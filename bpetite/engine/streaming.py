@@ -58,7 +58,7 @@ def encode_iterable(
         raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
-    if tokenizer._pipeline is not None:
+    if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
         return _at_the_end(tokenizer, chunks, allowed_special, disallowed_special)
     stream = Stream(tokenizer, {literal: ids[literal] for literal in recognised}, refused)
     return chain.from_iterable(_steps(stream, chunks))
@@ -191,12 +191,18 @@ class OpenSpecials:
         self.longest: int = max(map(len, self.literals), default=0)
         self.open: bytes = b""
 
-    def feed(self, data: bytes, final: bool) -> Iterator[tuple[bytes, int | None]]:
-        """Yield (text, id of the special token after it, or None where more of the text may follow)."""
-        if not self.literals:
-            yield data, None
-            return
+    def feed(self, data: bytes, final: bool) -> list[tuple[bytes, int | None]]:
+        """[(text, id of the special token after it, or None where more of the text may follow), ...]"""
         data = self.open + data
+        found, limit = self.cut(data, final)
+        self.open = data[limit:]
+        return found
+
+    def cut(self, data: bytes, final: bool) -> tuple[list[tuple[bytes, int | None]], int]:
+        """The same of a text from its beginning on, and up to where that is certain."""
+        if not self.literals:
+            return [(data, None)], len(data)
+        found: list[tuple[bytes, int | None]] = []
         at = 0
         limit = len(data) if final else self.first_open(data, 0)
         for start, end, token_id in self.finder.cut(data):
@@ -204,13 +210,13 @@ class OpenSpecials:
             # begins inside it no longer matters.
             if start >= limit:
                 break
-            yield data[at:start], token_id
+            found.append((data[at:start], token_id))
             at = end
             if limit < end:
                 limit = self.first_open(data, end)
         if at < limit:
-            yield data[at:limit], None
-        self.open = data[limit:]
+            found.append((data[at:limit], None))
+        return found, limit
 
     def first_open(self, data: bytes, start: int) -> int:
         """The first offset from `start` on where the rest of the data is the beginning of a special token."""

@@ -1,8 +1,9 @@
-r"""Split patterns translated between dialects of regular expressions: what means the same is kept, everything else is
+r"""Patterns translated between dialects of regular expressions: what means the same is kept, everything else is
 rewritten, or refused by name.
 
 tokenizer.json is read with Oniguruma (Ruby's syntax), tiktoken's patterns with Rust's ``fancy_regex``; patterns of
-bpetite are those of the ``regex`` module. They agree on nearly everything that split patterns use, and differ in:
+bpetite are those of the ``regex`` module. They agree on nearly everything that split patterns use, and differ in this
+and in the classes of POSIX (:data:`POSIX`):
 
 =============== ============================== ============================== ==============================
 \               Oniguruma                      Rust                           ``regex``
@@ -11,10 +12,13 @@ bpetite are those of the ``regex`` module. They agree on nearly everything that 
 ``^``           after any newline              at the start                   at the start
 ``\Z`` ``\z``   as ``$`` in ``regex``; the end  the end                        the end; unknown
 ``x{1,3}+``     repeated: ``(?:x{1,3})+``      possessive                     possessive
-``\w``          with ``²³¹¼½¾``, without U+200C, U+200D   as ``regex``        UTS 18
+``\w``          without U+200C, U+200D; alone  as ``regex``                   UTS 18
+                with ``²³¹¼½¾``
 ``\h``          a hexadecimal digit            unknown                        horizontal space
 ``[a[b]&&[c]]`` sets in sets                   sets in sets                   literal characters
 ``{`` alone     a literal                      an error                       may start a fuzzy match
+``(?i:\p{Lu})`` capitals                       all letters with case          all letters with case
+``(?i:i)``      ``i``, ``I``                   ``i``, ``I``                   ``İ``, too, which is left so
 =============== ============================== ============================== ==============================
 """
 from __future__ import annotations
@@ -29,11 +33,13 @@ from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾"
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"  # in a set; alone it takes some numbers more
+_WORD_ALONE = _WORD + "²³¹¼½¾"
 #: Anchors and letter escapes, and how they are translated, by the dialect that they are written in.
 LETTERS = {
     "oniguruma": {
-        "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD}]", r"\W": f"[^{_WORD}]"
+        "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD_ALONE}]",
+        r"\W": f"[^{_WORD_ALONE}]",
     },
     "rust": {"$": r"\Z", "^": "^", r"\z": r"\Z", r"\w": r"\w", r"\W": r"\W"},
     "regex": {"$": r"\Z", "^": r"\A", r"\A": r"\A", r"\Z": r"\z"},
@@ -46,9 +52,35 @@ ANCHOR_GROUPS = {"(?m:$)": "$", "(?m:^)": "^"}
 DEEPEST = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
+IGNORING_CASE = "is not the same set in both libraries where case is ignored"
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
+#: What stands for ``[:name:]`` in a set, by the dialect that it is written in. Oniguruma follows Unicode, Rust ASCII,
+#: ``regex`` Unicode but for digits and symbols; what is not listed has no exact counterpart.
+POSIX = {
+    "oniguruma": {
+        "alnum": r"\p{Alphabetic}\p{Nd}", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
+        "cntrl": r"\p{Cc}", "digit": r"\p{Nd}", "graph": "[:graph:]", "lower": r"\p{Lowercase}", "print": "[:print:]",
+        "punct": r"\p{P}\p{S}", "space": r"\s", "upper": r"\p{Uppercase}",
+        "word": _WORD, "xdigit": "0-9A-Fa-f",
+    },
+    "rust": {
+        "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ", "cntrl": r"\x00-\x1f\x7f",
+        "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~",
+        "space": r"\t\n\x0b\f\r ", "upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": "0-9A-Fa-f",
+    },
+    "regex": {
+        "alnum": r"\p{Alphabetic}0-9", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
+        "cntrl": r"\p{Cc}", "digit": "0-9", "graph": "[:graph:]", "lower": r"\p{Lowercase}", "print": "[:print:]",
+        "space": r"\s", "upper": r"\p{Uppercase}", "xdigit": "0-9A-Fa-f",
+    },
+}  # fmt: skip
+POSIX_CLASS = regex.compile(r"\[:(\^?)([A-Za-z]+):\]")
+#: Those of one class, and the complement.
+COMPLEMENTS = {r"\s": r"\S", "[:graph:]": "[:^graph:]", "[:print:]": "[:^print:]"}
+#: Names of properties that are different sets in the dialects where case is ignored.
+CASED_PROPERTIES = frozenset(("lu", "ll", "lt", "lc", "l&", "uppercase", "lowercase"))
 #: Names of properties that are different sets in the dialects.
 UNLIKE_PROPERTIES = frozenset(("word", "graph", "print", "punct", "alnum", "space", "blank", "xdigit", "any"))
 
@@ -89,25 +121,31 @@ class _Translation:
 
     def __init__(self, pattern: str, dialect: str) -> None:
         self.pattern, self.dialect, self.at, self.depth = pattern, dialect, 0, 0
+        self.ignore_case = pattern.startswith("(?i)")
+        self.chooses = False  # whether there are alternatives or lazy repeats
+        self.what = "split pattern" if dialect == "rust" else "pattern"  # tokenizer.json has them in normalizers, too
 
     def run(self) -> str:
-        prefix = ""
-        if self.pattern.startswith("(?i)"):
-            prefix, self.at = "(?i)", 4
+        prefix = "(?i)" if self.ignore_case else ""
+        self.at = len(prefix)
         written = prefix + self.alternatives()
         if self.at < len(self.pattern):
             self.refuse(")", "closes no group")
         if self.dialect != "regex":
             try:
-                compile_regex(written)
+                compiled = compile_regex(written, self.what)
             except ValueError as bad:
                 raise FormatError(str(bad)) from None
+            if self.dialect == "oniguruma" and self.chooses and compiled.fullmatch(""):
+                # at `b`, after the empty match of `a*|b`, `regex` looks for `b`, and Oniguruma goes on behind it
+                self.refuse(self.pattern, "can match nothing, and then the libraries go on differently", at=0)
         return written
 
-    def refuse(
-        self, what: str, why: str = "means something else here or nothing at all", *, at: int | None = None
-    ) -> NoReturn:
-        raise FormatError(f"split pattern {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
+    def refuse(self, what: str, why: str | None = None, *, at: int | None = None) -> NoReturn:
+        if why is None:
+            to_file = self.dialect == "regex"
+            why = "has no counterpart in tokenizer.json" if to_file else "means something else here or nothing at all"
+        raise FormatError(f"{self.what} {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)
@@ -119,6 +157,7 @@ class _Translation:
             if self.peek("|"):
                 written.append("|")
                 self.at += 1
+                self.chooses = True
             else:
                 written.append(self.repeated(self.atom()))
         return "".join(written)
@@ -135,6 +174,7 @@ class _Translation:
             if braced and "," not in found.group():
                 self.refuse("}?")
             self.at += 1
+            self.chooses = True
             written += "?"
         elif after == "+":
             self.at += 1
@@ -180,7 +220,9 @@ class _Translation:
         self.depth += 1
         if self.depth > DEEPEST:
             self.refuse(opening, "is nested too deep")
+        outer, self.ignore_case = self.ignore_case, self.ignore_case or opening == "(?i:"
         inside = self.alternatives()
+        self.ignore_case = outer
         self.depth -= 1
         if not self.peek(")"):
             self.refuse(opening, "is not closed", at=start)
@@ -189,10 +231,13 @@ class _Translation:
             return inside + "+"
         return f"{opening}{inside})"
 
-    def escape(self) -> str:
+    def escape(self, in_set: bool = False) -> str:
         if found := PROPERTY.match(self.pattern, self.at):
-            if (found.group(1) or "").lower() in UNLIKE_PROPERTIES:
+            name = regex.sub("[ _]", "", found.group(1) or "").lower()
+            if name in UNLIKE_PROPERTIES:
                 self.refuse(found.group())
+            if self.ignore_case and (in_set or name in CASED_PROPERTIES) and self.dialect != "rust":
+                self.refuse(found.group(), IGNORING_CASE)
             self.at = found.end()
             return str(found.group())
         if found := CODE_POINT.match(self.pattern, self.at):
@@ -202,7 +247,7 @@ class _Translation:
         written = self.pattern[self.at : self.at + 2]
         letter = written[1:]
         if letter in ("w", "W") and self.dialect == "regex":
-            self.refuse(written, "has no counterpart in tokenizer.json")
+            self.refuse(written)
         translated = LETTERS[self.dialect].get(written)
         if translated is None:
             if letter not in SAME_LETTERS and (letter.isalnum() or not letter.isascii() or not letter):
@@ -217,9 +262,7 @@ class _Translation:
         negated, operands = self.operands()
         if len(operands) == 1:
             inverse, inside = operands[0]
-            if inverse:
-                self.refuse("[[^...]]", at=start)
-            return f"[{'^' if negated else ''}{inside}]"
+            return f"[{'^' if negated != inverse else ''}{inside}]"
         if negated:
             self.refuse("[^...&&...]", at=start)
         sets = [f"[{'^' if inverse else ''}{inside}]" for inverse, inside in operands]
@@ -250,12 +293,21 @@ class _Translation:
                 self.at += 1
                 self.depth -= 1
                 return negated, operands
+            elif posix := POSIX_CLASS.match(self.pattern, self.at):
+                inverse, known = self.posix_class(posix[0], posix[2], bool(posix[1]))
+                if inverse and nested is not None:
+                    self.refuse(posix[0])
+                self.at = posix.end()
+                if inverse:
+                    nested = known
+                else:
+                    items.append(known)
             elif character == "[" and self.dialect != "regex":
                 if self.peek("[:") or nested is not None:
                     self.refuse(self.pattern[self.at : self.at + 2])
                 inverse, inside = self.operands()
                 if len(inside) != 1 or inside[0][0]:
-                    self.refuse("[", "is nested too deep")
+                    self.refuse("]", "ends a set that cannot be joined with the one around it")
                 if inverse:
                     nested = inside[0][1]
                 else:
@@ -267,6 +319,21 @@ class _Translation:
                 items.append("\\" + character if character in "[]" or self.peek("&&") else character)
                 self.at += 1
 
+    def posix_class(self, written: str, name: str, inverse: bool) -> tuple[bool, str]:
+        """Whether it is negated, and the items that stand for it in a set."""
+        items = POSIX[self.dialect].get(name)
+        if items is None:
+            self.refuse(written)
+        if self.ignore_case and items != r"\s":
+            self.refuse(written, IGNORING_CASE)
+        if self.pattern[self.at - 1] == "-" or self.pattern.startswith("-", self.at + len(written)):
+            self.refuse(written, "is beside a -")
+        if inverse and regex.fullmatch(r"\\p\{\w+\}", items):
+            return False, items.replace("p", "P", 1)
+        if inverse and items in COMPLEMENTS:
+            return False, COMPLEMENTS[items]
+        return inverse, items
+
     def _operand(self, items: list[str], nested: str | None) -> tuple[bool, str]:
         if nested is not None and items:
             self.refuse("[^", "is in a set with other items")
@@ -275,10 +342,15 @@ class _Translation:
         return nested is not None, "".join(items) if nested is None else nested
 
     def escape_in_class(self) -> str:
-        if self.pattern[self.at + 1 : self.at + 2] in ("A", "z", "Z", "W"):
-            self.refuse(self.pattern[self.at : self.at + 2])
-        written = self.escape()
-        return written[1:-1] if written.startswith("[") else written
+        written = self.pattern[self.at : self.at + 2]
+        if written in (r"\A", r"\z", r"\Z", r"\W"):
+            self.refuse(written)
+        if written != r"\w" or self.dialect != "oniguruma":
+            return self.escape(in_set=True)
+        if self.ignore_case:
+            self.refuse(written, IGNORING_CASE)
+        self.at += 2
+        return _WORD
 
 
 def _one_braced_repeat(text: str) -> bool:

@@ -34,11 +34,12 @@ __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept and written again, with the value that means nothing.
-KEPT: dict[str, bool | None] = {"dropout": None, "unk_token": None, "fuse_unk": False}
+KEPT: dict[str, bool | None] = {"dropout": None, "unk_token": None, "fuse_unk": False, "byte_fallback": False}
 #: The types of settings that are not null.
 TYPES: dict[str, tuple[type, ...]] = {
     "ignore_merges": (bool,),
     "fuse_unk": (bool,),
+    "byte_fallback": (bool,),
     "unk_token": (str,),
     "dropout": (int, float),
 }
@@ -46,7 +47,6 @@ TYPES: dict[str, tuple[type, ...]] = {
 FOREIGN: dict[str, tuple[str | bool | None, ...]] = {
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
-    "byte_fallback": (None, False),
 }
 #: Pairs of added tokens that are compared to see whether the order of the search matters.
 COMPARED = 250_000
@@ -97,8 +97,8 @@ def from_json(content: Any, name: str) -> Vocab:
         raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
     model = content["model"]
     _check_model(model, name)
-    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name)
-    normalization = read_normalizer(content.get("normalizer"), name)
+    normalization, as_bytes = read_normalizer(content.get("normalizer"), name)
+    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes)
     template = read_post_processor(content.get("post_processor"), name)
     check_decoder(content.get("decoder"), name)
 
@@ -114,7 +114,10 @@ def from_json(content: Any, name: str) -> Vocab:
     merges = model.get("merges")
     as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
     kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
-    _check_unknown(kept.get("unk_token"), ids, name)
+    if kept.get("byte_fallback"):
+        _check_byte_fallback(ids, name)
+    if as_bytes:
+        _check_flags_in_printable_form(added, name)
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             tokens,
@@ -142,6 +145,9 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
             raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
+    if model.get("unk_token"):
+        with errors_named(f"{name}: model.unk_token"):
+            check_literal(model["unk_token"])
     if "vocab" not in model:
         raise FormatError(f'{name}: model has no "vocab"')
 
@@ -174,15 +180,16 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
 
 def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], name: str) -> None:
     """Added tokens must have the ids that the library gives them when it loads the file: one that the model has keeps
-    the model's id, others get the next free ones in the order of the ids written here."""
+    the model's id, others get the next free ones in the order of the file."""
     last = -1
-    for literal, entry in sorted(added.items(), key=lambda item: item[1]["id"]):
+    for literal, entry in added.items():
         given = ids.get(literal, max(last + 1, len(ids)))
         last = max(last, given)
         if given != entry["id"]:
             raise FormatError(
                 f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
-                "loading: the file contradicts itself"
+                "loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
+                "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
         spelled = decode_or_utf8(literal)
         if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:
@@ -224,14 +231,28 @@ def _overlap(early: Collection[str], late: Collection[str]) -> bool:
     return False
 
 
-def _check_unknown(unknown: str | None, ids: dict[str, int], name: str) -> None:
-    """With an ``unk_token``, a byte that has no token would silently become it: refuse that."""
-    missing = [character for character in ALPHABET if character not in ids] if unknown is not None else []
-    if missing:
-        raise FormatError(
-            f"{name}: model.unk_token {show(unknown)} stands for {len(missing)} bytes that have no token "
-            f"(the first is {decode_token_bytes(missing[0])!r}), and text with them could not be decoded"
-        )
+def _check_byte_fallback(ids: dict[str, int], name: str) -> None:
+    """With ``byte_fallback``, the library spells a byte that has no token by such tokens as ``<0xC4>``, one for each
+    byte of its printable form in UTF-8, if it has them all: refuse that."""
+    for character in ALPHABET:
+        spelled = [f"<0x{byte:02X}>" for byte in character.encode("utf-8")]
+        if character not in ids and all(token in ids for token in spelled):
+            raise FormatError(
+                f"{name}: model.byte_fallback: the byte {decode_token_bytes(character)!r} has no token, and tokenizers "
+                f"writes it as {' '.join(spelled)}, which bpetite does not"
+            )
+
+
+def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) -> None:
+    """Beside a token that is searched for in printable form there is no white space, and a space is a letter."""
+    for literal, entry in added.items():
+        late = entry.get("normalized", not entry.get("special", False))
+        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]
+        if flags:
+            raise FormatError(
+                f"{name}: added token {show(literal)}: {flags[0]} of a normalized token, after the normalizer "
+                "ByteLevel, is not supported"
+            )
 
 
 # Writing

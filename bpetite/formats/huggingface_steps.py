@@ -38,6 +38,8 @@ BEHAVIORS = {
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
+#: The patterns that the normalizer Strip removes, by its settings.
+STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
 #: Punctuation as the library has it: Unicode's, and all ASCII characters that are no letters, digits or space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
@@ -83,33 +85,40 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
     raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {show(found)}')
 
 
-def read_normalizer(found: Any, name: str) -> Normalization:
-    """The normalization of a file."""
+def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
+    """The normalization of a file, and whether it ends with ByteLevel: then the text is in printable form."""
     made: list[str | Prepend | Replace] = []
+    bytelevel = False
     for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
-        if step["type"] in FORMS:
+        if bytelevel:
+            raise FormatError(f"{where}: bpetite has no normalizer after ByteLevel, only before it")
+        if step["type"] == "ByteLevel":
+            bytelevel = True
+        elif step["type"] in FORMS:
             made.append(step["type"])
         elif step["type"] == "Prepend":
             made.append(Prepend(_value(step, where, "prepend", str)))
         elif step["type"] == "Replace":
             made.append(Replace(_read_pattern(step, where), _value(step, where, "content", str)))
+        elif step["type"] == "Strip":
+            made += [Replace(STRIP[key], "") for key in STRIP if _value(step, where, key, bool, True)]
         else:
             raise FormatError(f"{where}: bpetite does not have the normalizer {step['type']}")
     if len(made) == 1 and isinstance(made[0], str):
-        return made[0]
-    return tuple(made) or None
+        return made[0], bytelevel
+    return tuple(made) or None, bytelevel
 
 
-def read_pre_tokenizer(found: Any, name: str) -> SplitPattern:
-    """The split pattern of a file."""
+def read_pre_tokenizer(found: Any, name: str, printable: bool = False) -> SplitPattern:
+    """The split pattern of a file. ``printable``: its normalizer leaves text in printable form."""
     made: list[Step] = []
-    bytelevel = False
+    bytelevel = printable
     for step, where in _steps(found, f"{name}: pre_tokenizer", "pretokenizers"):
         if bytelevel and Printable() not in made:
             made.append(Printable())
         if step["type"] == "ByteLevel":
             if bytelevel:
-                raise FormatError(f"{where}: a second ByteLevel")
+                raise FormatError(f"{where}: a second ByteLevel{', after that of the normalizer' * printable}")
             bytelevel = True
             if _value(step, where, "add_prefix_space", bool, True):
                 made.append(PrefixSpace())
@@ -123,9 +132,11 @@ def read_pre_tokenizer(found: Any, name: str) -> SplitPattern:
         elif step["type"] == "Digits":
             made.append(r"\p{N}" if _value(step, where, "individual_digits", bool, False) else r"\p{N}+")
         else:
-            raise FormatError(f"{where}: the pre-tokenizer {step['type']} does not occur with byte-level BPE")
+            raise FormatError(f"{where}: bpetite does not have the pre-tokenizer {step['type']}")
     if not bytelevel:
-        raise FormatError(f"{name}: pre_tokenizer: no ByteLevel in it, so this is not byte-level BPE")
+        raise FormatError(
+            f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
+        )
     if not made:
         return None
     return made[0] if len(made) == 1 and isinstance(made[0], str) else tuple(made)
@@ -160,7 +171,7 @@ def read_post_processor(found: Any, name: str) -> Template | None:
             with errors_named(where):
                 template = Template(single, pair)
         else:
-            raise FormatError(f"{where}: the post-processor {step['type']} does not occur with byte-level BPE")
+            raise FormatError(f"{where}: bpetite does not have the post-processor {step['type']}")
     return replace(template or BARE, trim_offsets=tuple(trims)) if trims else template
 
 
@@ -212,7 +223,7 @@ def check_decoder(found: Any, name: str) -> None:
     """Raise FormatError unless the decoder is that of byte-level BPE."""
     for step, where in _steps(found, f"{name}: decoder", "decoders"):
         if step["type"] != "ByteLevel":
-            raise FormatError(f"{where}: the decoder {step['type']} does not occur with byte-level BPE")
+            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
 
 
 # Writing
@@ -225,7 +236,8 @@ def write_normalizer(normalization: Normalization) -> Any:
         if isinstance(one, Prepend):
             made.append({"type": "Prepend", "prepend": one.text})
         elif isinstance(one, Replace):
-            made.append({"type": "Replace", "pattern": _write_pattern(one.pattern), "content": one.content})
+            pattern = _write_pattern(one.pattern, "normalization")
+            made.append({"type": "Replace", "pattern": pattern, "content": one.content})
         else:
             made.append({"type": one})
     return _sequence(made, "normalizers")
@@ -258,17 +270,17 @@ def _write_split(step: Step) -> dict[str, Any]:
     split = Split(step) if isinstance(step, str) else step
     return {
         "type": "Split",
-        "pattern": _write_pattern(split.pattern),
+        "pattern": _write_pattern(split.pattern, "split pattern"),
         "behavior": next(name for name, behavior in BEHAVIORS.items() if behavior == split.behavior),
         "invert": split.invert,
     }
 
 
-def _write_pattern(pattern: str) -> dict[str, str]:
+def _write_pattern(pattern: str, part: str) -> dict[str, str]:
     try:
         return {"Regex": to_oniguruma(pattern)}
     except FormatError as bad:
-        raise FormatError(f"tokenizer.json cannot hold the {bad}") from None
+        raise FormatError(f"tokenizer.json cannot hold the {part}: {bad}") from None
 
 
 def write_post_processor(template: Template | None, tokens: dict[int, bytes]) -> Any:

@@ -1,8 +1,8 @@
 """Mistral's tekken.json: the split pattern, special tokens, and ranks as in a .tiktoken file.
 
 The first ``default_num_special_tokens`` ids are special tokens, and the token of rank r has that number plus r as its
-id; ranks that do not fit into ``default_vocab_size`` are left out. Early files do not list their special tokens, which
-are those of the first release.
+id; ranks that do not fit into ``default_vocab_size`` are left out. Files up to version v7 may not list their special
+tokens (those of Mistral NeMo and Pixtral do not); then mistral-common has a list for all of them.
 
 Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/tokens/tokenizers/tekken.py
 """
@@ -20,10 +20,14 @@ from .tiktoken import canonical_base64
 
 __all__ = ["from_json", "recognizes"]
 
-FIRST_RELEASE = (
+#: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
+UNLISTED = (
     "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
+    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
+    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
 )  # fmt: skip
+#: The versions for which it stands in.
+UNLISTED_VERSIONS = (None, "v1", "v2", "v3", "v7")
 
 
 def recognizes(content: Any) -> bool:
@@ -44,7 +48,13 @@ def from_json(content: Any, name: str) -> Vocab:
     reserved = _count(config, "default_num_special_tokens", name)
     if not reserved <= size <= reserved + len(entries):
         raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {len(entries)} ranks")
-    literals = _special_tokens(content.get("special_tokens"), reserved, name)
+    found = content.get("special_tokens")
+    if found is None and config.get("version") not in UNLISTED_VERSIONS:
+        raise FormatError(
+            f"{name}: no special_tokens in it, which version {show(config['version'])} has to list; files up to v7 may "
+            "leave them out"
+        )
+    literals = _special_tokens(found, reserved, name)
     ranked = []
     for rank, entry in enumerate(entries[: size - reserved]):
         if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
@@ -69,7 +79,7 @@ def _count(config: dict[str, Any], key: str, name: str) -> int:
 
 def _special_tokens(found: Any, reserved: int, name: str) -> list[str]:
     """The literals of ids 0, 1, 2, ..."""
-    literals = list(FIRST_RELEASE)
+    literals = list(UNLISTED)
     if found is not None:
         if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
             raise FormatError(f"{name}: special_tokens must be an array of objects, not {show(found)}")

@@ -18,6 +18,7 @@ cdef extern from "headers/join.h" nogil:
         const uint32_t* slot_of
         size_t size
 
+    size_t bp_slot(const bp_joiner* joiner, uint32_t position) noexcept
     int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
                          uint32_t* unknown) noexcept
     uint8_t* bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* at, uint8_t* end,

@@ -172,6 +172,11 @@ class Automaton:
         self.budget.spend(len(seen))
         return tuple(live), match
 
+    def always_matches(self) -> bool:
+        """Whether a match begins at every character, whatever follows it: then no text lies between matches."""
+        states = [self.step(self.start, group)[0] for group in range(self.end)]
+        return all(state and self.sure(state) for state in states)
+
     def sure(self, state: State) -> bool:
         """Whether some match is certain, whatever the rest of the text is. Where it will end may still be open."""
         known = self.certain.get(state)

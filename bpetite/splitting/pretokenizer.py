@@ -11,6 +11,7 @@ from ..patterns import Pattern, PatternLike, as_tuple
 from ._scan import Scanner
 
 if TYPE_CHECKING:
+    from ._byte_splits import ByteSplits
     from .scanner_tables import ScannerTables
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
@@ -24,7 +25,8 @@ class Pretokenizer:
 
     `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
     pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of
-    Unicode that its classes are taken from, None for that of `regex`.
+    Unicode that its classes are taken from, None for that of `regex`. `byte_splits`, if given, cut what the scanner
+    finds, also inside characters; :meth:`split` does without them.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class Pretokenizer:
         scanner: Scanner | None = None,
         reason: str | None = None,
         unicode: str | None = None,
+        byte_splits: ByteSplits | None = None,
     ) -> None:
         self.pattern = pattern
+        self.byte_splits = byte_splits
         self.unicode = unicode
         self.scanner_kind = scanner_kind
         self.scanner = scanner
@@ -59,7 +63,11 @@ class Pretokenizer:
         if self.scanner is not None:
             if not data.isascii():
                 data.decode("utf-8")
-            return self.scanner.ends(data)
+            ends = self.scanner.ends(data)
+            if self.byte_splits is None:
+                return ends
+            pieces = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
+            return array("q", [start + end for start, parts in pieces for end in parts])
         text = data.decode("utf-8")
         ends = array("q")
         at = 0

@@ -4,7 +4,7 @@ A split pattern is written for the `regex` module, and `regex` decides what it m
 language in which one character of look-ahead settles every question, so that a finite automaton can run it:
 
     literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
-    sets                   [^\\s\\p{L}]  \\p{L}  \\P{N}  \\pL  \\s  \\S  \\d  \\w  .
+    sets                   [^\\s\\p{L}]  [[:alpha:]]  \\p{L}  \\P{N}  \\pL  \\s  \\S  \\d  \\w  .
     groups                 (...)  (?:...)  (?i:...)
     alternation            a|b
     repeats                ?  *  +  {m}  {m,}  {m,n}  {,n}     of anything
@@ -118,6 +118,9 @@ MAX_DEPTH = 50  # groups inside groups
 PROPERTY = re.compile(
     r"[pP](?:[CLMNPSZ]|\{\^?[A-Za-z0-9 &_.-]*(?:[:=] *[A-Za-z0-9&_./-][A-Za-z0-9 &_./-]*)?\})", re.ASCII
 )
+#: A class of POSIX inside a set, and what `regex` names its property where that is not the name of the class.
+POSIX_CLASS = re.compile(r"\[:(\^?)([A-Za-z]+):\]")
+POSIX_ONLY = frozenset(("alnum", "digit", "punct", "xdigit"))
 
 
 def parse(pattern: str) -> Node:
@@ -312,6 +315,12 @@ class Parser:
 
     def member(self, start: int) -> tuple[Item, bool]:
         """One member of a set: a character, a range or a class."""
+        if posix := POSIX_CLASS.match(self.pattern, self.at):
+            self.at = posix.end()
+            if self.peek("-") and not self.peek("-]"):
+                raise self.refuse(start, "a range has characters on both sides")
+            name = posix[2].lower()
+            return Item(source=f"\\p{{{'posix_' * (name in POSIX_ONLY)}{name}}}"), not posix[1]
         for operator in ("[", "--", "||", "&&", "~~"):
             if self.peek(operator):
                 raise self.refuse(start, f"{operator!r} inside a set is not supported; write \\[ for the character")

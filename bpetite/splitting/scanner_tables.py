@@ -50,6 +50,7 @@ class ScannerTables(NamedTuple):
     mark_back: int  # how many characters back the mark is set
     continuation: int  # the code of a character's bytes after the first
     end: int  # the code of the end of the text
+    gapless: bool  # every pattern matches all of every text: nothing ever lies between its matches
     vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
@@ -64,13 +65,14 @@ def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> Sc
     for pattern, tree in zip(patterns, trees):
         if pattern not in STAGES:  # they have no deviations, as their tests say
             deviations.check(pattern, tree, groups)
-    combined, *later = (transducer(Automaton(tree, groups)) for tree in trees)
+    automata = [Automaton(tree, groups) for tree in trees]
+    combined, *later = map(transducer, automata)
     for one in later:
         combined = compose(combined, one, groups.budget)
-    return lay_out(combined, groups)
+    return lay_out(combined, groups, all(automaton.always_matches() for automaton in automata))
 
 
-def lay_out(machine: Transducer, groups: Groups) -> ScannerTables:
+def lay_out(machine: Transducer, groups: Groups, gapless: bool) -> ScannerTables:
     """The transducer's tables by code and state, and the map from code points to codes."""
     states = len(machine.next)
     beyond = sorted({group for start, group in zip(groups.starts, groups.groups) if start >= ASCII}
@@ -95,7 +97,7 @@ def lay_out(machine: Transducer, groups: Groups) -> ScannerTables:
     stage, pages = groups.two_stage(codes)
     return ScannerTables(
         following, outputs, column, synchronizing_pairs(machine, groups.count, groups.budget), stage.tobytes(), pages,
-        states, groups.count + 2, used_bits, back, continuation, end,
+        states, groups.count + 2, used_bits, back, continuation, end, gapless,
         vector_tables(following, outputs, states),
     )  # fmt: skip
 

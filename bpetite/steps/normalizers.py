@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache, partial
 from itertools import groupby
 from typing import Any
@@ -51,6 +51,10 @@ def check(normalization: Any, unicode: str | None = None) -> None:
     """Raise ValueError unless this is a normalization that this Python can apply as a version of Unicode has it."""
     known = unicodedata.unidata_version
     for one in as_tuple(normalization):
+        try:
+            str(astuple(one)[-1] if isinstance(one, Prepend | Replace) else "").encode("utf-8")
+        except UnicodeEncodeError as bad:
+            raise ValueError(f"normalization {one!r} puts in a lone surrogate, {bad.object[bad.start]!r}") from None
         if isinstance(one, Replace):
             compile_regex(one.pattern, f"normalization {one!r}: pattern")
             if unicode is not None:

@@ -1,7 +1,7 @@
 """The tokens a merger knows, by internal id.
 
-Byte b is token b; learned tokens follow in order. Two merges rarely give the same bytes, but when they do, the second
-gives the token of the first. Hence the hash table from bytes to ids.
+The 256 bytes come first, in an order that is given; learned tokens follow in order. Two merges rarely give the same
+bytes, but when they do, the second gives the token of the first. Hence the hash table from bytes to ids.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
@@ -24,10 +24,12 @@ cdef inline uint64_t first_slot(const unsigned char* data, uint64_t length) noex
 
 @cython.final
 cdef class LearnedTokens:
-    """Begins with the 256 bytes."""
+    """Begins with the 256 bytes, each once, in the order in which they have the ids 0..255."""
 
-    def __cinit__(self):
-        cdef uint32_t byte
+    def __cinit__(self, bytes first not None):
+        cdef uint32_t number
+        if len(first) != 256 or len(set(first)) != 256:
+            raise ValueError("the first tokens are the 256 bytes, each once")
         if bp_grow(<void**> &self.data, &self.capacity, 4096, 1) < 0:
             raise MemoryError
         self.mask = 1023
@@ -36,9 +38,9 @@ cdef class LearnedTokens:
         self.start = <uint64_t*> malloc((self.room + 1) * sizeof(uint64_t))
         if self.slots == NULL or self.start == NULL:
             raise MemoryError
-        for byte in range(256):
-            self.data[byte] = <unsigned char> byte
-            self.start[byte] = byte
+        for number in range(256):
+            self.data[number] = first[number]
+            self.start[number] = number
         self.start[256] = 256
         self.used = 256
         self.count = 256

@@ -15,9 +15,12 @@ class Merger:
         ties_by_bytes: Among equally frequent pairs take the greatest (left bytes, right bytes) instead of the smallest
             (left id, right id).
         max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
+        first: The 256 bytes in the order of their internal ids.
     """
 
-    def __new__(cls, min_frequency: int = 1, ties_by_bytes: bool = False, max_token_bytes: int = 0) -> Merger: ...
+    def __new__(
+        cls, min_frequency: int = 1, ties_by_bytes: bool = False, max_token_bytes: int = 0, first: bytes = ...
+    ) -> Merger: ...
     @property
     def tokens(self) -> int:
         """How many tokens there are, the 256 bytes included."""

@@ -13,11 +13,12 @@ The shape, and why.
   segments are short too.
 - A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
   table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
-- Ids here are internal: byte b is b, learned tokens follow from 256 in the order they were learned. `train.py` turns
-  them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned.
+- Ids here are internal: bytes have 0..255, learned tokens follow from 256 in the order they were learned. `train.py`
+  turns them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned, and the bytes
+  can have the order of another trainer, which decides ties.
 """
 cimport cython
-from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
@@ -64,6 +65,7 @@ cdef class Merger:
         ties_by_bytes: Among equally frequent pairs take the greatest (left bytes, right bytes) instead of the smallest
             (left id, right id).
         max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
+        first: The 256 bytes in the order of their internal ids.
     """
     # The pre-tokens, one slot a byte (see the notes above).
     cdef int32_t* symbols
@@ -72,6 +74,7 @@ cdef class Merger:
     cdef segment* segments
     cdef uint64_t segment_count
     cdef uint64_t segment_capacity
+    cdef uint8_t id_of_byte[256]
     cdef LearnedTokens known
     cdef PairTable pairs
     # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
@@ -88,8 +91,12 @@ cdef class Merger:
     cdef uint64_t work
     cdef bp_watch watch
 
-    def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0):
-        self.known = LearnedTokens()
+    def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
+                  bytes first=bytes(range(256))):
+        cdef uint32_t number
+        self.known = LearnedTokens(first)
+        for number in range(256):
+            self.id_of_byte[<uint8_t> first[number]] = <uint8_t> number
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes)
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
             raise MemoryError
@@ -179,7 +186,7 @@ cdef class Merger:
         if length < 2:
             return OK
         for i in range(length):
-            self.symbols[at + i] = word[i]
+            self.symbols[at + i] = self.id_of_byte[word[i]]
         self.symbols[at + length] = SENTINEL
         i = 0
         while i < length:

@@ -62,7 +62,7 @@ cdef class PairTable:
                          bp_watch* watch) noexcept nogil:
         """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
 
-        IN: symbols are bytes, negative between pre-tokens.
+        IN: symbols are ids of bytes, negative between pre-tokens.
         """
         cdef byte_pair* found = <byte_pair*> calloc(65536, sizeof(byte_pair))
         cdef byte_pair* pair

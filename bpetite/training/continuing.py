@@ -33,11 +33,12 @@ def replay(initial: Vocab, merger: Merger) -> dict[int, int]:
         tokens that no merge gives.
     """
     internal: dict[int, int] = {}
-    for byte in range(256):
-        number = initial.id_of.get(bytes([byte]))
+    for first in range(256):
+        byte = merger.token(first)
+        number = initial.id_of.get(byte)
         if number is None or number in initial.not_looked_up:
-            raise ValueError(f"initial has no token for the byte 0x{byte:02x}; only complete vocabularies continue")
-        internal[number] = byte
+            raise ValueError(f"initial has no token for the byte 0x{byte[0]:02x}; only complete vocabularies continue")
+        internal[number] = first
     for rank, (left, right) in enumerate(initial.merges or ()):
         if left not in internal or right not in internal:
             part = initial.tokens[left if left not in internal else right]

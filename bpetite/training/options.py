@@ -41,7 +41,7 @@ class LearningOptions(TypedDict, total=False):
     special_ids: Literal["after", "before"]
     pattern: PatternLike | NotGiven
     min_frequency: int
-    tie_break: Literal["ids", "bytes"]
+    tie_break: Literal["ids", "bytes", "tokenizers"]
     normalization: str | NotGiven | None
     unicode: str | NotGiven | None
     max_token_bytes: int | None
@@ -69,7 +69,9 @@ class TrainingOptions:
             `initial` or of the counts, else GPT-2's.
         min_frequency: Pairs that occur less often are not learned; at least 1.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), where ids are those of
-            ``special_ids="after"`` whatever is asked for; "bytes" the greatest (left bytes, right bytes).
+            ``special_ids="after"`` whatever is asked for; "bytes" the greatest (left bytes, right bytes). "tokenizers"
+            takes the pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the
+            order of their printable characters (:data:`bpetite.bytelevel.ALPHABET`); ids of the result do not change.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens. When not given,
             that of `initial` or of the counts, else None.
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
@@ -92,7 +94,7 @@ class TrainingOptions:
     special_ids: Literal["after", "before"] = "after"
     pattern: PatternLike | NotGiven = NOT_GIVEN
     min_frequency: int = 1
-    tie_break: Literal["ids", "bytes"] = "ids"
+    tie_break: Literal["ids", "bytes", "tokenizers"] = "ids"
     normalization: str | NotGiven | None = NOT_GIVEN
     max_token_bytes: int | None = None
     initial: Vocab | None = None
@@ -105,8 +107,8 @@ class TrainingOptions:
             _check_integer("max_token_bytes", self.max_token_bytes, 1)
         if self.special_ids not in ("after", "before"):
             raise ValueError(f"special_ids is 'after' or 'before', not {self.special_ids!r}")
-        if self.tie_break not in ("ids", "bytes"):
-            raise ValueError(f"tie_break is 'ids' or 'bytes', not {self.tie_break!r}")
+        if self.tie_break not in ("ids", "bytes", "tokenizers"):
+            raise ValueError(f"tie_break is 'ids', 'bytes' or 'tokenizers', not {self.tie_break!r}")
         if self.normalization is not NOT_GIVEN:
             check_normalization(self.normalization, None if self.unicode is NOT_GIVEN else self.unicode)
         elif self.unicode is not NOT_GIVEN:

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 from .. import patterns
+from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
@@ -27,6 +28,8 @@ log: logging.Logger = logging.getLogger(__name__)
 
 MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
+#: The bytes as Hugging Face's trainer numbers them: by their printable characters.
+PRINTABLE_ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
 STEP = 1 << 20  # segments searched between two calls of `progress`: milliseconds
 
 
@@ -153,6 +156,7 @@ def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",
         min(options.max_token_bytes or 0, MAX_LENGTH),
+        PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
     )
     # Nothing is learned from pre-tokens that the vocabulary continued from takes whole.
     initial = options.initial
@@ -195,8 +199,10 @@ def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None, 
 def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
-    tokens = {number + shift: merger.token(number) for number in range(merger.tokens)}
-    merges = tuple((left + shift, right + shift) for left, right in merger.merges())
+    # the merger's id -> id: bytes have the ids that they are
+    ids_of = [*(merger.token(number)[0] + shift for number in range(256)), *range(256 + shift, merger.tokens + shift)]
+    tokens = {ids_of[number]: merger.token(number) for number in range(merger.tokens)}
+    merges = tuple((ids_of[left], ids_of[right]) for left, right in merger.merges())
     first = 0 if shift else merger.tokens
     if isinstance(options.special_tokens, Mapping):
         ids = {literal: options.special_tokens[literal] for literal in own}

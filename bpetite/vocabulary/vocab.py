@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
+    from .prefix_index import PrefixIndex
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
 
@@ -259,6 +260,13 @@ class Vocab:
         """The ids that ``add_special_tokens=True`` puts before and after a text."""
         return self.template.around() if self.template is not None else ([], [])
 
+    @cached_property
+    def prefix_index(self) -> PrefixIndex:
+        """The tokens in the order of their bytes."""
+        from .prefix_index import PrefixIndex
+
+        return PrefixIndex(self.tokens)
+
     @property
     def eot_token(self) -> int | None:
         """The id of the special token that ends a text, or None when there is none."""
@@ -312,11 +320,11 @@ class Vocab:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it needs :mod:`bpetite.engine.pipeline`, since the compiled core does not have what it asks for:
-        flags that change where special tokens are found, rewritten text, steps of pre-tokenization beyond patterns."""
+        """Whether it needs :mod:`bpetite.engine.pipeline` whatever its pattern is, since the compiled core lacks what
+        it asks for: flags that change where special tokens are found, rewritten text."""
         flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
-        return flagged or rewritten or not patterns.is_plain(self.pattern)
+        return flagged or rewritten
 
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""

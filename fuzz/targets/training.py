@@ -20,7 +20,7 @@ def one(data: bytes) -> None:
         "pattern": PATTERNS[head[0] % 4],
         "special_tokens": ["<s>", "ab"][: head[1] % 3],
         "min_frequency": 1 + head[2] % 3,
-        "tie_break": ("ids", "bytes")[head[2] // 3 % 2],
+        "tie_break": ("ids", "bytes", "tokenizers")[head[2] // 3 % 3],
         "max_token_bytes": (None, 2, 5)[head[3] % 3],
     }
     vocab_size = 256 + head[3] // 3 % 40

@@ -2,6 +2,7 @@
 import inspect
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, Vocab
 from bpetite.adapters.tiktoken import Encoding
 from bpetite.formats.encodings import PUBLISHED
+from bpetite.steps.splits import Split
 
 tiktoken = pytest.importorskip("tiktoken")
 
@@ -171,6 +173,37 @@ def check_surrogates() -> None:
         agree("encode", text)
 
 
+def completed(text: str, **keywords: Any) -> None:
+    ours, theirs = (
+        outcome(lambda one=one: one.encode_with_unstable(text, **keywords)) for one in (OURS, THEIRS)
+    )
+    if isinstance(theirs, tuple):
+        theirs = theirs[0], sorted(theirs[1])
+    assert ours == theirs, (text, keywords)
+
+
+def check_encode_with_unstable() -> None:
+    more = ["the ca", "mat\n ", "mat \n \n", "x\u3000", "x \x1c", "a\ud800", "the <|fim|> c"]
+    for text in [*TEXTS, *SPECIAL_TEXTS, *more]:
+        completed(text)
+        completed(text, allowed_special="all")
+        completed(text, allowed_special={"<|fim|>"}, disallowed_special=())
+
+
+def check_pieces() -> None:
+    for piece in ("the cat", " the", "naïve", "<|fim|>", "", b"\xff\xe4\xb8", b"the", "1234"):
+        if piece:  # tiktoken 0.14 panics
+            agree("_encode_single_piece", piece)
+        if isinstance(piece, str):
+            agree("_encode_only_native_bpe", piece)
+    assert OURS._encode_single_piece("") == []
+
+
+def check_encode_bytes() -> None:
+    for data in (b"", b"the cat", b"the c\xc3", b"the \xe4\xb8\xad\xe4\xb8", b"\xff", b"mat \n \xff", b"a\n \x80 the"):
+        agree("_encode_bytes", data)
+
+
 # The differences that the table lists
 
 
@@ -179,9 +212,18 @@ def check_surrogates_to_numpy() -> None:
         OURS.encode_to_numpy("a\ud800")
 
 
-def check_encode_with_unstable() -> None:
-    with pytest.raises(NotImplementedError, match="encode_iterable"):
-        OURS.encode_with_unstable("the ca")
+def check_unstable_order() -> None:
+    _, completions = OURS.encode_with_unstable("the ca")
+    assert completions == sorted(completions)
+
+
+def check_unstable_refusal() -> None:
+    for changes in ({"pattern": (Split("a", "removed"), "b")}, {"normalization": "NFC"}):
+        view = Tokenizer.from_vocab(replace(TOK.to_vocab(), **changes)).as_tiktoken()
+        with pytest.raises(ValueError, match="only to a tokenizer that cuts by a pattern"):
+            view.encode_with_unstable("the ca")
+        with pytest.raises(ValueError, match="only to a tokenizer that cuts by a pattern"):
+            view._encode_bytes(b"the ca\xff")
 
 
 def check_overlapping_special_tokens() -> None:
@@ -226,7 +268,7 @@ def test_the_table_names_every_method_and_keyword_of_tiktoken_and_every_check() 
         assert name in named, f"{TABLE.name} lacks {name}"
         if inspect.isfunction(method):
             keywords = [key for key in inspect.signature(method).parameters if key != "self"]
-            if hasattr(Encoding, name) and name != "encode_with_unstable":
+            if hasattr(Encoding, name):
                 ours = inspect.signature(getattr(Encoding, name)).parameters
                 assert [key for key in ours if key != "self"] == keywords
                 for key in keywords:
@@ -249,6 +291,42 @@ def test_the_same_ids_and_text_on_any_text(text: str) -> None:
 def test_the_same_bytes_and_text_for_any_ids(ids: list[int]) -> None:
     assert OURS.decode(ids) == THEIRS.decode(ids)
     assert OURS.decode_bytes(ids) == THEIRS.decode_bytes(ids)
+
+
+parts = ["the", " ", "\n", "\t", "ca", "é", "中", "'", "1", "\u3000", "\x1c", "\x85", "<|fim|>"]
+open_ends = st.lists(st.sampled_from(parts))
+
+
+@given(open_ends.map("".join))
+def test_the_same_completions_of_any_text(text: str) -> None:
+    completed(text, allowed_special="all")
+    stable, completions = OURS.encode_with_unstable(text, disallowed_special=())
+    assert text.encode().startswith(OURS.decode_bytes(stable))
+    assert all(OURS.decode_bytes(stable + ids).startswith(text.encode()) for ids in completions)
+
+
+@given(open_ends.map("".join), st.binary(max_size=3), st.integers(0, 20))
+def test_the_same_ids_of_any_bytes(text: str, more: bytes, cut: int) -> None:
+    data = (text.encode() + more + text.encode())[cut:]
+    agree("_encode_bytes", data)
+    assert OURS.decode_bytes(OURS._encode_bytes(data)) == data
+
+
+def test_the_name_and_the_ranks_are_those_of_the_encoding_it_came_from() -> None:
+    view = TOK.as_tiktoken()
+    assert (view.name, view._mergeable_ranks) == (THEIRS.name, THEIRS._mergeable_ranks)
+    assert view._mergeable_ranks is view._mergeable_ranks  # made once: callers look into it again and again
+    assert TOK.to_merges().as_tiktoken().name == "small"
+
+
+def test_of_two_ids_with_the_same_bytes_the_ranks_have_the_one_that_text_gives() -> None:
+    tokens = {number: token for token, number in small_ranks().items()} | {301: b"", 302: b"a"}
+    for hidden, rank in (({302}, 97), ({97}, 302)):
+        view = Tokenizer.from_vocab(Vocab(tokens, None, {}, unreachable=frozenset(hidden))).as_tiktoken()
+        assert (view._mergeable_ranks[b"a"], view._mergeable_ranks[b""]) == (rank, 301)
+        assert view.encode("a") == [rank]
+    theirs = tiktoken.Encoding("w", pat_str=r"\w+", mergeable_ranks=small_ranks() | {b"": 301}, special_tokens={})
+    assert Tokenizer.from_tiktoken(theirs).as_tiktoken()._mergeable_ranks == theirs._mergeable_ranks
 
 
 def test_it_pickles_and_compares() -> None:

@@ -52,13 +52,13 @@ def test_train_options(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "tok.json"
     done = run(
         "train", corpus, "-n", 260, "-o", out, "--special", "<s>", "--special", "<t>", "--special-ids", "before",
-        "--pattern", "none", "--tie-break", "bytes", "--min-frequency", 3, "--normalization", "NFC",
+        "--pattern", "none", "--tie-break", "tokenizers", "--min-frequency", 3, "--normalization", "NFC",
         "--unicode", "13.0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     expected = Tokenizer.train(
         TEXT.split("<|endoftext|>"), 260, special_tokens=["<s>", "<t>"], special_ids="before", pattern=None,
-        tie_break="bytes", min_frequency=3, normalization="NFC", unicode="13.0",
+        tie_break="tokenizers", min_frequency=3, normalization="NFC", unicode="13.0",
     )  # fmt: skip
     assert Tokenizer.load(out) == expected
 

@@ -42,6 +42,8 @@ TOKENIZERS = {
         token_flags={"<m>": ("lstrip",), "foo": ("single_word",), "<s>": ("normalized", "rstrip")},
     ),
 }
+#: Cut by the core alone, since plain patterns cut alike.
+COMPILED = {"merged", "printable"}
 bits = ["a", "b", " ", "  ", "é", "e\u0301", "<s>", "<m>", "<m", "foo", "x", "1", "中", "ﬁ", "\n"]
 texts = st.lists(st.sampled_from(bits), max_size=12).map("".join)
 
@@ -51,7 +53,7 @@ texts = st.lists(st.sampled_from(bits), max_size=12).map("".join)
 @given(text=texts)
 def test_every_method_gives_the_same_ids(name: str, text: str) -> None:
     tok = TOKENIZERS[name]
-    assert tok.scanner == "pipeline"
+    assert tok.scanner == ("vector" if name in COMPILED else "pipeline")
     ids = tok.encode(text)
     assert tok.encode(text.encode()) == ids
     assert tok.encode_to_numpy(text).tolist() == ids
@@ -255,3 +257,94 @@ def test_white_space_that_is_a_token_may_be_taken_by_the_one_before() -> None:
     ours, theirs = with_added({**flags, "\ny": (False, False, False, False, True)}, None)
     for text in ("x  ", "x \ny", "x \n y", " x ", "  x"):
         assert ours.encode(text) == theirs.encode(text).ids
+
+
+# Sequences of splits, cut by the core or here, as tokenizers cuts
+
+EXPRESSIONS = [
+    "[0-9][0-9][0-9]", r"\p{N}{1,3}", " ", r"\s+", "[aeiou]", "²", ".", "[^a1]+", r"\p{L}+|\s|\S",
+    "a|ab|b", r"\s+(?!\S)|\s|\S+",
+]  # fmt: skip
+BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+kept = st.sampled_from(BEHAVIORS[1:])
+
+
+def split_steps(behaviors: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.one_of(
+        st.fixed_dictionaries({
+            "type": st.just("Split"), "pattern": st.sampled_from(EXPRESSIONS).map(lambda one: {"Regex": one}),
+            "behavior": behaviors, "invert": st.booleans(),
+        }),
+        st.fixed_dictionaries({"type": st.just("Punctuation"), "behavior": kept}),
+        st.fixed_dictionaries({"type": st.just("Digits"), "individual_digits": st.booleans()}),
+    )  # fmt: skip
+
+
+def sequenced(before: list[Any], use_regex: bool, after: list[Any]) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    """The same tokenizer here and there; a merge for every pair of 'a', space, '1' and the bytes of '²'."""
+    parts = [ALPHABET[byte] for byte in b"a 1\xc2\xb2"]
+    merges = [[left, right] for left in parts for right in parts]
+    model = {"type": "BPE", "merges": merges,
+             "vocab": {**PRINTABLE, **{"".join(pair): 256 + number for number, pair in enumerate(merges)}}}
+    bytelevel = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    content = {
+        "version": "1.0", "truncation": None, "padding": None, "post_processor": None, "normalizer": None,
+        "added_tokens": [], "decoder": {**bytelevel}, "model": model,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*before, bytelevel, *after]},
+    }  # fmt: skip
+    return Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+
+
+hostile_bits = [*"a  1923²½ò中é\n\t.,-'e\u0301\u3000\U0001f642", "aa", "111", "  ", "'s", "Ⅷ", "\x85"]
+hostile = st.lists(st.sampled_from(hostile_bits), max_size=25).map("".join)
+
+
+@settings(max_examples=300)
+@given(
+    before=st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
+    use_regex=st.booleans(),
+    after=st.lists(split_steps(kept), max_size=2),
+    given_texts=st.lists(hostile, min_size=1, max_size=5),
+)
+def test_any_sequence_of_splits_cuts_as_tokenizers_does(
+    before: list[Any], use_regex: bool, after: list[Any], given_texts: list[str]
+) -> None:
+    ours, theirs = sequenced(before, use_regex, after)
+    for text in given_texts:
+        expected = theirs.encode(text).ids
+        assert ours.encode(text) == expected
+        assert ours.encode(text.encode()) == expected  # from the word cache
+        assert list(ours.encode_iterable([*text])) == expected
+        assert ours.encode_with_offsets(text)[0] == expected
+
+
+FALCON = (
+    [{"type": "Punctuation", "behavior": "Contiguous"}],
+    True,
+    [
+        {"type": "Digits", "individual_digits": False},
+        {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
+    ],
+)
+
+
+def test_falcons_splits_are_cut_by_the_core(tmp_path: Any) -> None:
+    ours, theirs = sequenced(*FALCON)
+    assert ours.scanner == "vector"
+    text = "It's 12345 ... ²²1234 òòò 中文字 \x00\x7f (1,000,000.00)--\n" * 700 + "1" * 5000 + "²" * 5000
+    expected = theirs.encode(text).ids
+    assert ours.encode(text) == expected
+    assert ours.encode(text, num_threads=4) == expected
+    assert list(ours._pretokenizer.ends("a12345²".encode())) == [1, 4, 6, 7, 8]
+    ours.save(tmp_path / "tokenizer.json")
+    written = json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]["pretokenizers"]
+    assert [step["type"] for step in written] == ["Split", "ByteLevel", "Split", "Split"]
+    assert written[0]["behavior"] == "Contiguous"
+
+
+def test_a_byte_that_has_no_token_is_named_where_a_pre_token_is_cut_again() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256) if byte != 0xB2}
+    tok = Tokenizer.from_vocab(Vocab(tokens, (), {}, pattern=(r"\w+|\W+", Printable(), r"\p{N}")))
+    assert tok.encode("a1") == [97, 49]
+    with pytest.raises(ValueError, match="byte 0xb2, at offset 3 of the text"):
+        tok.encode("a1²")

@@ -196,7 +196,7 @@ def test_a_byte_without_a_token() -> None:
     "changes",
     [
         {"normalization": (Prepend("_"), "NFC")},
-        {"pattern": (Split(" ", "merged_with_next"),)},
+        {"pattern": (Split(" ", "merged_with_next"), Split("zz", "removed"))},
         {"token_flags": {END: ("lstrip", "rstrip")}},
     ],
 )

@@ -1,9 +1,11 @@
 """Split patterns between dialects: what is kept, what is rewritten, what is refused."""
+from functools import cache
+
 import pytest
 import regex
 
 from bpetite import FormatError
-from bpetite.formats.dialects import from_oniguruma, from_rust, to_oniguruma
+from bpetite.formats.dialects import POSIX, from_oniguruma, from_rust, to_oniguruma
 from bpetite.formats.encodings import PUBLISHED
 
 
@@ -26,6 +28,11 @@ def test_published_patterns_come_out_as_they_go_in(name: str) -> None:
         (r"(?>ab|a)", r"(?>ab|a)"),
         (r"[a[bc]d]", "[abcd]"),
         (r"[\p{L}&&[^a-z]]+", r"(?:(?=[^a-z])[\p{L}])+"),
+        (r"[^[^a]]|[[^b]]", "[a]|[^b]"),
+        (r"[[:space:]]+|[^[:^space:]x]", r"[\s]+|[^\Sx]"),
+        (r"[[:^word:]]", r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"),
+        ("[:space:]", "[:space:]"),
+        (r"(?i:[[:space:]\s])", r"(?i:[\s\s])"),
         (r"a{b}", r"a\{b\}"),
         (r"\x41\u00e9\x{1F600}", "Aé😀"),
         ("(?i)the", "(?i)the"),
@@ -37,7 +44,9 @@ def test_what_is_rewritten_for_oniguruma(theirs: str, ours: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ours", [r"a$", r"^a", r"\p{N}{1,3}+", r"[^\s]+?", r"(?m:$)|(?m:^)x", r"a\Z", "[a&&b]", r"[\]\-a]"]
+    "ours",
+    [r"a$", r"^a", r"\p{N}{1,3}+", r"[^\s]+?", r"a(?m:$)|(?m:^)x", r"a\Z", "[a&&b]", r"[\]\-a]",
+     "[[:graph:]]|[[:^print:]]", "[[:alpha:] ]+"],
 )
 def test_what_is_written_comes_back(ours: str) -> None:
     there = to_oniguruma(ours)
@@ -63,6 +72,10 @@ def test_what_is_written_comes_back(ours: str) -> None:
         ("[a", "is not closed"),
         ("(?m)^a", "(?m)"),
         ("a{2}?", "}?"),
+        ("[[:nothing:]]", "[:nothing:]"),
+        ("[[:alpha:]-z]", "is beside a -"),
+        ("[-[:alpha:]]", "is beside a -"),
+        ("[[:^alnum:]a]", "is in a set with other items"),
     ],
 )
 def test_what_has_no_counterpart_is_refused(translate: object, pattern: str, what: str) -> None:
@@ -70,3 +83,66 @@ def test_what_has_no_counterpart_is_refused(translate: object, pattern: str, wha
         translate(pattern)  # type: ignore[operator]
     assert what in str(caught.value)
     assert repr(pattern) in str(caught.value)
+
+
+@pytest.mark.parametrize("translate", [from_oniguruma, to_oniguruma])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(?i:\p{Lu})", r"(?i)x|\P{Lowercase}", r"(?i:[\p{L}'])", "(?i:[[:alpha:]])", "(?i:a([[:upper:]]))",
+     r"(?i:[^\w])"],
+)
+def test_classes_that_case_changes_are_refused_where_case_is_ignored(translate: object, pattern: str) -> None:
+    """Oniguruma takes a property alone as it is, and one in a set with what has the same letters in another case; to
+    `regex` both are any letter that has case."""
+    with pytest.raises(FormatError, match=r"where case is ignored|no counterpart"):
+        translate(pattern)  # type: ignore[operator]
+
+
+#: The basic plane's first characters, but U+0295, which newer versions of Unicode do not call a small letter.
+CHARACTERS = [chr(point) for point in range(0x3100) if point != 0x295]
+
+
+@cache
+def matched_by_oniguruma(pattern: str) -> set[str]:
+    tokenizers = pytest.importorskip("tokenizers")
+    cut = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
+    return {character for piece, _ in cut.pre_tokenize_str("".join(CHARACTERS)) for character in piece}
+
+
+@pytest.mark.parametrize("caret", ["", "^"])
+@pytest.mark.parametrize("name", POSIX["oniguruma"])
+def test_classes_of_posix_are_those_of_oniguruma(name: str, caret: str) -> None:
+    written = f"[[:{caret}{name}:]]"
+    ours = regex.compile(from_oniguruma(written))
+    free = regex.compile(r"\p{Cn}")  # where the two know different versions of Unicode
+    known = {one for one in CHARACTERS if not free.match(one)} - matched_by_oniguruma(r"\p{Cn}")
+    assert {one for one in known if ours.match(one)} == matched_by_oniguruma(written) & known
+    if name in POSIX["regex"]:
+        matched = {one for one in known if regex.match(written, one)}
+        assert matched == matched_by_oniguruma(to_oniguruma(written)) & known
+
+
+@pytest.mark.parametrize("pattern", [r"\w", r"\W", r"[\w]", r"[^\w]", r"[\w\s']", r"[^\w\s]"])
+def test_letters_of_words_are_those_of_oniguruma(pattern: str) -> None:
+    ours = regex.compile(from_oniguruma(pattern))
+    free = regex.compile(r"\p{Cn}")
+    known = {one for one in CHARACTERS if not free.match(one)} - matched_by_oniguruma(r"\p{Cn}")
+    assert {one for one in known if ours.match(one)} == matched_by_oniguruma(pattern) & known
+
+
+@pytest.mark.parametrize("pattern", ["a*|b", "(?:a|b?)", "a*?", "(?:a|)+", "[ab]??"])
+def test_a_choice_that_can_match_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(FormatError, match="can match nothing"):
+        from_oniguruma(pattern)
+    assert from_oniguruma("[ab]*") == "[ab]*"
+
+
+@pytest.mark.parametrize("name", POSIX["rust"])
+def test_classes_of_posix_are_those_of_rust(name: str) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    made = tiktoken.Encoding(
+        "made", pat_str=f"[[:{name}:]]", mergeable_ranks={bytes([byte]): byte for byte in range(256)}, special_tokens={}
+    )
+    ours = regex.compile(from_rust(f"[[:{name}:]]"))
+    text = "".join(map(chr, range(0x400)))  # ids come out for what matches only
+    assert made.decode(made.encode_ordinary(text)) == "".join(filter(ours.match, text))

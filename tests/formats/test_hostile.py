@@ -57,7 +57,7 @@ def test_sequences_in_sequences_are_refused() -> None:
     "pattern", ["(" * 50_000, "(?:" * 50_000 + ")" * 50_000, "[" * 50_000, "[^" * 9_000, "a" * 70 + "{9}" * 9_000]
 )
 def test_patterns_of_brackets_are_refused(translate: Callable[[str], str], pattern: str) -> None:
-    with pytest.raises(FormatError, match="split pattern"):
+    with pytest.raises(FormatError, match="pattern "):
         translate(pattern)
 
 
@@ -102,7 +102,7 @@ def test_an_error_about_something_huge_is_short() -> None:
     with pytest.raises(FormatError) as caught:
         Tokenizer.from_huggingface(spoilt)
     assert len(str(caught.value)) < 1_000
-    with pytest.raises(FormatError, match=r"the pre-tokenizer xxx.* does not occur with byte-level BPE$") as caught:
+    with pytest.raises(FormatError, match=r"bpetite does not have the pre-tokenizer xxx.*xxx$") as caught:
         Tokenizer.from_huggingface(tokenizer_json(pre_tokenizer={"type": "x" * 10**6}))
     assert len(str(caught.value)) < 1_000
 

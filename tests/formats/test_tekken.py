@@ -46,10 +46,32 @@ def test_ids_come_behind_the_special_tokens(tmp_path: Path) -> None:
     assert tok == Tokenizer.load(tmp_path) == Tokenizer.from_pretrained(tmp_path)
 
 
-def test_files_of_the_first_release_have_its_special_tokens(tmp_path: Path) -> None:
-    special = load(tmp_path, file()).special_tokens
-    assert (special["<unk>"], special["<s>"], special["</s>"], special["[SUFFIX]"]) == (0, 1, 2, 13)
-    assert (special["<SPECIAL_14>"], special["<SPECIAL_19>"]) == (14, 19)
+@pytest.mark.parametrize("version", ["v3", "v7"])
+def test_files_that_list_no_special_tokens_have_those_of_mistral_common(tmp_path: Path, version: str) -> None:
+    """``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common 1.13."""
+    special = load(tmp_path, file(config={"version": version, "default_num_special_tokens": 22})).special_tokens
+    listed = (
+        "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] "
+        "[TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] "
+        "[TOOL_CONTENT] <SPECIAL_20> <SPECIAL_21>"
+    )
+    assert special == {literal: number for number, literal in enumerate(listed.split())}
+
+
+@pytest.mark.parametrize("name", ["tekken_240718.json", "tekken_240911.json"])
+def test_the_files_of_mistral_nemo_and_pixtral(name: str) -> None:
+    """mistral-common ships them. It is no part of the extra ``test``: it asks for an older numpy and a newer Python."""
+    tekken = pytest.importorskip("mistral_common.tokens.tokenizers.tekken")
+    path = Path(tekken.__file__).parents[2] / "data" / name
+    ours, theirs = Tokenizer.load(path), tekken.Tekkenizer.from_file(path)
+    assert len(ours) == theirs.n_words == 131_072
+    literals = [theirs.id_to_piece(number) for number in range(theirs.num_special_tokens)]
+    assert ours.special_tokens == {literal: number for number, literal in enumerate(literals)}
+    assert ours.encode("[IMG][IMG_BREAK][SUFFIX][TOOL_CONTENT]<SPECIAL_20>") == [10, 12, 16, 19, 20]
+    for text in ("Größe, naïve café; x² + y³", "русский 한국어 中文 🙂👍🏽", "def f(x):\n\tx\r\n\n", "[INST] 1234567"):
+        ids = theirs.encode(text, bos=False, eos=False)
+        assert ours.encode_ordinary(text) == ids
+        assert ours.decode(ids) == theirs.decode(ids) == text
 
 
 def test_later_files_bring_their_own(tmp_path: Path) -> None:
@@ -82,7 +104,8 @@ def without(found: dict[str, Any], number: int) -> dict[str, Any]:
         (lambda: file(config={"default_vocab_size": "280"}), "config.default_vocab_size must be a number"),
         (lambda: file(config={"default_num_special_tokens": -1}), "config.default_num_special_tokens must be"),
         (lambda: file(config={"default_vocab_size": 999}), "999 tokens, 20 of them special, do not fit 261 ranks"),
-        (lambda: file(config={"default_num_special_tokens": 3, "default_vocab_size": 200}), "14 special tokens, but"),
+        (lambda: file(config={"default_num_special_tokens": 3, "default_vocab_size": 200}), "20 special tokens, but"),
+        (lambda: file(config={"version": "v11"}), "no special_tokens in it, which version 'v11' has to list"),
         (lambda: file(config={"pattern": "(?<a>b)"}), "split pattern"),
         (lambda: without(file(config={"default_vocab_size": 279}), 5), r"vocab\[5\] must be an object of rank 5"),
         (lambda: file(vocab=[{"rank": 0, "token_bytes": "*"}, *file()["vocab"][1:]]), r"vocab\[0\].*not base64"),

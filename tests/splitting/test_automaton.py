@@ -1,4 +1,5 @@
 """The automaton of one match: priorities, look-ahead, possessive repeats."""
+import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +68,23 @@ def test_a_certain_match_is_known_before_it_ends() -> None:
     assert machine.sure(state)
     state, _ = machine.step(machine.start, machine.groups.group_of(ord("b")))
     assert not machine.sure(state)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "always"),
+    [
+        (r"\s|\S", True),
+        (r"\S+|\s+(?!\S)|\s+", True),
+        (r"\S+|\s+(?!\S)", False),  # one space before a word
+        (r"\s++$|\s|\S", True),
+        (r"\S+|\s+\Z", False),
+        (r"\p{L}+|\P{L}{1,3}", True),
+        (r"\p{L}+|\P{L}{2,3}", False),
+        ("a*b|[^b]", True),
+        ("a*b|[^ab]", False),
+        ("[^\\s\\S]|.", False),  # a newline
+        (r"\p{N}+", False),
+    ],
+)
+def test_whether_every_text_is_matches_alone(pattern: str, always: bool) -> None:
+    assert automaton(pattern).always_matches() is always

@@ -3,6 +3,7 @@ import pickle
 
 import pytest
 
+from bpetite.splitting.pretokenizer import pretokenizer
 from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence, UnsupportedPattern, parse
 
 
@@ -25,6 +26,8 @@ from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence
         ("[a--b]", "[a-", 0),
         ("[[a]]", "[", 0),
         ("[ -[:alpha:]]+", "[ -", 0),
+        ("[[:alpha:]-z]", "[[:alpha:]", 0),
+        ("[[:]", "[", 0),
         ("[!-[]", "[!-", 0),
         ("[+--]", "[+-", 0),
         (r"\p{L", r"\p", 0),
@@ -94,6 +97,17 @@ def test_escapes_and_classes() -> None:
     for source in (r"\pL", r"\p{^L}", r"\p{ general_category = Lu }", r"\p{Script:Latin}", r"\p{Numeric_Value=1/2}"):
         assert parse(source) == CharSet(((Item(source=source), True),))
     assert parse(r"\S") == CharSet(((Item(source=r"\s"), False),))
+
+
+@pytest.mark.parametrize("name", ["alnum", "alpha", "digit", "graph", "punct", "space", "word", "xdigit", "Upper"])
+@pytest.mark.parametrize("pattern", ["[[:{}:]]", "[[:^{}:]]", "[^[:{}:]a-f]", "(?i:[[:{}:]])", "[^[:^{}:]]"])
+def test_classes_of_posix(pattern: str, name: str) -> None:
+    pattern = pattern.format(name) + "+"
+    text = "".join(map(chr, range(0x3100)))
+    compiled = pretokenizer(pattern)
+    if compiled.scanner_kind == "regex":  # where `regex` reads a class that ignores case by what is beside it
+        assert pattern.startswith("(?i:")
+    assert compiled.split(text) == pretokenizer(pattern, scanner_kind="regex").split(text)
 
 
 def test_repeats_and_look_ahead() -> None:

@@ -2,6 +2,7 @@
 import json
 import unicodedata
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,3 +189,40 @@ def test_a_version_that_python_does_not_have(monkeypatch: pytest.MonkeyPatch) ->
     normalizers.check(Prepend("a"), "10.0")
     with pytest.raises(ValueError, match=r"'NFC' with unicode='10.0': Python's unicodedata is of Unicode 9.0.0; name "):
         normalizers.check("NFC", "10.0")
+
+
+#: What newer versions than 9.0 normalize or sort.
+NEWER = [
+    char
+    for start, stop in unassigned("9.0")
+    for char in map(chr, range(start, min(stop, 0x40000)))
+    if unicodedata.category(char) not in ("Cn", "Co", "Cs")
+    and (unicodedata.normalize("NFKD", char) != char or unicodedata.normalize("NFC", "a" + char) != "a" + char
+         or unicodedata.combining(char))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tokenizers_normalizes_as_unicode_9_does(form: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = getattr(tokenizers.normalizers, form)().normalize_str
+    around = ("{}", "a{}", "a\u0301{}\u0323", "{}\u0301\u0323", "\u0323{}\u0301a")
+    for text in (shape.format(char) for char in NEWER for shape in around):
+        assert normalizers.normalize(form, text, "9.0") == theirs(text)
+
+    # docs/unicode.md tells in how many characters they differ where another version is named, and where none is
+    page = (Path(__file__).parents[2] / "docs" / "unicode.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| 3.")]
+    for _, version, *numbers in rows:
+        if float(version) <= float(unicodedata.unidata_version[:4]):
+            assert sum(theirs(char) != normalizers.normalize(form, char, version) for char in NEWER) == int(
+                numbers[FORMS.index(form)]
+            )
+            lacks = {code for start, stop in unassigned(version) for code in range(start, min(stop, 0x40000))}
+            marks = [char for char in NEWER if unicodedata.combining(char) and ord(char) not in lacks]
+            assert len(marks) == int(numbers[-1])
+        if version == unicodedata.unidata_version[:4]:
+            assert [normalizers.normalize(form, char, version) for char in NEWER] == [
+                normalizers.normalize(form, char) for char in NEWER
+            ]
+    assert rows

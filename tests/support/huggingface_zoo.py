@@ -7,6 +7,8 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from bpetite.bytelevel import encode_token
+
 CORPUS = [
     "The quick brown fox jumps over the lazy dog, doesn't it? We'll see; I'VE seen it 1234567 times in 2024.",
     "Größe, naïve café, cafe\u0301, ﬁne, ½ + ¼ = ¾, x² + y³; русский текст нужно, 한국어 🙂🙂👍🏽",
@@ -59,7 +61,8 @@ def make(
     **options: Any,
 ) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(**options))
-    tokenizer.pre_tokenizer = pre_tokenizer
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -97,6 +100,9 @@ DEEPSEEK = [
         "isolated",
     ),
 ]
+NANOCHAT = Regex(
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+)
 MASK = AddedToken("<mask>", lstrip=True, special=True)
 S = AddedToken("<s>", special=True)
 
@@ -171,6 +177,32 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
             [normalizers.NFC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
         ),
     ),
+    "nanochat": lambda: make(
+        sequence(split(NANOCHAT, "isolated"), bytelevel(use_regex=False)),
+        special=("<|bos|>", "<|user_start|>"), byte_fallback=True, unk_token=None, fuse_unk=False,
+    ),
+    "strip": lambda: make(bytelevel(True), normalizer=normalizers.Strip()),
+    "strip left, nfc, prepend": lambda: make(
+        bytelevel(),
+        normalizer=normalizers.Sequence(
+            [normalizers.Strip(left=True, right=False), normalizers.NFC(), normalizers.Prepend(" ")]
+        ),
+        special=(MASK, S),
+    ),
+    "bytes by the normalizer": lambda: make(
+        split(Regex("Ġ?[A-Za-z]+|[^A-Za-zĠ]+|Ġ+"), "isolated"),
+        normalizer=normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()]),
+        added=(AddedToken("foo", normalized=True), AddedToken("é1", normalized=True), "bar"),
+        special=(MASK, S),
+    ),
+    "bytes by the normalizer, no pattern": lambda: make(None, normalizer=normalizers.ByteLevel()),
+    "classes of posix": lambda: make(
+        sequence(
+            split(Regex("[[:space:]]+|[[:punct:][:digit:]]|[^[:graph:]]"), "isolated"),
+            split(Regex("[[:^alpha:]x]+"), "merged_with_next"),
+            bytelevel(use_regex=False),
+        )
+    ),
     "roberta": lambda: make(
         bytelevel(True), special=(*ENDS, MASK, "<|endoftext|>"), post_processor=template("roberta")
     ),
@@ -235,3 +267,27 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
 def build(name: str) -> Tokenizer:
     """One of :data:`CONFIGURATIONS`."""
     return CONFIGURATIONS[name]()
+
+
+def tokenizer_json(**changes: Any) -> dict[str, Any]:
+    """A small tokenizer.json with all bytes and a few merges."""
+    alphabet = [encode_token(bytes([byte])) for byte in range(256)]
+    vocab = {token: token_id for token_id, token in enumerate([*alphabet, "ab", "bc", "abc", "Ġa"])}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "vocab": vocab, "merges": ["b c", "a b", "Ġ a"]}
+    model |= changes.pop("model", {})
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "post_processor": None,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": model,
+    } | changes
+
+
+def added(content: str, token_id: int, **flags: bool) -> dict[str, Any]:
+    nothing = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"id": token_id, "content": content, **nothing, **flags}

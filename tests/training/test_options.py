@@ -100,7 +100,10 @@ def test_where_that_is_meant_it_is_done(pattern: Any) -> None:
     assert train([TEXT], 260, pattern=pattern).vocab_size == 261
 
 
-@pytest.mark.parametrize("corpus", [["cat", "dog"], ["हिन्दी", "A\u0300U\u0300"], ["ACGTACGTACGTACGTACGTACGT"] * 3, ["中文字" * 9], [""], []])
+@pytest.mark.parametrize(
+    "corpus",
+    [["cat", "dog"], ["हिन्दी", "A\u0300U\u0300"], ["ACGTACGTACGTACGTACGTACGT"] * 3, ["中文字" * 9], [""], []],
+)
 def test_documents_that_no_pattern_would_cut_are_no_sign(corpus: list[str]) -> None:
     train(corpus, 257, pattern="[A-Zx]+")
 

@@ -42,7 +42,7 @@ options = st.fixed_dictionaries(
     {
         "pattern": st.sampled_from([patterns.GPT2, WORDS, None, (r"a+", r"\w"), r"(?:(?<=b)a+)"]),
         "min_frequency": st.sampled_from([1, 1, 1, 2, 5]),
-        "tie_break": st.sampled_from(["ids", "bytes"]),
+        "tie_break": st.sampled_from(["ids", "bytes", "tokenizers"]),
         "normalization": st.sampled_from([None, None, None, "NFC", "NFKD"]),
         "max_token_bytes": st.sampled_from([None, None, 2, 3, 7]),
         "special_tokens": st.sampled_from([(), ("<|endoftext|>",), ("ab", "abab"), ("a", "😀", "的a")]),
@@ -139,13 +139,17 @@ def test_ties():
     words = {b"ab": 1, b"cd": 1, b"zz": 1}
     assert merges_in_bytes(train_from_counts(words, 258)) == [(b"a", b"b"), (b"c", b"d")]
     assert merges_in_bytes(train_from_counts(words, 258, tie_break="bytes")) == [(b"z", b"z"), (b"c", b"d")]
+    # There "Ġ", a space, comes after all letters, and "Ā" before it.
+    words = {b" a": 1, b"ab": 1, b"\0a": 1, b"\xffa": 1}
+    expected = [(b"a", b"b"), (b"\xff", b"a"), (b"\0", b"a"), (b" ", b"a")]
+    assert merges_in_bytes(train_from_counts(words, 260, tie_break="tokenizers")) == expected
     # The left part that is longer is greater when the shorter one begins it.
     assert merges_in_bytes(train_from_counts({b"abx": 2, b"ax": 2}, 258, tie_break="bytes")) == [
         (b"b", b"x"), (b"a", b"x"),
     ]
 
 
-@pytest.mark.parametrize("tie_break", ["ids", "bytes"])
+@pytest.mark.parametrize("tie_break", ["ids", "bytes", "tokenizers"])
 @pytest.mark.parametrize("length", [63, 64, 65, 127, 129, 1000, 4096])
 @pytest.mark.parametrize("unit", ["a", "ab", "aab", "abcab"])
 def test_one_long_pre_token(unit, length, tie_break):
@@ -199,7 +203,7 @@ def test_same_merges_as_tokenizers(shared, name):
     assert merges_in_bytes(train(text, 3000, special_tokens=[])) == theirs
 
 
-@pytest.mark.parametrize("tie_break", ["ids", "bytes"])
+@pytest.mark.parametrize("tie_break", ["ids", "bytes", "tokenizers"])
 def test_counts_past_32_bits(tie_break):
     words = {b"abab": 2**31 - 1, b"cd": 2**32 + 1, b"ef": 2**32 + 2, b"gh": 2**62, b"ij": 2**62 - 1}
     assert merges_in_bytes(train_from_counts(words, 261, tie_break=tie_break)) == [
@@ -310,7 +314,7 @@ def test_continue_keeps_tokens_that_no_merge_gives():
         ({"vocab_size": 300.0}, TypeError, "vocab_size is an int"),
         ({"min_frequency": 0}, ValueError, "min_frequency"),
         ({"max_token_bytes": 0}, ValueError, "max_token_bytes"),
-        ({"tie_break": "first"}, ValueError, "'ids' or 'bytes'"),
+        ({"tie_break": "first"}, ValueError, "'ids', 'bytes' or 'tokenizers', not 'first'"),
         ({"special_ids": "middle"}, ValueError, "'after' or 'before'"),
         ({"special_tokens": "<s>"}, TypeError, "list of str"),
         ({"special_tokens": [b"<s>"]}, TypeError, "is a str"),

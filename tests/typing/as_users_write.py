@@ -42,4 +42,5 @@ trained.save("tokenizer.json", format="huggingface", overwrite=True)
 trained.encode(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 trained.decode("text")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 trained.save("x", format="onnx")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Tokenizer.train("text", 300, tie_break="tokenizers")
 Tokenizer.train("text", 300, tie_break="first")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

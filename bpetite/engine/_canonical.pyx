@@ -1,0 +1,67 @@
+"""Whether token ids are those that encoding gives: what a model has sampled often is not.
+
+The text is encoded again, without lists, and compared. Looking at neighbours instead, as the audit does for one merge
+list, decides nothing where two pre-tokens meet and for pre-tokens that are looked up whole: cl100k's "\\t\\t622" is
+[197, 197, 19808], though "\\t\\t" alone is the token 298. Splitting the text is needed in any case, and the word cache
+then has the ids of nearly every pre-token at the cost of one look-up, less than that of a look-up for each pair.
+"""
+from cpython.array cimport array
+
+from ._decode cimport Decoder
+
+from itertools import accumulate
+
+
+def first_divergence(tokenizer, ids, *, allowed_special="all", num_threads=1):
+    """The index of the first id that differs from those of ``encode(decode(ids))``; None where all are the same.
+
+    Where one of the two is the beginning of the other, it is the length of the shorter. Where the bytes of the ids are
+    not UTF-8, so that no text has them, it is the index of the token with the first byte that is wrong.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
+        num_threads: Threads that encode; as many as the process may run on when None.
+
+    Raises:
+        UnknownTokenError: A KeyError: an id is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode("ab ab"), tok.first_divergence([256, 257]), tok.first_divergence([256, 32, 256])
+    ([256, 257], None, 1)
+    """
+    cdef Decoder decoder = tokenizer._decoder
+    cdef array given = decoder.copy_ids(ids)
+    cdef const unsigned int[::1] expected
+    cdef Py_ssize_t i, n = len(given)
+    data = decoder.decode_bytes(given)
+    try:
+        expected = tokenizer.encode_to_numpy(data, allowed_special=allowed_special, num_threads=num_threads)
+    except UnicodeDecodeError as error:
+        ends = accumulate([len(tokenizer.token_bytes(token_id)) for token_id in given])
+        return next(i for i, end in enumerate(ends) if end > error.start)
+    with nogil:
+        for i in range(min(n, expected.shape[0])):
+            if given.data.as_uints[i] != expected[i]:
+                break
+        else:
+            i = min(n, expected.shape[0])
+    return None if i == n == expected.shape[0] else i
+
+
+def is_canonical(tokenizer, ids, *, allowed_special="all", num_threads=1):
+    """Whether ids are those of their text: ``encode(decode(ids)) == ids``, faster, and False where there is no text.
+
+    Models that sample tokens give ids that training has never seen together; a check of rollouts finds them.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: As for :meth:`first_divergence`, and so are ``num_threads`` and what is raised.
+
+    >>> from bpetite import Tokenizer
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.is_canonical([256, 257, 258]), tok.is_canonical([97, 98]), tok.is_canonical([0xC3])
+    (True, False, False)
+    """
+    return first_divergence(tokenizer, ids, allowed_special=allowed_special, num_threads=num_threads) is None

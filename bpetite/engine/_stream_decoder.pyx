@@ -1,0 +1,217 @@
+"""Text of token ids that arrive one at a time.
+
+A stream keeps the bytes of the character that is not complete, three at most, and nothing of what it has given out: one
+id costs the same whatever came before, and a server holds as many streams as it has answers. A token of ASCII that
+follows whole characters, as nearly all do, is copied into a new str; everything else goes through CPython's decoder,
+which stops before an incomplete character and so defines what a whole one is.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.list cimport PyList_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.number cimport PyIndex_Check, PyNumber_Index
+from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
+from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
+from ..errors import UnknownTokenError, show
+
+
+cdef class StreamDecoder:
+    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decoder`.
+
+    Each id is read once and then forgotten: a token costs the same however long the answer is, and a stream takes some
+    150 bytes. A stream is not shared between threads.
+
+    >>> from bpetite import Tokenizer
+    >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
+    >>> stream.feed(256), stream.feed(0xC3), stream.pending, stream.feed([0xA9, 257])
+    ('ab', '', b'\\xc3', 'é ab')
+    """
+
+    def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+        self.decoder = tokenizer._decoder
+        self.handler = self.decoder.handler("replace")
+        if skip_special_tokens:
+            vocab = tokenizer._vocab
+            self.skipped = frozenset(token_id for literal, token_id in vocab.special_tokens.items()
+                                     if "plain" not in vocab.token_flags.get(literal, ()))
+        self.many(context)
+        self.handler = self.decoder.handler(errors)
+
+    def feed(self, ids):
+        """The text that these ids complete: whole characters, "" where there is none yet.
+
+        Args:
+            ids: The next token id; or several, as for :meth:`bpetite.Tokenizer.decode`.
+
+        Raises:
+            UnknownTokenError: A KeyError: an id is not in the vocabulary.
+            UnicodeDecodeError: The bytes are not UTF-8, and errors is "strict".
+            TypeError: ids are neither an int nor a sequence or array of ints.
+
+        After an error the stream is as it was before the call.
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
+        >>> [stream.feed(token_id) for token_id in [256, 0xE4, 0xBD, 0xA0]]
+        ['ab', '', '', '你']
+        """
+        if PyLong_CheckExact(ids):
+            return self.one(ids)
+        if not (PyList_CheckExact(ids) or PyTuple_CheckExact(ids)) and PyIndex_Check(ids):
+            try:
+                return self.one(PyNumber_Index(ids))
+            except TypeError:                          # an array: numpy gives the index of none that has a dimension
+                pass
+        return self.many(ids)
+
+    def flush(self):
+        """The text of what is pending, when no id follows; the stream is then as new.
+
+        Raises:
+            UnicodeDecodeError: A character is not complete, and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(errors="replace")
+        >>> stream.feed([256, 0xE4, 0xBD]), stream.flush()
+        ('ab', '�')
+        """
+        cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
+        self.held = 0
+        return text
+
+    @property
+    def pending(self):
+        """The bytes of a character that is not complete yet, three at most."""
+        return <bytes> self.open[:self.held]
+
+    def copy(self):
+        """A stream of its own that goes on from here, for a second answer to the same beginning.
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(context=[0xC3])
+        >>> stream.copy().feed(0xA9), stream.feed(0xA8)
+        ('é', 'è')
+        """
+        cdef StreamDecoder other = StreamDecoder.__new__(StreamDecoder, self)
+        other.handler = self.handler
+        other.skipped = self.skipped
+        other.open = self.open
+        other.held = self.held
+        return other
+
+    def __copy__(self):
+        return self.copy()
+
+    @property
+    def _decoder(self):
+        return self.decoder
+
+    cdef str one(self, object token_id):
+        cdef const bp_joiner* joiner = &self.decoder.table.joiner
+        cdef int64_t value = bp_token_value(token_id)
+        cdef size_t position
+        cdef Py_ssize_t size
+        cdef unsigned head = 0
+        cdef str text
+        if value == -2:
+            return self.one(PyNumber_Index(token_id))
+        if value >= 0 and joiner.slot_of == NULL:
+            value = self.decoder.tokens.slot(<uint32_t> value)
+        position = <size_t> value
+        if position < joiner.size:
+            head = joiner.sizes[position]
+        if head == 0:
+            raise self.decoder.unknown(token_id, -1)
+        if self.skipped is not None and token_id in self.skipped:
+            return ""
+        if head <= BP_HEAD and self.held == 0:         # ASCII: the flag is a high bit
+            text = PyUnicode_New(head, 127)
+            memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)
+            return text
+        size = head & BP_LONG_TOKEN
+        if size <= BP_HEAD:
+            return self.read(joiner.heads[position].bytes, size)
+        position = bp_slot(joiner, <uint32_t> position)
+        return self.read(joiner.blob + joiner.starts[position],
+                         <Py_ssize_t> (joiner.starts[position + 1] - joiner.starts[position]))
+
+    cdef str many(self, object ids):
+        cdef Py_ssize_t held = self.held
+        cdef uint8_t[4] opened = self.open
+        cdef bytes joined
+        cdef list parts = []
+        if self.skipped is None:
+            joined = self.decoder.decode_bytes(ids)
+            return self.read(<const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined))
+        if isinstance(ids, (str, bytes, bytearray)):
+            self.decoder.decode_bytes(ids)             # raises
+        try:
+            for token_id in ids:
+                parts.append(self.one(token_id))
+        except BaseException as error:
+            self.open = opened
+            self.held = held
+            if isinstance(error, UnknownTokenError):
+                raise self.decoder.unknown(error.args[0], len(parts)) from None
+            raise
+        return "".join(parts)
+
+    cdef str read(self, const uint8_t* data, Py_ssize_t size):
+        cdef uint8_t[BP_HEAD + 4] short
+        cdef bytes joined
+        cdef Py_ssize_t read = 0
+        cdef str text
+        if self.held:
+            if size <= BP_HEAD:
+                memcpy(short, self.open, 4)
+                memcpy(short + self.held, data, size)
+                data = short
+            else:
+                joined = self.open[:self.held] + data[:size]
+                data = <const uint8_t*> PyBytes_AS_STRING(joined)
+            size += self.held
+        text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, self.handler, &read)
+        self.held = min(size - read, 3)
+        memcpy(self.open, data + read, self.held)
+        return text
+
+
+def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+    """A decoder of token ids that arrive one at a time, as a server streams them.
+
+    The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
+
+    Args:
+        errors: What becomes of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
+        skip_special_tokens: Special tokens give no text; but those that their file keeps, and marks as "plain" ones.
+        context: Ids whose text is shown already; where they end inside a character, the first ids complete it.
+
+    Raises:
+        LookupError: No codec error handler has the name ``errors``.
+        UnknownTokenError: A KeyError: an id of the context is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer
+    >>> stream = Tokenizer.train("ab ab ab", 258).decoder(skip_special_tokens=True)
+    >>> stream.feed([256, 257, 258]) + stream.flush()
+    'ab ab'
+    """
+    return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
+
+
+def _texts(StreamDecoder stream not None, ids):
+    """Yield the texts of an iterator of ids as they are complete, then what is pending."""
+    for i, token_id in enumerate(ids):
+        try:
+            text = stream.one(token_id)
+        except UnknownTokenError as error:
+            raise stream.decoder.unknown(error.args[0], i) from None
+        except TypeError:
+            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
+        if text:
+            yield text
+    if text := stream.flush():
+        yield text

@@ -1,0 +1,70 @@
+r"""Splits that drop, join or turn round, as the plain patterns that cut alike, where that is certain.
+
+Only plain patterns are cut by the compiled scanner. These are the same splits:
+
+* ``Split(p, "isolated")`` and `p`.
+* ``Split(p, "removed", invert=True)`` and `p`, if no text can lie between matches of `p`, as its automaton shows.
+* ``Split(p, "contiguous")`` and ``(?:p)+``: once a match has ended, the next one is that which `p` finds there, and no
+  earlier one is taken back. Whether it is inverted makes no difference.
+* ``Split("[ab]", "merged_with_previous")`` and ``[^ab]*[ab]``, and ``Split("[ab]+", ...)`` and ``[^ab]*[ab]+``, for a
+  single set of characters; ``merged_with_next`` and ``[ab][^ab]*``; inverted, each is the other.
+
+A tokenizer keeps, saves and shows the splits that it was given.
+"""
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..patterns import as_tuple, is_plain
+from .splits import Split, SplitPattern, Step
+
+__all__ = ["simplified"]
+
+
+def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPattern:
+    """A pattern that cuts every text alike and has as few steps beyond plain patterns as can be told.
+
+    >>> simplified((Split(r"\\p{N}", "contiguous"), Split(" ", "removed")))
+    ('(?:\\\\p{N})+', Split(pattern=' ', behavior='removed', invert=False))
+    """
+    return pattern if is_plain(pattern) else _simplified(as_tuple(pattern), unicode)
+
+
+@lru_cache(maxsize=64)
+def _simplified(steps: tuple[Step, ...], unicode: str | None) -> tuple[Step, ...]:
+    return tuple(_plain(step, unicode) or step if isinstance(step, Split) else step for step in steps)
+
+
+def _plain(split: Split, unicode: str | None) -> str | None:
+    """The plain pattern that cuts as a split does, or None if none is known; one that compiles, but for "isolated"."""
+    # here: few tokenizers have such splits, and these import `regex`, slowly
+    from ..splitting.pretokenizer import compiled
+    from ..splitting.scanner_tables import NoTransducer, UnsupportedPattern
+
+    if split.behavior == "isolated":
+        return split.pattern
+    try:
+        plain = _rewritten(split)
+        if plain is None:
+            return None
+        tables = compiled((plain,), unicode)
+    except (UnsupportedPattern, NoTransducer):
+        return None
+    return plain if split.behavior != "removed" or tables.gapless else None
+
+
+def _rewritten(split: Split) -> str | None:
+    from ..splitting.deviations import written
+    from ..splitting.regex_parser import CharSet, Repeat, parse
+
+    if split.behavior == "removed":
+        return split.pattern if split.invert else None
+    tree = parse(split.pattern)
+    if split.behavior == "contiguous":
+        return f"(?:{split.pattern})+"
+    once = tree.part if isinstance(tree, Repeat) and (tree.least, tree.most) == (1, None) else tree
+    if not isinstance(once, CharSet) or any(item.source[:1] in ("(", ".") for item, _ in once.items):
+        return None  # ignoring case, or the dot: neither can stand in a set
+    others = written(once._replace(negated=not once.negated))
+    match = written(once) + "+" * (once is not tree)
+    return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"

@@ -1,0 +1,88 @@
+"""Whether ids are those of their text, against encoding it again."""
+from array import array
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, patterns
+from bpetite.errors import UnknownTokenError
+from bpetite.steps.normalizers import Prepend
+
+CORPUS = "I'll say the cat's naïve: don't été  12345 的的的\n\n  x = 1\t\t622 aaaa\n" * 3
+MERGES = Tokenizer.train(CORPUS, 330)
+SPARSE = {(token_id if token_id < 300 else token_id + 2**31): token for token_id, token in MERGES.vocab.items()}
+TOKENIZERS = {
+    "merges": MERGES,
+    "ranks": MERGES.to_ranks(),
+    "cl100k": Tokenizer.train(CORPUS, 330, pattern=patterns.CL100K).to_ranks(),
+    "sparse": Tokenizer({i: t for i, t in SPARSE.items() if t != b"<|endoftext|>"}, MERGES.merges, ["<|endoftext|>"]),
+    "NFC": Tokenizer.train(CORPUS, 330, normalization="NFC"),
+    "none": Tokenizer.train(CORPUS, 330, pattern=None),
+    "regex": Tokenizer.train(CORPUS, 330, pattern=r"\b\w+|\s+"),
+    "pipeline": Tokenizer(MERGES.vocab, MERGES.merges, normalization=(Prepend("a"),)),
+}  # fmt: skip
+
+
+def first_divergence(tok: Tokenizer, ids: list[int]) -> int | None:
+    """The plain meaning."""
+    data = tok.decode_bytes(ids)
+    try:
+        expected = tok.encode(data)
+    except UnicodeDecodeError as error:
+        return next(n for n in range(len(ids)) if len(tok.decode_bytes(ids[: n + 1])) > error.start)
+    if expected == ids:
+        return None
+    same = (one == other for one, other in zip(ids, expected))
+    return next((index for index, equal in enumerate(same) if not equal), min(len(ids), len(expected)))
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@given(st.data())
+def test_against_encoding_again(name: str, data: st.DataObject) -> None:
+    tok = TOKENIZERS[name]
+    ids = tok.encode(data.draw(st.sampled_from([CORPUS[:90], "aaaa\t\t622", "", "<|endoftext|> e\u0301"])))
+    known = st.sampled_from(sorted(tok.vocab))
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(ids)))
+        ids[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(known, max_size=2))
+    expected = first_divergence(tok, ids)
+    dtype = data.draw(st.sampled_from([list, tuple, iter, np.array, lambda ids: array("I", ids)]))
+    assert tok.first_divergence(dtype(ids) if ids else []) == expected
+    assert tok.is_canonical(ids) == (expected is None)
+
+
+def test_edges_of_pretokens_decide(shared) -> None:
+    tok = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
+    assert tok.encode("\t\t") == [298]
+    assert tok.is_canonical([197, 197, 19808])
+    assert tok.first_divergence([298, 19808]) == 0
+    assert tok.first_divergence([197, 197]) == 0
+
+
+def test_one_is_the_beginning_of_the_other() -> None:
+    tok = TOKENIZERS["merges"]
+    ids = tok.encode("the cat")
+    assert tok.first_divergence([]) is None
+    assert tok.first_divergence([*tok.encode("a"), *ids[:0]]) is None
+    assert tok.first_divergence(tok.encode("tha")[:-1] + [104, 101]) is not None
+
+
+def test_special_tokens_and_threads() -> None:
+    tok = TOKENIZERS["merges"]
+    ids = tok.encode("the<|endoftext|>cat " * 50_000)
+    assert tok.is_canonical(ids)
+    assert tok.is_canonical(np.array(ids), num_threads=2)
+    assert tok.first_divergence(ids, allowed_special=()) == ids.index(tok.special_tokens["<|endoftext|>"])
+    assert tok.is_canonical(tok.encode_ordinary("<|endoftext|>"), allowed_special=())
+
+
+def test_errors() -> None:
+    tok = TOKENIZERS["merges"]
+    with pytest.raises(UnknownTokenError, match=r"99999 \(ids\[1\]\)"):
+        tok.is_canonical([65, 99_999])
+    with pytest.raises(TypeError, match="ids is a sequence of ints"):
+        tok.is_canonical("ab")  # type: ignore[arg-type]
+    assert tok.first_divergence([65, 0xE4, 0xB8]) == 1
+    assert not tok.is_canonical([0xFF])

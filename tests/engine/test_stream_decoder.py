@@ -1,0 +1,159 @@
+"""Text of token ids that arrive one at a time: that of all of them, in whole characters, and nothing is kept."""
+import codecs
+import copy
+import sys
+import tracemalloc
+from array import array
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab
+from bpetite.engine._stream_decoder import StreamDecoder
+from bpetite.errors import UnknownTokenError
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+LONG = "x" * 40_000
+PIECES = [b"sixteen bytes...", b"seventeen bytes..", LONG.encode(), "中".encode(), b"\xb8\xad\xe4",
+          b"\x9f\x98\x80 and on and on"]  # fmt: skip
+TOKENS = {**BYTES, **{300 + number: piece for number, piece in enumerate(PIECES)}}
+SPECIAL = {"<s>": 400, "é": 401}
+ALL = {**TOKENS, 400: b"<s>", 401: "é".encode()}
+
+Handler = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
+HANDLERS: list[Handler] = ["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
+
+
+@pytest.fixture(scope="module", params=["dense", "sparse"])
+def tok(request: pytest.FixtureRequest) -> Tokenizer:
+    return Tokenizer({**TOKENS, **({2**32 - 1: b"last"} if request.param == "sparse" else {})}, [], SPECIAL)
+
+
+parts = st.sampled_from([*"né中🙂".encode(), 0xE4, 0xF0, 0x9F, 0x80, 0xC3])
+some_ids = st.lists(st.one_of(parts, st.sampled_from(sorted(ALL))), max_size=24)
+
+
+def plain(ids: list[int], errors: str, skip: bool) -> tuple[list[str], bytes]:
+    """The text of each id and then of the end, by Python's own decoder; and what is pending before the end."""
+    stream = codecs.getincrementaldecoder("utf-8")(errors)
+    texts = [stream.decode(b"" if skip and token_id in SPECIAL.values() else ALL[token_id]) for token_id in ids]
+    pending = stream.getstate()[0]
+    return [*texts, stream.decode(b"", True)], pending
+
+
+@given(some_ids, st.sampled_from(HANDLERS), st.booleans(), st.data())
+def test_against_pythons_decoder(
+    tok: Tokenizer, ids: list[int], errors: Handler, skip: bool, data: st.DataObject
+) -> None:
+    try:
+        texts, pending = plain(ids, errors, skip)
+    except UnicodeDecodeError:
+        stream = tok.decoder(errors=errors, skip_special_tokens=skip)
+        with pytest.raises(UnicodeDecodeError):
+            _ = [stream.feed(token_id) for token_id in ids], stream.flush()
+        return
+    stream = tok.decoder(errors=errors, skip_special_tokens=skip)
+    assert [stream.feed(token_id) for token_id in ids] == texts[:-1]
+    assert stream.pending == pending
+    assert stream.flush() == texts[-1]
+    assert stream.pending == b""
+    if not skip:
+        assert "".join(texts) == tok.decode(ids, errors=errors)
+    # several at a time, in any container, and with the first ones as the context
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(ids)), max_size=3))), len(ids)]
+    stream = tok.decoder(errors=errors, skip_special_tokens=skip)
+    container = data.draw(st.sampled_from([list, tuple, iter, np.array, lambda ids: array("I", ids)]))
+    parts = [stream.feed(container(ids[start:end] or [])) for start, end in pairwise(cuts) if end > start]
+    assert "".join(parts) + stream.flush() == "".join(texts)
+    stream = tok.decoder(errors=errors, skip_special_tokens=skip, context=ids[: cuts[1]])
+    assert stream.feed(ids[cuts[1] :]) + stream.flush() == "".join(texts[cuts[1] :])
+
+
+def test_one_id_in_any_form(tok: Tokenizer) -> None:
+    stream = tok.decoder()
+    single = [65, np.int64(65), np.uint32(65), np.array(65)]
+    for one in (*single, [65], (65,), np.array([65]), array("I", [65]), iter([65])):
+        assert stream.feed(one) == "A"
+    assert stream.feed([]) == stream.feed(()) == stream.feed(iter(())) == ""
+    assert stream.feed(302) == LONG
+
+
+@pytest.mark.parametrize("wrong", ["a", b"a", 1.5, None, [None], [1.5], bytearray(b"a"), np.array([1.5])])
+@pytest.mark.parametrize("skip", [False, True])
+def test_what_is_no_id(tok: Tokenizer, wrong: Any, skip: bool) -> None:
+    stream = tok.decoder(skip_special_tokens=skip)
+    stream.feed(0xC3)
+    with pytest.raises(TypeError):
+        stream.feed(wrong)
+    assert stream.pending == b"\xc3"
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_after_an_error_nothing_has_changed(tok: Tokenizer, skip: bool) -> None:
+    stream = tok.decoder(skip_special_tokens=skip)
+    stream.feed(0xE4)
+    for unknown in (299, -1, 2**40, 2**70):
+        with pytest.raises(UnknownTokenError, match=f"no token has the id {unknown}:"):
+            stream.feed(unknown)
+    with pytest.raises(UnknownTokenError, match=r"299 \(ids\[1\]\)"):
+        stream.feed([0xB8, 299])
+    for wrong in (65, [0xB8, 65]):
+        with pytest.raises(UnicodeDecodeError):
+            stream.feed(wrong)
+    with pytest.raises(UnicodeDecodeError):
+        stream.flush()
+    assert stream.pending == b"\xe4"
+    assert stream.feed([0xB8, 0xAD]) == "中"
+
+
+def test_arguments(tok: Tokenizer) -> None:
+    with pytest.raises(LookupError, match="'wrong' is no codec error handler"):
+        tok.decoder(errors="wrong")  # type: ignore[arg-type]
+    with pytest.raises(UnknownTokenError):
+        tok.decoder(context=[299])
+    assert tok.decoder(context=[0xFF, 0xFF, 65, 0xE4, 0xB8]).feed(0xAD) == "中"  # what is shown is not judged again
+    lenient = Tokenizer(TOKENS, [], errors="replace").decoder()
+    assert lenient.feed([0xFF, 65]) == "\ufffdA"
+    with pytest.raises(TypeError):
+        StreamDecoder()  # type: ignore[call-arg]
+
+
+def test_special_tokens_that_decoding_keeps() -> None:
+    vocab = Vocab(ALL, (), SPECIAL, token_flags={"é": ("plain",)})
+    ids = [65, 400, 401]
+    assert Tokenizer.from_vocab(vocab).decoder(skip_special_tokens=True).feed(ids) == "Aé"
+    assert Tokenizer.from_vocab(vocab).decoder().feed(ids) == "A<s>é"
+
+
+def test_a_special_token_inside_a_character(tok: Tokenizer) -> None:
+    assert tok.decoder(skip_special_tokens=True).feed([0xC3, 400, 0xA9]) == "é"
+
+
+def test_copies_go_on_alone(tok: Tokenizer) -> None:
+    stream = tok.decoder(errors="replace", skip_special_tokens=True)
+    stream.feed([65, 0xC3])
+    other, third = stream.copy(), copy.copy(stream)
+    assert [stream.feed(0xA9), other.feed(400) + other.feed(0xA8), third.flush()] == ["é", "è", "\ufffd"]
+
+
+def test_a_stream_holds_nothing_of_the_past(tok: Tokenizer) -> None:
+    """Whatever it reads: the halves of characters, one after another, and what is never complete."""
+    stream = tok.decoder(errors="ignore")
+    stream.feed([0xF0] * 1000)
+    size = sys.getsizeof(stream)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(20_000):
+        assert stream.feed(0xF0) == ""
+    after = tracemalloc.get_traced_memory()[0]
+    many = [tok.decoder() for _ in range(1000)]
+    each = (tracemalloc.get_traced_memory()[0] - after) / len(many)
+    tracemalloc.stop()
+    assert after - before < 1000
+    assert stream.pending == b"\xf0"
+    assert sys.getsizeof(stream) == size
+    assert each <= 300

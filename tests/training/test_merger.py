@@ -1,0 +1,80 @@
+"""The order in which pairs are merged, held to the trainer of Hugging Face."""
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, patterns
+from bpetite.bytelevel import decode_token_bytes
+
+corpora = st.lists(
+    st.one_of(
+        st.builds(lambda piece, times: piece * times, st.text("ab", min_size=1, max_size=4), st.integers(1, 40)),
+        st.text("ab ", max_size=60),
+        st.text("abcd \n'ße的😀\0", max_size=40),
+    ),
+    max_size=8,
+)
+
+
+def huggingface_merges(texts, vocab_size, *, pattern=True, **options):
+    """The merges, in bytes, that Hugging Face's trainer learns from texts."""
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocab_size, show_progress=False, initial_alphabet=alphabet, **options
+    )
+    theirs.train_from_iterator(texts, trainer)
+    learned = json.loads(theirs.to_str())["model"]["merges"]
+    return [tuple(map(decode_token_bytes, pair)) for pair in learned]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    corpus=corpora,
+    vocab_size=st.integers(256, 330),
+    pattern=st.booleans(),
+    min_frequency=st.integers(1, 3),
+    max_token_bytes=st.sampled_from([None, None, 2, 3, 7]),
+    num_threads=st.integers(1, 3),
+)
+@pytest.mark.filterwarnings("ignore:no pair is left")
+def test_the_merges_of_huggingface(corpus, vocab_size, pattern, min_frequency, max_token_bytes, num_threads):
+    longest = None if max_token_bytes is None else max_token_bytes + 1  # there a token is shorter than this
+    theirs = huggingface_merges(
+        corpus, vocab_size, pattern=pattern, min_frequency=min_frequency, max_token_length=longest
+    )
+    ours = Tokenizer.train(
+        corpus, vocab_size, pattern=patterns.GPT2 if pattern else None, min_frequency=min_frequency,
+        max_token_bytes=max_token_bytes, tie_break="tokenizers", num_threads=num_threads,
+    )
+    assert ours.merges == theirs
+    assert ours.vocab.items() >= {byte: bytes([byte]) for byte in range(256)}.items()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:no pair is left")
+@pytest.mark.parametrize("vocab_size", [1_000, 8_192, 32_000])
+@pytest.mark.parametrize("name", ["english", "code", "multilingual", "cjk", "cs336"])
+def test_the_merges_of_huggingface_on_texts(shared, name, vocab_size):
+    length = 300_000 if name == "cjk" else 1_500_000  # that trainer is slow on long pre-tokens
+    data = shared("cs336/corpus.en" if name == "cs336" else f"text/{name}.txt").read_bytes()[:length]
+    text = data.decode("utf-8", "ignore")
+    texts = [text[start : start + 50_000] for start in range(0, len(text), 50_000)]
+    theirs = huggingface_merges(texts, vocab_size)
+    for num_threads in (1, 2, 4):
+        ours = Tokenizer.train(
+            texts, vocab_size, special_tokens=[], tie_break="tokenizers", num_threads=num_threads
+        )
+        assert ours.merges == theirs
+
+
+def test_the_order_of_huggingface_goes_on_after_a_vocabulary():
+    words = {b"ab": 3, b" a": 2, b"ba": 2, b"\xffab": 2}
+    whole = Tokenizer.train_from_counts(words, 260, tie_break="tokenizers")
+    first = Tokenizer.train_from_counts(words, 257, tie_break="tokenizers")
+    assert Tokenizer.train_from_counts(words, 260, tie_break="tokenizers", initial=first).merges == whole.merges
+    assert Tokenizer.train_from_counts(words, 260, initial=first).merges != whole.merges
