@@ -11,18 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import (
-    _canonical,
-    _stream_decoder,
-    arrow,
-    byte_runs,
-    chunks,
-    growing,
-    healing,
-    limits,
-    prefix_lookup,
-    segments,
-)  # fmt: skip
+from .engine import _canonical, _stream_decoder, arrow, byte_runs, chunking, growing, healing, limits, prefix_lookup
+from .engine import segments  # isort: skip
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -518,5 +508,5 @@ class Tokenizer(Surface):
     count_batch: Final = limits.count_batch
     fits: Final = limits.fits
     truncate: Final = limits.truncate
-    chunks: Final = chunks.chunks
+    chunks: Final = chunking.chunks
     encode_segments: Final = segments.encode_segments
