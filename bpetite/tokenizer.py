@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
 from .engine import _canonical, _stream_decoder, arrow, byte_runs, chunking, growing, healing, limits, prefix_lookup
+
 from .engine import segments  # isort: skip
 from .engine._surface import Surface
 from .engine.assembly import parts_of
