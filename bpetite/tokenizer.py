@@ -16,7 +16,7 @@ from .engine import (
     _stream_decoder,
     arrow,
     byte_runs,
-    chunks,
+    chunking,
     growing,
     healing,
     limits,
@@ -516,5 +516,5 @@ class Tokenizer(Surface):
     count_batch: Final = limits.count_batch
     fits: Final = limits.fits
     truncate: Final = limits.truncate
-    chunks: Final = chunks.chunks
+    chunks: Final = chunking.chunks
     encode_segments: Final = segments.encode_segments

@@ -3,7 +3,7 @@ from typing import Any, SupportsIndex
 
 from typing_extensions import Self, disjoint_base
 
-from .chunks import Chunk
+from .chunking import Chunk
 from .options import SpecialSelection
 
 @disjoint_base

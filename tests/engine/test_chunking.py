@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer, reference
-from bpetite.engine.chunks import BOUNDARIES, Chunk
+from bpetite.engine.chunking import BOUNDARIES, Chunk
 from bpetite.engine.options import SpecialSelection
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
