@@ -42,7 +42,7 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
 def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab:
     """From the Hub; only from its cache where the network is lost, for the reason that is given."""
     try:
-        from huggingface_hub import constants, hf_hub_download
+        from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
         from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
         from huggingface_hub.utils import validate_repo_id
     except ImportError:
@@ -63,8 +63,10 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
                 lost = lost or _cause(absent)
             continue
         for file in BESIDE:
-            with suppress(EntryNotFoundError):
-                hf_hub_download(name, file, revision=revision, local_files_only=bool(lost))
+            if try_to_load_from_cache(name, file, revision=revision) is None:  # nor known to be missing
+                lost = lost or _unreachable(name, revision, file)
+                with suppress(EntryNotFoundError):
+                    hf_hub_download(name, file, revision=revision, local_files_only=bool(lost))
         return load_local(os.path.dirname(paths[0]), format=format)  # all are in one folder of the cache
     if lost:
         raise ConnectionError(
@@ -75,7 +77,7 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
     raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: {missing}")
 
 
-def _unreachable(name: str, revision: str | None) -> str | None:
+def _unreachable(name: str, revision: str | None, file: str = FILES["huggingface"][0]) -> str | None:
     """Why the Hub does not answer: found out with one request, where ``huggingface_hub`` tries several times to fetch a
     file that its cache lacks. None if it answers, whatever it says, or if the file is in the cache."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
@@ -83,11 +85,10 @@ def _unreachable(name: str, revision: str | None) -> str | None:
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
-    first = FILES["huggingface"][0]
-    if isinstance(try_to_load_from_cache(name, first, revision=revision), str):
+    if isinstance(try_to_load_from_cache(name, file, revision=revision), str):
         return None
     try:
-        get_hf_file_metadata(hf_hub_url(name, first, revision=revision), timeout=TIMEOUT)
+        get_hf_file_metadata(hf_hub_url(name, file, revision=revision), timeout=TIMEOUT)
     except (EntryNotFoundError, HfHubHTTPError, FileMetadataError):
         return None
     except Exception as lost:  # those of the HTTP client, which is another one in every release of huggingface_hub
