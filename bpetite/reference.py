@@ -239,9 +239,20 @@ def edges(spans: Iterable[tuple[int, int]], length: int) -> list[int]:
     >>> edges([(0, 2), (2, 3), (2, 3), (3, 5)], 5)
     [0, 2, 3, 5]
     """
-    spans = list(spans)
+    spans = tile(spans, length)
     ends = {0, length, *(end for _, end in spans)}
     return sorted(at for at in ends if not any(start < at < end for start, end in spans))
+
+
+def tile(spans: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """Spans of tokens that reach to where another one starts: a mark that was composed belongs to its letter.
+
+    >>> tile([(0, 1), (2, 3)], 4)
+    [(0, 2), (2, 4)]
+    """
+    spans = list(spans)
+    starts = {length, *(start for start, _ in spans)}
+    return [(start, max(end, min(at for at in starts if at > start))) for start, end in spans]
 
 
 def truncate(
@@ -293,7 +304,7 @@ def chunks(
     >>> list(chunks("abcde", 3, one_each, overlap=1))
     [(0, 3, 3), (2, 5, 3)]
     """
-    _, spans = encode(text)
+    spans = tile(encode(text)[1], len(text))
     cuts = edges(spans, len(text))
 
     def count(start: int, end: int) -> int:

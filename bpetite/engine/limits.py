@@ -129,7 +129,10 @@ def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -
     from .offsets import offsets_of
 
     spans = offsets_of(tokenizer, text, tokenizer.encode(text, allowed_special=allowed_special), allowed_special)
-    ends = list(accumulate((end for _, end in spans), max))
+    # a mark that was composed belongs to its letter: tokens reach to where another one starts
+    starts = sorted({start for start, _ in spans})
+    after = dict(zip(starts, [*starts[1:], len(text)], strict=False))
+    ends = list(accumulate((max(end, after[start]) for start, end in spans), max))
     edges = {0, len(text)}
     edges.update(reached for reached, (start, _) in zip(ends, spans[1:]) if start >= reached)
     return sorted(edges), ends
