@@ -128,7 +128,7 @@ def test_random_patterns(first: str, second: str | None, choose: random.Random) 
 
 @pytest.mark.slow
 @cases
-@settings(lenient, max_examples=600)
+@settings(lenient, max_examples=300)
 def test_many_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     on_random_texts(first if second is None else (first, second), choose)
 
