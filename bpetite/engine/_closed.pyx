@@ -102,7 +102,8 @@ def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t 
 
 cdef array _ids(const token_t* ids, Py_ssize_t n):
     cdef array copied = clone(UINT32, n, False)
-    memcpy(copied.data.as_uints, ids, n * sizeof(token_t))
+    if n:
+        memcpy(copied.data.as_uints, ids, n * sizeof(token_t))
     return copied
 
 

@@ -222,7 +222,8 @@ cdef class Decoder:
         self.read_ids(ids, &view, &buffer)
         try:
             copied = clone(new_array("I"), view.n, False)
-            memcpy(copied.data.as_uints, view.positions, view.n * sizeof(uint32_t))
+            if view.n:
+                memcpy(copied.data.as_uints, view.positions, view.n * sizeof(uint32_t))
         finally:
             _release(&view, &buffer)
         if self.table.joiner.slot_of == NULL:

@@ -241,19 +241,22 @@ cdef class Reader:
         self.char_at(at)
         ids = self.stones.items[stone].used - self.dropped
         self.worker.used -= ids
-        memmove(self.worker.out, self.worker.out + ids, self.worker.used * sizeof(token_t))
+        if self.worker.used:
+            memmove(self.worker.out, self.worker.out + ids, self.worker.used * sizeof(token_t))
         self.dropped += ids
         first = self.end_after(at)
         self.ends.n -= first
-        memmove(self.ends.items, self.ends.items + first, self.ends.n * sizeof(Py_ssize_t))
+        if self.ends.n:
+            memmove(self.ends.items, self.ends.items + first, self.ends.n * sizeof(Py_ssize_t))
         self.stones.n -= stone
         memmove(self.stones.items, self.stones.items + stone, self.stones.n * sizeof(milestone))
         stone = 0
         while stone < self.after_specials.n and self.after_specials.items[stone].start < at:
             stone += 1
         self.after_specials.n -= stone
-        memmove(self.after_specials.items, self.after_specials.items + stone,
-                self.after_specials.n * sizeof(milestone))
+        if self.after_specials.n:
+            memmove(self.after_specials.items, self.after_specials.items + stone,
+                    self.after_specials.n * sizeof(milestone))
         if self.view.utf8 == NULL:
             window_drop(&self.worker.window, at - self.base)
         else:
