@@ -169,7 +169,7 @@ def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) 
     refused = 0
     cases = [(header, forged) for forged in mutations(last)]
     cases += [({**header, **forged}, last) for forged in mutations({name: header[name] for name in ("inputs", "rank")})]
-    for number, (first, forged) in enumerate(cases):
+    for number, (first, forged) in list(enumerate(cases))[format == "npy" :: 2]:  # the other half in the other format
         for path in (ram_path / "out").iterdir():
             if path.name not in state:
                 path.unlink()
@@ -178,7 +178,7 @@ def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) 
         (ram_path / "out" / "o.journal").write_bytes(
             b"bpetite journal\n" + journal_line(first) + journal_line(forged)
         )
-        refused += fails_well(replace(task, overwrite=number % 2 == 1).run, str(ram_path), ValueError)
-    assert refused > len(cases) // 4
+        refused += fails_well(replace(task, overwrite=number % 4 > 1).run, str(ram_path), ValueError)
+    assert refused > len(cases) // 8
     assert (ram_path / "victim").read_text() == "mine"
     assert {path.name for path in ram_path.iterdir()} == {"in", "out", "victim"}
