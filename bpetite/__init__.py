@@ -12,8 +12,8 @@ from .errors import FormatError, MissingExtraError, TrainingWarning
 if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
     from .adapters import accelerate, decelerate
-    from .engine.prefix_cache import PrefixCache
     from .published import encoding_for_model, get_encoding
+    from .serving.prefix_cache import PrefixCache
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
@@ -57,7 +57,7 @@ if not TYPE_CHECKING:
     #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
-        "PrefixCache": "engine.prefix_cache",
+        "PrefixCache": "serving.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",

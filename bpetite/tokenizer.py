@@ -11,22 +11,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import patterns
-from .engine import (
-    _canonical,
-    _stream_decoder,
-    arrow,
-    byte_runs,
-    chunking,
-    growing,
-    healing,
-    limits,
-    prefix_lookup,
-    segments,
-)
+from .engine import _stream_decoder, arrow
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
+from .serving import _canonical, byte_runs, chunking, growing, healing, limits, prefix_lookup, segments
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ ROWS = [
     ["published"],
     ["adapters"],
     ["tokenizer"],
+    ["serving"],
     ["training"],
     ["engine"],
     ["formats"],

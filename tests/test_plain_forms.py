@@ -6,7 +6,7 @@ import sys
 import pytest
 from paths import PYTHONPATH, SUPPORT, TESTS
 
-CORE = ["splitting", "vocabulary", "engine", "training"]
+CORE = ["splitting", "vocabulary", "engine", "serving", "training"]
 
 
 def run(*command: str, plain: bool) -> str:

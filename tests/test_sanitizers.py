@@ -14,7 +14,10 @@ pytestmark = [
 ]
 
 #: Tests of compiled modules, without the longest: those repeat on whole texts what others do on short ones.
-CORE = ["test_merge.py", "vocabulary", "engine", "training", "splitting/test_scan.py", "splitting/test_pretokenizer.py"]
+CORE = [
+    "test_merge.py", "vocabulary", "engine", "serving", "training", "splitting/test_scan.py",
+    "splitting/test_pretokenizer.py",
+]  # fmt: skip
 LONG = (
     "test_long_texts_under_several_patterns", "test_members_are_found", "test_gpt2_and_cl100k_as_tiktoken",
     "test_same_merges_as_tokenizers", "test_any_number_of_threads", "test_code_points_of_every_kind_in_every_context",

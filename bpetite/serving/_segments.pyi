@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from .options import SpecialSelection
+from ..engine.options import SpecialSelection
 
 def checked(segments: Iterable[tuple[str, bool]]) -> list[tuple[str, bool]]:
     """A list of pairs (str, is it trusted); TypeError for anything else."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from splits import texts
 
 from bpetite import Tokenizer, patterns
-from bpetite.engine import edges, growing_text
-from bpetite.engine.growing_text import Change, GrowingText
+from bpetite.serving import edges, growing_text
+from bpetite.serving.growing_text import Change, GrowingText
 from bpetite.steps.normalizers import Prepend
 
 END = "<|endoftext|>"

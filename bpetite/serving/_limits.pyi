@@ -4,7 +4,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from .options import SpecialSelection, Text
+from ..engine.options import SpecialSelection, Text
 
 def count_texts(
     encoder: Any,

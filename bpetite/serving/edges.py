@@ -16,15 +16,15 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..engine._special import Specials, choose
+from ..engine.streaming import OpenSpecials, starts_afresh
 from ..errors import not_a_text
 from ..splitting._scan import Scan
 from ..steps.normalizers import normalize
-from ._special import Specials, choose
-from .streaming import OpenSpecials, starts_afresh
 
 if TYPE_CHECKING:
-    from ._surface import Surface
-    from .options import SpecialSelection, Text
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection, Text
 
 __all__ = ["BLOCK", "Edges", "Piece", "checked"]
 

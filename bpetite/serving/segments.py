@@ -8,8 +8,8 @@ from ..errors import show
 from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
-    from ._surface import Surface
-    from .options import SpecialSelection
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection
 
 __all__ = ["encode_segments"]
 

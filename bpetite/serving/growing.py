@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._surface import Surface
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection, Text
     from .growing_text import GrowingText
-    from .options import SpecialSelection, Text
 
 __all__ = ["growing"]
 

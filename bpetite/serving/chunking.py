@@ -15,8 +15,8 @@ from ._limits import is_read_as_it_is, token_limit
 from .limits import check_text, edges_of
 
 if TYPE_CHECKING:
-    from ._surface import Surface
-    from .options import SpecialSelection
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection
 
 __all__ = ["Chunk", "chunks"]
 
@@ -153,7 +153,7 @@ class _Chunks(Iterator[Chunk]):
     def starts(self) -> Iterator[int]:
         """Where the next chunk may begin, the best first."""
         if self.overlap and self.end:
-            from .offsets import offsets_of
+            from ..engine.offsets import offsets_of
 
             part = self.text[self.start : self.end]
             ids = self.tokenizer.encode(part, allowed_special=self.allowed_special)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer, reference
-from bpetite.engine.chunking import BOUNDARIES, Chunk
 from bpetite.engine.options import SpecialSelection
+from bpetite.serving.chunking import BOUNDARIES, Chunk
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
 

@@ -2,8 +2,8 @@
 
 A prefix that ends at an edge of the text's own tokens is encoded as the text is, but for its last pre-tokens: what the
 split pattern sees there is the end of the text. So a prefix has the tokens before the last end that is certain in it
-(_reader.pyx) and those of the pre-tokens behind. These are found by one scan that goes from candidate to candidate and
-is copied to read the end of the text at each, so a long pre-token costs linear time.
+(engine/_reader.pyx) and those of the pre-tokens behind. These are found by one scan that goes from candidate to
+candidate and is copied to read the end of the text at each, so a long pre-token costs linear time.
 
 A suffix that begins inside a pre-token is encoded as the text is from the first end that its scan has in common with
 the text's, since a scan at an end depends on nothing before it. They have the next end in common as soon as the two
@@ -17,15 +17,15 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from ..engine._batch cimport count_each
+from ..engine._encode cimport Encoder, check
+from ..engine._reader cimport BACK, Reader, milestone, size_of, whole_number
+from ..engine._special cimport Specials, refuse
+from ..engine._text cimport DONE
+from ..engine._worker cimport BP_BLOCK
 from ..splitting._scan cimport scan_cursor
-from ._batch cimport count_each
-from ._encode cimport Encoder, check
-from ._reader cimport BACK, Reader, milestone, size_of, whole_number
-from ._special cimport Specials, refuse
-from ._text cimport DONE
-from ._worker cimport BP_BLOCK
 
-from ._threads import thread_count
+from ..engine._threads import thread_count
 
 cdef enum:
     GLANCE = 32                # bytes that are read before two scans are compared

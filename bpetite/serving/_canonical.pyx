@@ -7,7 +7,7 @@ then has the ids of nearly every pre-token at the cost of one look-up, less than
 """
 from cpython.array cimport array
 
-from ._decode cimport Decoder
+from ..engine._decode cimport Decoder
 
 from itertools import accumulate
 

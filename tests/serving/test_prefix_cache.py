@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bpetite
 from bpetite import PrefixCache, Tokenizer, patterns
-from bpetite.engine import prefix_cache
+from bpetite.serving import prefix_cache
 
 END = "<|endoftext|>"
 CORPUS = "I'll say the cat's naïve: don't été  12345 的的的 <end>\n\n  x = 1\n" * 3
@@ -82,7 +82,7 @@ def test_what_is_used_stays() -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "none"])
 def test_one_long_pretoken_is_read_a_few_times(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bpetite.engine import edges
+    from bpetite.serving import edges
 
     tok = TOKENIZERS[name]
     read: list[int] = []

@@ -2,18 +2,18 @@
 
 A chunk begins at any character, ends where a token of the text ends, and has at most so many tokens of its own. Those
 in its middle are the text's: from the first end on that a scan begun at the chunk has in common with the text's scan,
-up to the last one that the chunk itself makes certain (_reader.pyx). So only what lies before and behind is encoded
-once more.
+up to the last one that the chunk itself makes certain (engine/_reader.pyx). So only what lies before and behind is
+encoded once more.
 """
 from libc.stdint cimport uint8_t
 
+from ..engine._encode cimport Encoder, check
+from ..engine._reader cimport Reader, milestone, size_of, whole_number
+from ..engine._special cimport refuse
+from ..engine._text cimport DONE
+from ..engine._worker cimport BP_BLOCK
 from ..headers.watch cimport bp_watch_begin
 from ..splitting._scan cimport scan_cursor
-from ._encode cimport Encoder, check
-from ._reader cimport Reader, milestone, size_of, whole_number
-from ._special cimport refuse
-from ._text cimport DONE
-from ._worker cimport BP_BLOCK
 
 cdef enum:
     LAST = 12                  # edges that are tried first

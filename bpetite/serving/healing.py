@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._surface import Surface
-    from .options import SpecialSelection, Text
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection, Text
 
 __all__ = ["heal"]
 

@@ -9,11 +9,11 @@ from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Substring
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
+from ..engine._encode cimport Encoder, check, encode_utf8
+from ..engine._special cimport Specials
+from ..engine._text cimport DONE
+from ..engine._worker cimport Worker
 from ..headers.types cimport token_t
-from ._encode cimport Encoder, check, encode_utf8
-from ._special cimport Specials
-from ._text cimport DONE
-from ._worker cimport Worker
 
 from array import array as new_array
 
@@ -23,7 +23,7 @@ cdef array UINT32 = new_array("I")
 
 def append(tokenizer, str text not None, Specials specials not None, Py_ssize_t block, tuple opened not None,
            list blocks not None, array chars not None, array tokens not None, array reach not None):
-    """Put a text behind those that a :class:`bpetite.engine.growing_text.GrowingText` holds.
+    """Put a text behind those that a :class:`bpetite.serving.growing_text.GrowingText` holds.
 
     Args:
         tokenizer: One whose text goes through a compiled scanner alone.

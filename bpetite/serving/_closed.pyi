@@ -1,7 +1,7 @@
 from array import array
 
-from ._special import Specials
-from ._surface import Surface
+from ..engine._special import Specials
+from ..engine._surface import Surface
 
 def append(
     tokenizer: Surface,
@@ -14,7 +14,7 @@ def append(
     tokens: array[int],
     reach: array[int],
 ) -> tuple[tuple[str, array[int]], int, int, array[int]]:
-    """Put a text behind those that a :class:`bpetite.engine.growing_text.GrowingText` holds.
+    """Put a text behind those that a :class:`bpetite.serving.growing_text.GrowingText` holds.
 
     Args:
         tokenizer: One whose text goes through a compiled scanner alone.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import show
 
 if TYPE_CHECKING:
-    from ._surface import Surface
-    from .options import SpecialSelection
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection
 
 __all__ = ["encode_bytes"]
 

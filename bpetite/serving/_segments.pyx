@@ -1,9 +1,9 @@
 """A text of several segments, of which only some may hold special tokens."""
-from ._encode cimport Encoder, check
-from ._ids cimport IdLists
-from ._special cimport Specials, refuse
-from ._text cimport text_view, view_text
-from ._worker cimport Worker
+from ..engine._encode cimport Encoder, check
+from ..engine._ids cimport IdLists
+from ..engine._special cimport Specials, refuse
+from ..engine._text cimport text_view, view_text
+from ..engine._worker cimport Worker
 
 from ..errors import show
 

@@ -1,5 +1,5 @@
-from ._surface import Surface
-from .options import Ids, SpecialSelection
+from ..engine._surface import Surface
+from ..engine.options import Ids, SpecialSelection
 
 def first_divergence(
     tokenizer: Surface, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1

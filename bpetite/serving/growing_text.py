@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 import numpy as np
 
+from ..engine._special import Specials, choose
 from ._closed import append
-from ._special import Specials, choose
 from .edges import BLOCK, Edges, Piece, checked
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._surface import Surface
-    from .options import SpecialSelection, Text
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection, Text
 
 __all__ = ["Change", "GrowingText"]
 

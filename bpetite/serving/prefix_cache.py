@@ -11,15 +11,15 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..engine._special import choose
 from ..errors import show
-from ._special import choose
 from .edges import Edges, checked
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ._surface import Surface
-    from .options import SpecialSelection, Text
+    from ..engine._surface import Surface
+    from ..engine.options import SpecialSelection, Text
 
 __all__ = ["PrefixCache"]
 

@@ -1,8 +1,8 @@
 """Limits of tokens: how many texts have, whether one fits, and what of it fits.
 
 Where a compiled scanner cuts the text, no more of it is read than a limit asks for, and nothing is encoded twice
-(`_reader.pyx`, `_limits.pyx`). Any other tokenizer is asked about one part of the text after the other, which is exact
-for whatever it does, and slow.
+(`_limits.pyx`, on `engine/_reader.pyx`). Any other tokenizer is asked about one part of the text after the other, which
+is exact for whatever it does, and slow.
 """
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
+from ..engine._surface import Surface
+from ..engine.options import Side, SpecialSelection, Text
 from ..errors import show
 from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit
-from ._surface import Surface
-from .options import Side, SpecialSelection, Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +126,7 @@ def check_text(text: object) -> None:
 def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
     """Where tokens of a text end between two of its characters, both ends of the text included; and for each token the
     end of the characters that it and those before it cover."""
-    from .offsets import offsets_of
+    from ..engine.offsets import offsets_of
 
     spans = offsets_of(tokenizer, text, tokenizer.encode(text, allowed_special=allowed_special), allowed_special)
     # a mark that was composed belongs to its letter: tokens reach to where another one starts

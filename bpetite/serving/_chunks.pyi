@@ -3,8 +3,8 @@ from typing import Any, SupportsIndex
 
 from typing_extensions import Self, disjoint_base
 
+from ..engine.options import SpecialSelection
 from .chunking import Chunk
-from .options import SpecialSelection
 
 @disjoint_base
 class ChunkReader:
