@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
+from ..urls import refuse_url
+
 __all__ = [
     "KINDS",
     "STDIN",
@@ -93,7 +95,7 @@ def find_sources(
 
     Raises:
         FileNotFoundError: A path does not exist, a pattern matches nothing, a folder holds nothing to read.
-        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8.
+        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8; a URL.
 
     >>> [(p.kind, p.compression) for p in find_sources(["-"], kind="text").pieces]
     [('text', None)]
@@ -147,6 +149,7 @@ def _files(name: str) -> list[str]:
 def _matches(pattern: str) -> set[str]:
     found = _expand(pattern) if glob.has_magic(pattern) else set()
     if not found:
+        refuse_url(pattern)
         raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", pattern)
     return found
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
+from ..urls import refuse_url
 from .durable import PARTIAL
 from .layouts import LAYOUTS, Layout
 
@@ -105,10 +106,14 @@ def names_of(
 ) -> Names:
     """The names of an output given on a command line: a file name with or without its suffix, or a folder.
 
+    Raises:
+        ValueError: It is a URL.
+
     >>> from .layouts import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
     'data/out_train'
     """
+    refuse_url(output)
     name = os.fspath(output)
     path = Path(name)
     if name.endswith(("/", os.sep)) or path.is_dir():
