@@ -4,7 +4,7 @@
     python -m benchmarks.compare --output docs/speed   # writes docs/speed.json, .md and .svg, and README's table
 
 All are run in rounds in one process on one core, so the ratios hold on a noisy machine; a rate is the median of its
-runs. On a machine with AVX-512 a second process measures the forms without it (``BPETITE_PLAIN=1``). Results that
+runs. On a machine with AVX-512 a second process measures the forms for AVX2 (``BPETITE_SIMD=avx2``). Results that
 differ from bpetite's end the run: a time for other work would mean nothing.
 """
 from __future__ import annotations
@@ -191,14 +191,13 @@ def measure(seconds: float, size: int) -> dict[str, Any]:
     return {
         "texts": results,
         "versions": {"bpetite": bpetite.__version__, **{peer: version(peer) for peer in found}},
-        "wide": machine.vectors().endswith(" 64 lanes"),
+        "avx512": bpetite.simd() == "avx512",
     }
 
 
-def in_a_process(seconds: float, size: int, plain: bool) -> dict[str, Any]:
+def in_a_process(seconds: float, size: int, **environment: str) -> dict[str, Any]:
     """`measure` in a process of its own, since the forms are chosen when bpetite is imported."""
-    environment = {**os.environ, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    environment |= {"BPETITE_PLAIN": "1"} if plain else {}
+    environment = {**os.environ, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", **environment}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.json"
         command = [sys.executable, "-m", "benchmarks.compare", "--results", str(path)]
@@ -220,10 +219,10 @@ def main() -> None:
     if args.results:
         args.results.write_text(json.dumps(measure(args.seconds, size)))
         return
-    first = in_a_process(args.seconds, size, plain=bool(os.environ.get("BPETITE_PLAIN")))
-    runs = {"with AVX-512" if first["wide"] else "without AVX-512": first["texts"]}
-    if first["wide"]:
-        runs["without AVX-512"] = in_a_process(args.seconds, size, plain=True)["texts"]
+    first = in_a_process(args.seconds, size)
+    runs = {"with AVX-512" if first["avx512"] else "without AVX-512": first["texts"]}
+    if first["avx512"]:
+        runs["without AVX-512"] = in_a_process(args.seconds, size, BPETITE_SIMD="avx2")["texts"]
     numbers = {
         "machine": f"{machine.processor()}, one core, {machine.python()}",
         "date": datetime.now(timezone.utc).date().isoformat(),

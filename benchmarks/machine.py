@@ -4,7 +4,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from bpetite.splitting.pretokenizer import pretokenizer
+import bpetite
 
 
 def processor() -> str:
@@ -19,6 +19,5 @@ def python() -> str:
 
 
 def vectors() -> str:
-    """The architecture, and the lanes of the vector instructions that the scanner uses: ``"x86_64, 64 lanes"``."""
-    scanner = pretokenizer().scanner
-    return f"{platform.machine()}, {scanner.lanes if scanner else 0} lanes"
+    """The architecture, and the vector instructions in use: ``"x86_64, avx2"``."""
+    return f"{platform.machine()}, {bpetite.simd()}"

@@ -35,8 +35,8 @@ with the [definition](reference/parts.md). A library that lacks a call has no fi
 - "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents.
 - Everything has one core and one thread.
 - Training learns from the same documents with the same pattern; ties may go otherwise, so merges may differ.
-- The forms for AVX-512 (VBMI) are chosen when bpetite is imported; `BPETITE_PLAIN=1` in the environment asks for the
-  others, which are also those of other processors.
+- The vector instructions are chosen when bpetite is imported; `BPETITE_SIMD=avx2` in the environment asks for the forms
+  of processors without AVX-512.
 
 {machine}, {date}. {versions}.
 

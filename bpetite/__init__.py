@@ -5,12 +5,14 @@
 >>> tok.encode("ab<|endoftext|>ab")
 [256, 258, 256]
 """
+from os import environ as _environ
 from typing import TYPE_CHECKING
 
 from .errors import FormatError, MissingExtraError, TrainingWarning
 
 if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from ._simd import simd
     from .adapters import accelerate, decelerate
     from .published import encoding_for_model, get_encoding
     from .serving.prefix_cache import PrefixCache
@@ -35,6 +37,7 @@ __all__ = [
     "count_pretokens",
     "patterns",
     "pretokenize",
+    "simd",
     # files of tokenizers, corpora, engines, and looking at a tokenizer
     "analysis",
     "cluster",
@@ -76,6 +79,7 @@ if not TYPE_CHECKING:
         "patterns": None,
         "pretokenize": "splitting.pretokenizer",
         "reference": None,
+        "simd": "_simd",
     }
 
     def __getattr__(name):
@@ -89,3 +93,9 @@ if not TYPE_CHECKING:
 
     def __dir__():
         return sorted({*globals(), *__all__})
+
+    if _environ.get("BPETITE_SIMD"):
+        from ._simd import check_environment
+
+        check_environment()
+        del check_environment

@@ -33,7 +33,7 @@ ROWS = [
     ["vocabulary"],
     ["steps"],
     ["splitting"],
-    ["_merge"],
+    ["_merge", "_simd"],
     ["charlevel", "gage", "reference", "patterns"],
     ["errors", "naming", "not_given"],
     ["headers"],

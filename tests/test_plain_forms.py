@@ -1,4 +1,4 @@
-"""The forms for processors with wide byte shuffles give the same results as the plain forms."""
+"""The forms for each set of vector instructions give the same results as the plain ones."""
 import os
 import subprocess
 import sys
@@ -6,27 +6,58 @@ import sys
 import pytest
 from paths import PYTHONPATH, SUPPORT, TESTS
 
+import bpetite
+from bpetite._simd import forms
+
 CORE = ["splitting", "vocabulary", "engine", "serving", "training"]
+EVERY = ["plain", "ssse3", "avx2", "neon", "avx512"]
 
 
-def run(*command: str, plain: bool) -> str:
-    environment = {**os.environ, "BPETITE_PLAIN": str(int(plain)), "PYTHONPATH": PYTHONPATH}
-    return subprocess.run(
-        [sys.executable, *command], env=environment, check=True, capture_output=True, text=True, cwd=TESTS.parent
-    ).stdout
+def start(*command: str, simd: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "BPETITE_SIMD": simd, "PYTHONPATH": PYTHONPATH}
+    return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, cwd=TESTS.parent)
+
+
+def run(*command: str, simd: str) -> str:
+    done = start(*command, simd=simd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_same_results() -> None:
-    wide, plain = (run(str(SUPPORT / "plain_forms.py"), plain=plain) for plain in (False, True))
-    assert wide.count("surrogate") == 140
-    assert wide.splitlines() == plain.splitlines()
+    first, *others = (run(str(SUPPORT / "plain_forms.py"), simd=form) for form in forms())
+    assert first.count("surrogate") == 140
+    for other in others:
+        assert other.splitlines() == first.splitlines()
 
 
-def test_the_plain_forms_can_be_asked_for() -> None:
-    lanes = "from bpetite.splitting.pretokenizer import pretokenizer; print(pretokenizer().scanner.lanes)"
-    assert run("-c", lanes, plain=True) == "4\n"
+@pytest.mark.parametrize("form", forms())
+def test_each_form_can_be_asked_for(form: str) -> None:
+    assert run("-c", "import bpetite; print(bpetite.simd())", simd=form) == f"{form}\n"
+
+
+def test_the_best_form_is_used_where_none_is_asked_for() -> None:
+    assert forms()[0] == "plain"
+    assert set(forms()) <= set(EVERY)
+    assert run("-c", "import bpetite; print(bpetite.simd())", simd="") == f"{forms()[-1]}\n"
+    assert bpetite.simd() in forms()
+
+
+@pytest.mark.parametrize("asked", ["AVX2", "sse2", "1", "avx2 ", *(form for form in EVERY if form not in forms())])
+def test_what_cannot_be_had_is_an_error(asked: str) -> None:
+    done = start("-c", "import bpetite", simd=asked)
+    assert done.returncode == 1
+    reason = "which this machine does not have" if asked in EVERY else "which is no set of vector instructions"
+    assert f"ValueError: the environment has BPETITE_SIMD={asked!r}, {reason}: here it can be plain" in done.stderr
+
+
+def test_what_is_asked_for_too_late_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BPETITE_SIMD", "mmx")
+    with pytest.raises(ValueError, match="BPETITE_SIMD='mmx'"):
+        bpetite.simd()
 
 
 @pytest.mark.slow
-def test_the_core_s_tests_hold_for_the_plain_forms() -> None:
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in CORE], plain=True)
+@pytest.mark.parametrize("form", forms())
+def test_the_core_s_tests_hold_for_each_form(form: str) -> None:
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in CORE], simd=form)

@@ -8,17 +8,12 @@
 
 #include "../headers/utf8.h"
 
-#if defined(BP_SSE2) && (defined(__GNUC__) || defined(__clang__))
-#include <tmmintrin.h>
-#define BP_SSSE3 1
-#endif
-
 typedef struct {
     uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> a string starts with them */
     int few;                       /* distinct pairs; 5 if more than four */
     uint8_t first[4], second[4];
     uint8_t nibbles[4][16];        /* low and high nibble of the first byte, of the second -> groups */
-    int shuffles, wide;            /* the processor has SSSE3; bp_wide_supported() */
+    int simd;                      /* the form in use: bp_simd() */
 } bp_sieve;
 
 static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) {
@@ -35,10 +30,7 @@ static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) 
     sieve->nibbles[1][first >> 4] |= group;
     sieve->nibbles[2][second & 15] |= group;
     sieve->nibbles[3][second >> 4] |= group;
-#ifdef BP_SSSE3
-    sieve->shuffles = __builtin_cpu_supports("ssse3");
-#endif
-    sieve->wide = bp_wide_supported();
+    sieve->simd = bp_simd();
 }
 
 BP_INLINE int bp_sieve_pair(const bp_sieve *sieve, const uint8_t *p) {
@@ -65,9 +57,8 @@ static inline ptrdiff_t bp_sieve_few(const bp_sieve *sieve, const uint8_t *text,
 }
 #endif
 
-#ifdef BP_SSSE3
-__attribute__((target("ssse3")))
-static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+#ifdef BP_HAS_SSSE3
+BP_SSSE3_TARGET static ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
     const __m128i low = _mm_set1_epi8(15), zero = _mm_setzero_si128();
     const __m128i t0 = _mm_loadu_si128((const __m128i *)sieve->nibbles[0]);
     const __m128i t1 = _mm_loadu_si128((const __m128i *)sieve->nibbles[1]);
@@ -91,8 +82,8 @@ static inline ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text
 }
 #endif
 
-#ifdef BP_WIDE
-BP_WIDE_INLINE __mmask64 bp_sieve_compare(const bp_sieve *sieve, __mmask64 valid, __m512i here, __m512i next) {
+#ifdef BP_HAS_AVX512
+BP_AVX512_INLINE __mmask64 bp_sieve_compare(const bp_sieve *sieve, __mmask64 valid, __m512i here, __m512i next) {
     __mmask64 found = 0;
     for (int i = 0; i < sieve->few; i++) {
         const __mmask64 first = _mm512_mask_cmpeq_epi8_mask(valid, here, _mm512_set1_epi8((char)sieve->first[i]));
@@ -101,7 +92,7 @@ BP_WIDE_INLINE __mmask64 bp_sieve_compare(const bp_sieve *sieve, __mmask64 valid
     return found;
 }
 
-BP_WIDE_INLINE __mmask64 bp_sieve_shuffle(const __m512i *table, __mmask64 valid, __m512i here, __m512i next) {
+BP_AVX512_INLINE __mmask64 bp_sieve_shuffle(const __m512i *table, __mmask64 valid, __m512i here, __m512i next) {
     const __m512i low = _mm512_set1_epi8(15);
     const __m512i of_here = _mm512_and_si512(
         _mm512_shuffle_epi8(table[0], _mm512_and_si512(here, low)),
@@ -113,7 +104,7 @@ BP_WIDE_INLINE __mmask64 bp_sieve_shuffle(const __m512i *table, __mmask64 valid,
 }
 
 /* Either of the two, 64 positions at a time. */
-BP_WIDE_TARGET static ptrdiff_t bp_sieve_wide(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
+BP_AVX512_TARGET static ptrdiff_t bp_sieve_avx512(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
                                               ptrdiff_t length) {
     __m512i table[4];
     for (int i = 0; i < 4; i++)
@@ -137,14 +128,14 @@ BP_WIDE_TARGET static ptrdiff_t bp_sieve_wide(const bp_sieve *sieve, const uint8
 /* The first position from `at` on where a string may start, or `length`. The last byte of the text, which has no byte
    after it, always passes. */
 static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
-#ifdef BP_WIDE
-    if (sieve->wide && at + 1 < length) return bp_sieve_wide(sieve, text, at, length);
+#ifdef BP_HAS_AVX512
+    if (sieve->simd == BP_SIMD_AVX512 && at + 1 < length) return bp_sieve_avx512(sieve, text, at, length);
 #endif
 #ifdef BP_SSE2
     if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);
 #endif
-#ifdef BP_SSSE3
-    if (sieve->few > 4 && sieve->shuffles) at = bp_sieve_many(sieve, text, at, length);
+#ifdef BP_HAS_SSSE3
+    if (sieve->few > 4 && (sieve->simd == BP_SIMD_SSSE3 || sieve->simd == BP_SIMD_AVX2)) at = bp_sieve_many(sieve, text, at, length);
 #endif
     for (; at + 1 < length; at++)
         if (bp_sieve_pair(sieve, text + at)) return at;

@@ -9,7 +9,7 @@
 #ifndef BPETITE_CACHE_H
 #define BPETITE_CACHE_H
 
-#include "../headers/avx512.h"
+#include "../headers/simd.h"
 #include "../headers/hashing.h"
 #include "../headers/memory.h"
 
@@ -43,7 +43,7 @@ typedef struct {
     size_t short_used, long_used, arena_used, arena_capacity;
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
     size_t forgotten;              /* how often it was full */
-    int wide;                      /* the machine has wide shuffles, see avx512.h */
+    int simd;                      /* the form in use: bp_simd() */
     bp_secret secret;
 } bp_cache;
 
@@ -72,7 +72,7 @@ static inline size_t bp_power_below(size_t n) {
 static inline int bp_cache_init(bp_cache *cache, size_t bytes, const bp_secret *secret) {
     memset(cache, 0, sizeof *cache);
     cache->secret = *secret;
-    cache->wide = bp_wide_supported();
+    cache->simd = bp_simd();
     cache->short_bound = bp_power_below(bytes / 2 / sizeof(bp_short));
     cache->long_bound = bp_power_below(bytes / 4 / sizeof(bp_long));
     cache->arena_bound = bytes / 4 / sizeof(uint32_t);

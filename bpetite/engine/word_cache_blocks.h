@@ -8,7 +8,7 @@
 #define BPETITE_CACHE_BLOCKS_H
 
 #include "word_cache.h"
-#include "../headers/avx512.h"
+#include "../headers/simd.h"
 
 /* The keys of a block of pre-tokens. */
 typedef struct {
@@ -24,9 +24,9 @@ BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t l
     BP_PREFETCH(&cache->longs[hash >> cache->long_shift]);
 }
 
-#ifdef BP_WIDE
+#ifdef BP_HAS_AVX512
 /* bp_hash_word of eight keys. */
-BP_WIDE_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2]) {
+BP_AVX512_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2]) {
     const __m512i evens = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
     __m512i a = _mm512_mullo_epi64(_mm512_loadu_si512(keys), factors);
     __m512i b = _mm512_mullo_epi64(_mm512_loadu_si512(keys + 4), factors);
@@ -36,7 +36,7 @@ BP_WIDE_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2])
 }
 
 /* bp_prepare_block in two passes: first the bytes of the keys, then their hashes, eight at a time. */
-BP_WIDE_TARGET static void bp_prepare_wide(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
+BP_AVX512_TARGET static void bp_prepare_avx512(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
                                            const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     uint8_t longs[BP_BLOCK];
@@ -99,9 +99,9 @@ static inline void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdif
                               ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
     ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
     while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
-#ifdef BP_WIDE
-    if (cache->wide && padded >= 16)
-        bp_prepare_wide(cache, text, start, ends, padded, keys);
+#ifdef BP_HAS_AVX512
+    if (cache->simd == BP_SIMD_AVX512 && padded >= 16)
+        bp_prepare_avx512(cache, text, start, ends, padded, keys);
     else
 #endif
         bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
@@ -117,8 +117,8 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
 #endif
 }
 
-#ifdef BP_WIDE
-BP_WIDE_INLINE int bp_same_wide(const bp_short *entry, const uint64_t *key) {
+#ifdef BP_HAS_AVX512
+BP_AVX512_INLINE int bp_same_avx512(const bp_short *entry, const uint64_t *key) {
     const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i *)key),
                                          _mm_loadu_si128((const __m128i *)&entry->low));
     return _mm_testz_si128(differ, differ);
@@ -144,7 +144,7 @@ BP_NOINLINE static const uint32_t *bp_find_far(bp_cache *cache, const bp_keys *k
 
 /* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.
    INOUT: *used, the words of out that are taken. If the remaining capacity may not be enough, *starved is set, and the
-   cache may know the pre-token returned. `same` is bp_same or bp_same_wide, a constant that is inlined. */
+   cache may know the pre-token returned. `same` is bp_same or bp_same_avx512, a constant that is inlined. */
 BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                                   ptrdiff_t *used, int *starved, int (*same)(const bp_short *, const uint64_t *)) {
@@ -180,19 +180,19 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
     return i;
 }
 
-#ifdef BP_WIDE
-BP_WIDE_TARGET static ptrdiff_t bp_emit_wide(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+#ifdef BP_HAS_AVX512
+BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same_wide);
+    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same_avx512);
 }
 #endif
 
 static inline ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                 const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                                 ptrdiff_t *used, int *starved) {
-#ifdef BP_WIDE
-    if (cache->wide) return bp_emit_wide(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
+#ifdef BP_HAS_AVX512
+    if (cache->simd == BP_SIMD_AVX512) return bp_emit_avx512(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
     return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
 }

@@ -3,7 +3,7 @@
 #define BPETITE_UTF8_H
 
 #include "bytes.h"
-#include "avx512.h"
+#include "simd.h"
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 
@@ -113,9 +113,9 @@ static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, pt
     return at - out;
 }
 
-#ifdef BP_WIDE
+#ifdef BP_HAS_AVX512
 /* Sixteen code points, none a surrogate, as UTF-8. Writes 64 bytes; returns the end of the valid ones. */
-BP_WIDE_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
+BP_AVX512_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
     const __mmask16 two = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F));
     const __mmask16 three = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7FF));
     const __mmask16 four = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0xFFFF));
@@ -136,13 +136,13 @@ BP_WIDE_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
     return to + _mm_popcnt_u64(kept_bytes);
 }
 
-BP_WIDE_INLINE int bp_utf8_surrogate_among(__m512i c) {
+BP_AVX512_INLINE int bp_utf8_surrogate_among(__m512i c) {
     return _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800))
            != 0;
 }
 
 /* bp_utf8_from_units for whole groups of sixteen, up to a surrogate; advances *from and returns the end. */
-BP_WIDE_TARGET static uint8_t *bp_utf8_from_units_wide(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
+BP_AVX512_TARGET static uint8_t *bp_utf8_from_units_avx512(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
                                                        uint8_t *at) {
     ptrdiff_t i = *from;
     if (kind == 1) {
@@ -190,8 +190,8 @@ BP_WIDE_TARGET static uint8_t *bp_utf8_from_units_wide(int kind, const void *uni
 static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
                                            ptrdiff_t *bad) {
     uint8_t *at = out;
-#ifdef BP_WIDE
-    if (to - from >= 16 && bp_wide_supported()) at = bp_utf8_from_units_wide(kind, units, &from, to, at);
+#ifdef BP_HAS_AVX512
+    if (to - from >= 16 && bp_simd() == BP_SIMD_AVX512) at = bp_utf8_from_units_avx512(kind, units, &from, to, at);
 #endif
     return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
 }

@@ -56,14 +56,16 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
-cdef extern from "headers/avx512.h" nogil:
-    bint bp_wide_supported()
+cdef extern from "headers/simd.h" nogil:
+    enum:
+        BP_SIMD_AVX512
+    int bp_simd()
 
 cdef extern from "splitting/scan_avx512.h" nogil:
-    uint32_t scan_run_wide(const scan_tables* tables, const scan_vector* vector, scan_span* span, uint32_t state)
-    void scan_encode_wide(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
-                          uint64_t* leads)
-    Py_ssize_t scan_put_blocks_wide(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
+    uint32_t scan_run_avx512(const scan_tables* tables, const scan_vector* vector, scan_span* span, uint32_t state)
+    void scan_encode_avx512(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
+                            uint64_t* leads)
+    Py_ssize_t scan_put_blocks_avx512(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
 cdef uint64_t ALL = ~<uint64_t>0
 
@@ -86,7 +88,7 @@ cdef class Scanner:
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         self.lanes = 1 if kind == "tables" else 4
-        if kind == "vector" and lanes == WIDE_LANES and tables.vector is not None and bp_wide_supported():
+        if kind == "vector" and lanes == WIDE_LANES and tables.vector is not None and bp_simd() == BP_SIMD_AVX512:
             self.lanes = WIDE_LANES
             self._set_vector(tables.vector)
         self.owner = tables
@@ -174,7 +176,7 @@ cdef class Scanner:
                 if cursor.before:
                     break
             if self.lanes == WIDE_LANES:
-                count = scan_put_blocks_wide(cursor, ends, count, capacity)
+                count = scan_put_blocks_avx512(cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
                 if count and capacity - count < SCAN_BLOCK <= capacity:
                     cursor.done = ends[count - 1]
@@ -199,7 +201,7 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     measure_span(scanner, cursor, &span)
     encode_span(&scanner.tables, cursor, &span)
     if span.lane:
-        cursor.state = scan_run_wide(&scanner.tables, &scanner.vector, &span, cursor.state)
+        cursor.state = scan_run_avx512(&scanner.tables, &scanner.vector, &span, cursor.state)
     else:
         cursor.state = scan_run_span(&scanner.tables, &span, scanner.lanes, cursor.state)
     cursor.base = cursor.position
@@ -247,7 +249,7 @@ cdef void encode_span(const scan_tables* tables, const scan_cursor* cursor, scan
     span.codes = span.rewritten
     if span.lane:
         whole = span.size // SCAN_BLOCK
-        scan_encode_wide(tables, text, left, whole, span.rewritten, span.leads)
+        scan_encode_avx512(tables, text, left, whole, span.rewritten, span.leads)
     for block in range(whole, (span.size + SCAN_BLOCK - 1) // SCAN_BLOCK):
         span.leads[block] = scan_encode(tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
                                         span.rewritten + block * SCAN_BLOCK)

@@ -1,4 +1,4 @@
-/* The scanner's transducer over 64 lanes of text by byte shuffles (avx512.h names the processors that have them).
+/* The scanner's transducer over 64 lanes of text by byte shuffles (simd_avx512.h names the processors that have them).
 
    A span is cut into 64 lanes of 16, 32 or 64 codes, and all lanes step together: their next codes and their states
    are 64 bytes each, and a function of the two is a look-up by byte shuffle in pages of 128 bytes (vector_tables.py).
@@ -15,25 +15,25 @@
 #define BPETITE_SCAN_AVX512_H
 
 #include "scan_blocks.h"
-#include "../headers/avx512.h"
+#include "../headers/simd.h"
 
 enum {
     SCAN_VECTOR_LANES = 64,
     SCAN_PAGE = 128,        /* results of one shuffle */
     SCAN_SYNCHRONIZE = 16,  /* codes of a lane that the first pass reads */
     SCAN_ENDS_AT_ONCE = 24, /* more ends in 64 bytes are rare */
-    SCAN_PUT_ROOM = 72      /* ends that scan_put_wide may write: a multiple of SCAN_ENDS_AT_ONCE, 64 or more */
+    SCAN_PUT_ROOM = 72      /* ends that scan_put_avx512 may write: a multiple of SCAN_ENDS_AT_ONCE, 64 or more */
 };
 
-#ifdef BP_WIDE
+#ifdef BP_HAS_AVX512
 /* table[index] of 128 bytes. */
-BP_WIDE_INLINE __m512i scan_look_up(const uint8_t *table, __m512i index)
+BP_AVX512_INLINE __m512i scan_look_up(const uint8_t *table, __m512i index)
 {
     return _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
 }
 
 /* table[code] of 256 bytes; ASCII codes need only the first 128. */
-BP_WIDE_INLINE __m512i scan_look_up_codes(const uint8_t *table, __m512i codes, int ascii)
+BP_AVX512_INLINE __m512i scan_look_up_codes(const uint8_t *table, __m512i codes, int ascii)
 {
     const __m512i low = scan_look_up(table, codes);
     if (ascii)
@@ -41,7 +41,7 @@ BP_WIDE_INLINE __m512i scan_look_up_codes(const uint8_t *table, __m512i codes, i
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(codes), low, scan_look_up(table + SCAN_PAGE, codes));
 }
 
-BP_WIDE_INLINE __m512i scan_look_up_paged(const scan_paged *table, uint32_t pages, __m512i codes, __m512i states,
+BP_AVX512_INLINE __m512i scan_look_up_paged(const scan_paged *table, uint32_t pages, __m512i codes, __m512i states,
                                           int ascii)
 {
     const __m512i at = _mm512_add_epi8(scan_look_up_codes(table->row, codes, ascii), states);
@@ -57,7 +57,7 @@ BP_WIDE_INLINE __m512i scan_look_up_paged(const scan_paged *table, uint32_t page
 
 /* Transpose `rows` rows of 16 bytes, in each of the four 16-byte cells of the registers: afterwards the columns of a
    cell follow one another. Each level interleaves the first half of the rows with the second. */
-BP_WIDE_INLINE void scan_transpose(__m512i *row, const int rows)
+BP_AVX512_INLINE void scan_transpose(__m512i *row, const int rows)
 {
     __m512i next[16];
 #pragma GCC unroll 4
@@ -71,9 +71,9 @@ BP_WIDE_INLINE void scan_transpose(__m512i *row, const int rows)
     }
 }
 
-BP_WIDE_INLINE __m128i scan_load_cell(const uint8_t *from) { return _mm_loadu_si128((const __m128i *)from); }
+BP_AVX512_INLINE __m128i scan_load_cell(const uint8_t *from) { return _mm_loadu_si128((const __m128i *)from); }
 
-BP_WIDE_INLINE void scan_store_cell(void *to, __m512i row, const int cell)
+BP_AVX512_INLINE void scan_store_cell(void *to, __m512i row, const int cell)
 {
     _mm_storeu_si128((__m128i *)to, cell == 0   ? _mm512_castsi512_si128(row)
                                     : cell == 1 ? _mm512_extracti32x4_epi32(row, 1)
@@ -83,7 +83,7 @@ BP_WIDE_INLINE void scan_store_cell(void *to, __m512i row, const int cell)
 
 /* 64 lanes of `lane` codes to `lane` steps of 64 codes, a cell of sixteen codes at a time: a register holds a cell of
    four lanes, or two cells of two lanes, or the four cells of one. */
-BP_WIDE_INLINE void scan_transpose_codes(const uint8_t *codes, const int lane, uint8_t *steps)
+BP_AVX512_INLINE void scan_transpose_codes(const uint8_t *codes, const int lane, uint8_t *steps)
 {
     const int cells = lane / 16, lanes = 64 / cells; /* cells in a lane, lanes in a round */
     for (int round = 0; round < cells; round++) {
@@ -107,7 +107,7 @@ BP_WIDE_INLINE void scan_transpose_codes(const uint8_t *codes, const int lane, u
 }
 
 /* `lane` steps of 64 bits to 64 lanes of `lane` bits, one after the other. */
-BP_WIDE_INLINE void scan_transpose_bits(const uint64_t *steps, const int lane, uint64_t *masks)
+BP_AVX512_INLINE void scan_transpose_bits(const uint64_t *steps, const int lane, uint64_t *masks)
 {
     const int rows = lane / 8;
     uint8_t order[64];
@@ -128,7 +128,7 @@ BP_WIDE_INLINE void scan_transpose_bits(const uint64_t *steps, const int lane, u
 
 /* The states in which lanes 0 to `last` start, where `state` is that of the first: numbers from tables->states on are
    sets of more than one state. Lanes after the last are padding, which does nothing in state 0. */
-BP_WIDE_INLINE __m512i scan_first_states(const scan_vector *vector, const uint8_t *steps, const int lane,
+BP_AVX512_INLINE __m512i scan_first_states(const scan_vector *vector, const uint8_t *steps, const int lane,
                                          const int ascii, uint32_t state, int last)
 {
     const uint32_t pages = ascii ? vector->subset.ascii_pages : vector->subset.pages;
@@ -141,7 +141,7 @@ BP_WIDE_INLINE __m512i scan_first_states(const scan_vector *vector, const uint8_
     return _mm512_maskz_loadu_epi8(UINT64_MAX >> (SCAN_VECTOR_LANES - 1 - last), first);
 }
 
-BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, scan_span *span,
                                           const int lane, const int ascii, const uint32_t pages, uint32_t state)
 {
     const uint8_t *codes = span->codes;
@@ -180,7 +180,7 @@ BP_WIDE_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_
 }
 
 /* Run the transducer over a span of 64 lanes of 16, 32 or 64 codes; returns the state after it. */
-BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, const scan_vector *vector, scan_span *span,
                                              uint32_t state)
 {
     const int ascii = span->ascii;
@@ -197,7 +197,7 @@ BP_WIDE_TARGET static uint32_t scan_run_wide(const scan_tables *tables, const sc
 }
 
 /* scan_encode for `blocks` whole blocks. */
-BP_WIDE_TARGET static void scan_encode_wide(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
+BP_AVX512_TARGET static void scan_encode_avx512(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                             uint8_t *codes, uint64_t *leads)
 {
     for (int block = 0; block < blocks; block++, text += SCAN_BLOCK, left -= SCAN_BLOCK, codes += SCAN_BLOCK) {
@@ -215,7 +215,7 @@ BP_WIDE_TARGET static void scan_encode_wide(const scan_tables *tables, const uin
 }
 
 /* Write the positions of the bits of a mask; there is room for SCAN_PUT_ROOM. Returns how many. */
-BP_WIDE_INLINE Py_ssize_t scan_put_wide(uint64_t mask, Py_ssize_t base, Py_ssize_t *ends)
+BP_AVX512_INLINE Py_ssize_t scan_put_avx512(uint64_t mask, Py_ssize_t base, Py_ssize_t *ends)
 {
     const __m512i numbers = _mm512_set_epi8(
         63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
@@ -237,19 +237,19 @@ BP_WIDE_INLINE Py_ssize_t scan_put_wide(uint64_t mask, Py_ssize_t base, Py_ssize
 }
 
 /* Give out the ends of the cursor's blocks as long as there is room for a whole block; returns the new count. */
-BP_WIDE_TARGET static Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
+BP_AVX512_TARGET static Py_ssize_t scan_put_blocks_avx512(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
                                                       Py_ssize_t capacity)
 {
     for (; cursor->block < cursor->blocks && capacity - count >= SCAN_PUT_ROOM; cursor->block++)
-        count += scan_put_wide(cursor->ready[cursor->block], cursor->base + cursor->block * SCAN_BLOCK, ends + count);
+        count += scan_put_avx512(cursor->ready[cursor->block], cursor->base + cursor->block * SCAN_BLOCK, ends + count);
     return count;
 }
 #else /* never called */
-static inline uint32_t scan_run_wide(const scan_tables *tables, const scan_vector *vector, scan_span *span,
+static inline uint32_t scan_run_avx512(const scan_tables *tables, const scan_vector *vector, scan_span *span,
                                      uint32_t state) { return state; }
-static inline void scan_encode_wide(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
+static inline void scan_encode_avx512(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                     uint8_t *codes, uint64_t *leads) {}
-static inline Py_ssize_t scan_put_blocks_wide(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
+static inline Py_ssize_t scan_put_blocks_avx512(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
                                               Py_ssize_t capacity) { return count; }
 #endif
 

@@ -1,6 +1,6 @@
-"""Prints a digest for each kind of work that has a plain form and one for machines with wide shuffles.
+"""Prints a digest for each kind of work that has forms for vector instructions.
 
-Run by tests/test_plain_forms.py in one process with BPETITE_PLAIN=1 and in one without.
+Run by tests/test_plain_forms.py in a process for each form.
 """
 import hashlib
 import random

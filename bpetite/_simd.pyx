@@ -1,0 +1,49 @@
+"""Which vector instructions the compiled loops use (headers/simd.h)."""
+from .errors import show
+
+import os
+
+cdef extern from "headers/simd.h" nogil:
+    enum:
+        BP_SIMD_FORMS
+    const char* bp_simd_name(int form)
+    bint bp_simd_has(int form)
+    int bp_simd()
+
+
+def simd():
+    """The vector instructions that bpetite uses in this process, by name.
+
+    One of ``"avx512"``, ``"avx2"``, ``"ssse3"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
+    build have. ``avx512`` needs VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since Zen 4); every 64-bit ARM
+    processor has ``neon``; ``plain`` does without. All give the same results. The environment variable
+    ``BPETITE_SIMD`` asks for one by name, to compare them or to look for a fault; set it before importing bpetite.
+
+    Raises:
+        ValueError: ``BPETITE_SIMD`` names what this machine or this build does not have, or no such set. Importing
+            bpetite raises it too.
+
+    >>> import bpetite
+    >>> bpetite.simd() in ("avx512", "avx2", "ssse3", "neon", "plain")
+    True
+    """
+    check_environment()
+    return bp_simd_name(bp_simd()).decode("ascii")
+
+
+def forms():
+    """What `simd` can be on this machine, the best last."""
+    cdef int form
+    return [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS) if bp_simd_has(form)]
+
+
+def check_environment():
+    """Raise the ValueError of `simd` where ``BPETITE_SIMD`` names what cannot be had."""
+    cdef int form
+    asked = os.environ.get("BPETITE_SIMD", "")
+    if asked in ("", *forms()):
+        return
+    known = [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS)]
+    reason = "which this machine does not have" if asked in known else "which is no set of vector instructions"
+    raise ValueError(f"the environment has BPETITE_SIMD={show(asked)}, {reason}: here it can be "
+                     f"{', '.join(forms())}, or not set")
