@@ -7,12 +7,16 @@ candidate and is copied to read the end of the text at each, so a long pre-token
 
 A suffix that begins inside a pre-token is encoded as the text is from the first end that its scan has in common with
 the text's, since a scan at an end depends on nothing before it. They have the next end in common as soon as the two
-scans are in one state before it.
+scans are in one state before it. Suffixes are looked for from the end of the text backwards, and what stands before is
+not read: most pairs of characters bring a scan into one state whatever it was in (`Scanner.synchronize`), so the ends
+behind such a pair are known. Where too many tokens follow one of these ends, too many are in every suffix that holds
+the pair.
 
 A pre-token that is cut at an edge of two of its tokens is merged into the same tokens on either side: merging joined
 nothing across the edge, so it went on on one side as if there were no other. Only where a pre-token that is a token is
 taken whole it may be one token instead.
 """
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -22,7 +26,8 @@ from ..engine._encode cimport Encoder, check
 from ..engine._reader cimport BACK, Reader, milestone, size_of, whole_number
 from ..engine._special cimport Specials, refuse
 from ..engine._text cimport DONE
-from ..engine._worker cimport BP_BLOCK
+from ..engine._worker cimport BP_BLOCK, Worker
+from ..headers.utf8 cimport bp_utf8_count
 from ..splitting._scan cimport scan_cursor
 
 from ..engine._threads import thread_count
@@ -32,6 +37,15 @@ cdef enum:
     STRETCH = 1 << 16          # bytes read at a time where all of the text is; kept where no more is known to be needed
     STEP = 1 << 16             # tokens
     TRAIL = 4                  # ends that are not worth keeping
+    LEAST = 128                # characters of the shortest stretch on the way back
+    UNKNOWN = -2
+    BEHIND = 256               # characters read behind an end, to know that it is one
+
+
+cdef struct known_end:
+    # An end of the text's pre-tokens, and of those of every suffix that begins at `read` or before; in characters.
+    Py_ssize_t read, end
+    Py_ssize_t behind          # tokens behind it
 
 
 def count_texts(Encoder encoder not None, texts, allowed_special, disallowed_special, num_threads):
@@ -198,39 +212,169 @@ cdef Py_ssize_t _tokens_of(Reader reader, Py_ssize_t start, Py_ssize_t end, Py_s
 
 def longest_suffix(Encoder encoder not None, str text not None, allowed_special, disallowed_special, max_tokens):
     """Where the longest suffix begins that :meth:`bpetite.Tokenizer.truncate` may give, in characters."""
-    cdef Py_ssize_t most = whole_number(max_tokens, "max_tokens"), at, token, total, i, own, low
-    cdef Reader reader
-    cdef _Suffixes suffixes
+    cdef Py_ssize_t most = whole_number(max_tokens, "max_tokens")
+    cdef Worker worker
     recognised, refused = encoder.specials.resolve(allowed_special, disallowed_special)
     if refused is not None:
         refuse(refused, text)
-    reader = Reader(encoder, text, recognised, 0)
     try:
-        # Longer suffixes have more tokens than that, whatever they are.
-        if most < reader.view.length // reader.longest:
-            reader.keep = reader.view.length - most * reader.longest
+        return _longest_suffix(encoder, text, recognised, most)
+    except ValueError:                             # in a part of the text: this raises it with the offset in all of it
+        worker = encoder.take()
+        try:
+            encoder.encode(worker, text, recognised)
+        finally:
+            encoder.give(worker)
+        raise
+
+
+cdef Py_ssize_t _longest_suffix(Encoder encoder, str text, Specials specials, Py_ssize_t most) except -1:
+    cdef Py_ssize_t length = len(text), stop, found
+    cdef known_end near, here, first
+    here.read = here.end = length
+    here.behind = 0
+    while here.behind <= most:
+        if here.end == 0:
+            return 0
+        near = here
+        # A token has two characters or more, on the whole: stretches get shorter towards the end that is looked for.
+        _step_back(encoder, text, specials, min(<Py_ssize_t> STRETCH, 2 * (most - here.behind)), &here)
+    first = here                                   # behind this one all tokens of the text are known
+    while first.end > here.read:
+        _step_back(encoder, text, specials, 0, &first)
+    stop = near.end
+    while True:
+        stop = min(length, stop + max(<Py_ssize_t> BEHIND, 4 * (stop - near.end)))
+        found = _suffix_in_part(encoder, text[first.read:stop], specials, most, _bytes(text, first.read, here.read),
+                                _bytes(text, near.end, stop), near.behind, stop < length)
+        if found >= 0:
+            return first.read + found
+
+
+cdef int _step_back(Encoder encoder, str text, Specials specials, Py_ssize_t size, known_end* at) except -1:
+    """From one known end to another, `size` characters before it or a little less, or as many more as there must be."""
+    cdef Py_ssize_t length = len(text), start, stop, more, behind = 0, first, last
+    cdef Reader reader
+    size = max(size, <Py_ssize_t> LEAST)
+    while True:
+        start = _synchronized(encoder, text, specials, max(at.end - size, <Py_ssize_t> 0), at.end, &behind)
+        size *= 2
+        more = BEHIND if start >= 0 else 0
+        while more:
+            stop = min(length, at.end + more)
+            reader = Reader(encoder, text[start:stop], specials, 0)
+            try:
+                reader.goes_on = stop < length
+                while not reader.ended:
+                    reader.feed(STRETCH)
+                last = reader.filled - _bytes(text, at.end, stop)
+                more *= 4
+                if not reader.is_end(last):        # not enough has been read to know it
+                    continue
+                first = reader.ends.items[reader.end_after(behind)] if start else 0
+                if first < last:
+                    at.behind += _used(reader, last) - _used(reader, first)
+                    at.read, at.end = start, start + reader.char_at(first)
+                    return 0
+                more = 0
+            finally:
+                reader.close()
+
+
+cdef Py_ssize_t _synchronized(Encoder encoder, str text, Specials specials, Py_ssize_t start, Py_ssize_t end,
+                              Py_ssize_t* behind) except -2:
+    """The first character from `start` on with which reading may begin, or -1; OUT: the ends more than so many bytes
+    behind it are known then."""
+    cdef Py_ssize_t around = 0 if specials is None else specials.longest, size = LEAST, before, stop, at, limit, found
+    cdef bytes data
+    cdef const uint8_t* utf8
+    behind[0] = 0
+    while start > 0:
+        before, stop = max(start - around, <Py_ssize_t> 0), min(start + size, end)
+        data = text[before:stop + around].encode("utf-8")
+        utf8 = <const uint8_t*> PyBytes_AS_STRING(data)
+        at, limit = _bytes(text, before, start), PyBytes_GET_SIZE(data) - _bytes(text, stop, stop + around)
+        while True:
+            found = encoder.core.scanner.synchronize(utf8, at, limit, behind)
+            if found < 0:
+                break
+            if not _touches(specials, utf8, found, behind[0], PyBytes_GET_SIZE(data)):
+                behind[0] -= found
+                return before + bp_utf8_count(utf8, found)
+            at = behind[0]
+        if stop == end:
+            return -1
+        start = stop - 1                           # the first of a pair
+        size *= 2
+    return 0
+
+
+cdef bint _touches(Specials specials, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                   Py_ssize_t length) noexcept nogil:
+    """Whether any of text[start:end] is in what may be a special token."""
+    cdef Py_ssize_t at, which = 0
+    if specials is None or specials.size == 0:
+        return False
+    at = max(start - specials.longest, <Py_ssize_t> 0)
+    while True:
+        at = specials.find(text, at, length, &which)
+        if at < 0 or at >= end:
+            return False
+        if at + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which]) > start:
+            return True
+        at += 1
+
+
+cdef Py_ssize_t _bytes(str text, Py_ssize_t start, Py_ssize_t end) except -1:
+    """The bytes of some characters."""
+    return PyBytes_GET_SIZE(text[start:end].encode("utf-8"))
+
+
+cdef Py_ssize_t _used(Reader reader, Py_ssize_t edge) noexcept nogil:
+    """The tokens before an edge, or before the first one behind."""
+    cdef Py_ssize_t stone = reader.stone_before(edge), at = reader.stones.items[stone].start
+    cdef Py_ssize_t used = reader.stones.items[stone].used
+    while at < edge:
+        at += size_of(reader, used)
+        used += 1
+    return used
+
+
+cdef Py_ssize_t _suffix_in_part(Encoder encoder, str part, Specials specials, Py_ssize_t most, Py_ssize_t low,
+                                Py_ssize_t over, Py_ssize_t behind, bint goes_on) except -2:
+    """The character of a part of a text with which the longest suffix begins, or -1 where more must be read.
+
+    Args:
+        low: It begins behind this byte. Before it is an end from which on the part has the ends of the text.
+        over: What has been read behind an end of the text, in bytes.
+        behind: The tokens behind that end, few enough.
+        goes_on: Whether the text goes on behind the part.
+    """
+    cdef Reader reader = Reader(encoder, part, specials, 0)
+    cdef Py_ssize_t stone, at, token, i, end, total, own
+    cdef _Suffixes suffixes
+    try:
+        reader.goes_on = goes_on
         while not reader.ended:
             reader.feed(STRETCH)
-            reader.forget(min(reader.done, reader.keep))
-        total = reader.total()
-        if total <= most:
-            return 0
-        low = max(reader.keep, reader.done - most * reader.longest if most < reader.done // reader.longest else 0)
+        end = reader.filled - over
+        if not reader.is_end(end):
+            return -1
+        total = _used(reader, end) + behind
         suffixes = _Suffixes(reader)
-        at, token, i = reader.stones.items[0].start, reader.stones.items[0].used, 0
-        while at < reader.done:
-            if at >= low and reader.on_character(at):
-                while i < reader.ends.n and reader.ends.items[i] < at:
+        stone = reader.stone_before(low)
+        at, token, i = reader.stones.items[stone].start, reader.stones.items[stone].used, reader.end_after(low)
+        while True:
+            if at > low and reader.on_character(at):
+                while reader.ends.items[i] < at:
                     i += 1
-                if at == reader.stones.items[0].start or reader.ends.items[i] == at:
-                    own = total - token
-                else:
-                    own = suffixes.tokens(at, token, i, total)
+                own = total - token if reader.ends.items[i] == at else suffixes.tokens(at, token, i, total)
+                if own == UNKNOWN:
+                    return -1
                 if own <= most:
                     return reader.char_at(at)
             at += size_of(reader, token)
             token += 1
-        return reader.char_at(at)
     finally:
         reader.close()
 
@@ -247,7 +391,8 @@ cdef class _Suffixes:
         self.reader, self.special, self.pretoken, self.known = reader, -1, -1, {}
 
     cdef Py_ssize_t tokens(self, Py_ssize_t at, Py_ssize_t token, Py_ssize_t i, Py_ssize_t total) except -1:
-        """IN: the edge inside a pre-token where the suffix begins, the tokens before it, the next end as an index."""
+        """IN: the edge inside a pre-token where the suffix begins, the tokens before it, the next end as an index, the
+        tokens before the end of the text. Returns UNKNOWN where more text must be read."""
         cdef Reader reader = self.reader
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor own
@@ -270,6 +415,8 @@ cdef class _Suffixes:
         reader.scanner.begin(&own, text, 0, False)
         while True:
             final = at + size >= self.special
+            if final and self.special == reader.done and reader.goes_on:
+                return UNKNOWN
             size = min(size, self.special - at)
             while not reader.on_character(at + size):
                 size += 1

@@ -83,7 +83,8 @@ def truncate(
     """The longest beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
 
     It ends where one of the text's own tokens ends, and between two characters. What counts is its own encoding, which
-    may differ from the text's next to the cut; nothing that a template would add is counted.
+    may differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner
+    cuts the text, what lies far behind the cut is not read, nor checked for lone surrogates.
 
     Args:
         text: The text.

@@ -192,6 +192,27 @@ cdef class Scanner:
             cursor.done = ends[count - 1]
         return count
 
+    cdef Py_ssize_t synchronize(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length,
+                                Py_ssize_t* behind) noexcept nogil:
+        cdef uint8_t codes[SCAN_BLOCK]
+        cdef Py_ssize_t first = -1, block = at, i
+        cdef int before = 0, column
+        while block < length:
+            scan_encode(&self.tables, text + block, length - block, codes)
+            for i in range(min(<Py_ssize_t> SCAN_BLOCK, length - block)):
+                if codes[i] == self.tables.continuation:
+                    continue
+                column = self.tables.column[codes[i]]
+                if first >= 0 and self.tables.synchronized[before * self.tables.columns + column]:
+                    i += block + 1
+                    while i < length and text[i] & 0xC0 == 0x80:
+                        i += 1
+                    behind[0] = i
+                    return first
+                first, before = block + i, column
+            block += SCAN_BLOCK
+        return -1
+
 
 cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     """Find the ends in the next span of the text, once all found before are given out. False if no text is left."""

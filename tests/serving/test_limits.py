@@ -40,6 +40,47 @@ def test_truncate(name: str, text: str, limit: int, allowed: SpecialSelection) -
     assert (right is text) == (left is text) == tok.fits(text, limit, allowed_special=allowed)
 
 
+stretches = st.sampled_from(
+    ["the cat's 12 ", "a", " ", "\n  ", "的", "é!", "<|endo", "<", END, "naïve don't\n\n", "\n \n", "1"]
+)
+
+
+@given(names, some_texts, st.lists(st.tuples(stretches, st.integers(1, 80)), max_size=8), some_texts, st.data())
+@settings(max_examples=60)
+def test_truncate_long_texts(
+    name: str, start: str, parts: list[tuple[str, int]], end: str, data: st.DataObject
+) -> None:
+    """Long enough that only their ends are read; with stretches in which no place is certain."""
+    tok = TOKENIZERS[name]
+    text = start + "".join(part * times for part, times in parts) + end
+    ids, spans = tok.encode_with_offsets(text)
+    limit = data.draw(st.integers(0, len(ids)))
+    cuts = reference.edges(spans, len(text))
+    at = cuts.index(len(text) - len(tok.truncate(text, limit, truncation_side="left")))
+    assert tok.count(text[cuts[at] :]) <= limit
+    for longer in {*cuts[:at][-40:], *cuts[:at:23]}:
+        assert tok.count(text[longer:]) > limit
+    at = cuts.index(len(tok.truncate(text, limit)))
+    assert tok.count(text[: cuts[at]]) <= limit
+    for longer in {*cuts[at + 1 :][:40], *cuts[at + 1 :: 23]}:
+        assert tok.count(text[:longer]) > limit
+
+
+def test_truncate_reads_the_end_only() -> None:
+    """What stands before it is not looked at: here it would be an error."""
+    tok = TOKENIZERS["cl100k"]
+    text = "\ud800" + " ab cd" * 4000
+    assert tok.truncate(text, 50, truncation_side="left") == tok.truncate(" ab cd" * 4000, 50, truncation_side="left")
+    with pytest.raises(UnicodeEncodeError, match="position 0: surrogates"):
+        tok.truncate(text, 50_000, truncation_side="left")
+    with pytest.raises(UnicodeEncodeError, match="position 24000: surrogates"):
+        tok.truncate("ab cd " * 4000 + "\ud800", 50, truncation_side="left")
+    bytes_of = {token_id: token for token_id, token in tok.vocab.items() if token != b"z"}
+    no_z = Tokenizer({**bytes_of}, [pair for pair in tok.merges if b"z" not in pair[0] + pair[1]])
+    with pytest.raises(ValueError, match=r"byte 0x7a, at offset 19999 of the text"):
+        no_z.truncate("é ab " * 3333 + "az" + " ab" * 20, 50, truncation_side="left")
+
+
 @given(st.lists(some_texts, max_size=6), names)
 @settings(max_examples=100)
 def test_count_batch(many: list[str], name: str) -> None:
