@@ -53,7 +53,7 @@ def command(
     **reading: Any,
 ) -> None:
     """Compare the tokenizers A and B (files, folders or names), and the ids that they give to FILES if there are any
-    (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs).
+    (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs).
 
     Exit codes are those of diff: 0 the same, 1 different, 2 an error.
     """

@@ -90,8 +90,8 @@ def command(
     task_bytes: int | None,
     **options: Any,
 ) -> None:
-    """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz and .zst; folders; globs; - for standard
-    input) and save it.
+    """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for
+    standard input) and save it.
 
     Special tokens in the text separate it and are in no merge. With --engine ray, tasks count into files in a folder
     beside the output; learning runs here.

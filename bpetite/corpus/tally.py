@@ -1,6 +1,7 @@
 """Counts of what a run has done, and the problems that it has met."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,7 +96,9 @@ class Tally:
         line = problem.line
         if line is None:
             line = 1
-            with open_stream(piece) as stream:
+            checked = self._policy != "fail"
+            with open_stream(piece, checked=checked) as stream:
+                stream.pass_gaps(sys.maxsize)
                 while stream.offset < problem.offset:
                     try:
                         data = stream.read(min(1 << 20, problem.offset - stream.offset))

@@ -1,7 +1,9 @@
 """Reading: documents of every kind of file, in blocks of any size, in bounded memory."""
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import subprocess
@@ -20,6 +22,7 @@ from paths import PYTHONPATH
 from bpetite.corpus import Options, RecordError, find_sources, make_task
 from bpetite.corpus.reading import readers
 from bpetite.corpus.reading.cutting import TRIES
+from bpetite.corpus.reading.expanding import Expander, _Zstandard
 from bpetite.corpus.reading.readers import Position, Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.errors import MissingExtraError
@@ -57,13 +60,16 @@ MAKERS = {
 def pack(data: bytes, compression: str) -> bytes:
     if compression == ".gz":
         return gzip.compress(data[: len(data) // 2]) + gzip.compress(b"") + gzip.compress(data[len(data) // 2 :])
+    if compression in (".bz2", ".xz"):
+        compress = bz2.compress if compression == ".bz2" else lzma.compress
+        return compress(data[: len(data) // 2]) + compress(b"") + compress(data[len(data) // 2 :])
     if compression == ".zst":
         zstandard = pytest.importorskip("zstandard")
         return zstandard.compress(data[: len(data) // 2]) + zstandard.compress(data[len(data) // 2 :])
     return data
 
 
-@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst", ".bz2", ".xz"])
 @pytest.mark.parametrize("suffix", MAKERS)
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_every_kind(ram_path: Path, suffix: str, compression: str, mark: bytes) -> None:
@@ -71,6 +77,55 @@ def test_every_kind(ram_path: Path, suffix: str, compression: str, mark: bytes) 
     path.write_bytes(pack(mark + MAKERS[suffix](DOCUMENTS), compression))
     for block in (1, 2, 3, 5, 16, 100, 1 << 20):
         assert read(path, block=block) == DOCUMENTS
+
+
+def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
+    """Raw, run-length and compressed blocks, frames without data, with and without checksum, read in any pieces."""
+    zstandard = pytest.importorskip("zstandard")
+    texts = [random.Random(1).randbytes(200_000).hex(), "a" * 600_000, "b c " * 100_000, ""]
+    data = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+    for number, text in enumerate(texts):
+        frame = zstandard.ZstdCompressor(write_checksum=number % 2 == 1, write_content_size=number < 2)
+        data += frame.compress(f"{text}|".encode()) + b"\x5f\x2a\x4d\x18\0\0\0\0"
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(data)
+    assert read(path, separator=b"|") == texts
+    for size in (1, 2, 3, 1000):
+        reading = _Zstandard(zstandard.ZstdDecompressor())
+        frame = zstandard.ZstdCompressor(write_checksum=True).compress(texts[2].encode())
+        out = b"".join(reading.decompress(frame[at : at + size], 1 << 20) for at in range(0, len(frame), size))
+        while not reading.eof:
+            out += reading.decompress(b"", 1 << 20)
+        assert out == texts[2].encode()
+
+
+def test_a_zstandard_block_at_a_time(ram_path: Path) -> None:
+    """Whatever data expands to, it is given out in small parts."""
+    zstandard = pytest.importorskip("zstandard")
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(zstandard.compress(b"a" * (100 << 20)))
+    with path.open("rb") as file:
+        expander = Expander(file, "zst")
+        sizes = []
+        while not expander.ended:
+            sizes.append(len(expander.more()))
+    assert sum(sizes) == 100 << 20
+    assert max(sizes) <= 3 << 17
+
+
+@pytest.mark.parametrize(("log", "read_it"), [(27, True), (28, True), (31, True), (32, False), (41, False)])
+def test_long_windows_of_zstandard(ram_path: Path, log: int, read_it: bool) -> None:
+    """As ``zstd --long=31`` writes them."""
+    pytest.importorskip("zstandard")
+    block = b"hello|there"
+    frame = b"\x28\xb5\x2f\xfd\0" + bytes([log - 10 << 3]) + (len(block) << 3 | 1).to_bytes(3, "little") + block
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(frame)
+    if read_it:
+        assert read(path, separator=b"|") == ["hello", "there"]
+    else:
+        with pytest.raises(RecordError, match=r"in\.txt\.zst: damaged .* requires too much memory"):
+            run(path, ram_path / "o")
 
 
 def test_a_mark_inside_is_text(ram_path: Path) -> None:

@@ -189,40 +189,6 @@ def test_parquet(ram_path: Path) -> None:
     assert texts_in(ram_path / "replace.npy") == ["good one", "", "a\ufffdb", "", "last"]
 
 
-@pytest.mark.parametrize("damage", ["cut short", "flipped"])
-@pytest.mark.parametrize("kind", ["txt", "jsonl", "json"])
-@pytest.mark.parametrize("compression", ["gz", "zst"])
-def test_damaged_compressed_files_keep_what_came_before(
-    ram_path: Path, damage: str, kind: str, compression: str
-) -> None:
-    documents = [f"document {n} " + "x" * 5000 for n in range(200)]
-    if kind == "txt":
-        data = "<|endoftext|>".join(documents).encode()
-    elif kind == "jsonl":
-        data = "\n".join(json.dumps({"text": text}) for text in documents).encode()
-    else:
-        data = ("[\n" + ",\n".join(json.dumps({"text": text}) for text in documents) + "\n]").encode()
-    if compression == "gz":
-        packed = b"".join(gzip.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
-    else:
-        zstandard = pytest.importorskip("zstandard")
-        packed = b"".join(zstandard.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
-    middle = len(packed) // 2
-    packed = packed[:middle] if damage == "cut short" else packed[:middle] + b"\xff" * 40 + packed[middle + 40 :]
-    source = ram_path / f"in.{kind}.{compression}"
-    source.write_bytes(packed)
-    with pytest.raises(RecordError, match="damaged or cut short"):
-        run(source, ram_path / "fail")
-    other = ram_path / "other.txt"
-    other.write_text("the next file")
-    made = run([source, other], ram_path / "skip", on_error="skip")
-    texts = texts_in(ram_path / "skip.npy")
-    assert texts[-1] == "the next file"
-    assert 60 < len(texts) < 140
-    assert texts[:-1] == documents[: len(texts) - 1]
-    assert made["problems"]["damaged-file"]["count"] == 1
-
-
 def test_special_tokens_in_documents(ram_path: Path) -> None:
     source = ram_path / "in.jsonl"
     source.write_text('{"text": "a"}\n{"text": "b<|endoftext|>c"}\n')

@@ -37,6 +37,13 @@ def test_folders_globs_and_names_with_anything_in_them(ram_path: Path) -> None:
     assert found(ram_path / "**" / "*.json*") == [str(ram_path / "a b.jsonl"), str(ram_path / "sub/ü.json.gz")]
 
 
+def test_suffixes_of_compressed_files(ram_path: Path) -> None:
+    make(ram_path, "a.txt.gz", "b.txt.GZIP", "c.jsonl.zst", "d.jsonl.zstd", "e.txt.bz2", "f.json.xz", "g.txt.lz4")
+    sources = find_sources([ram_path])
+    assert [piece.compression for piece in sources.pieces] == ["gz", "gz", "zst", "zst", "bz2", "xz"]
+    assert [os.path.basename(name) for name in sources.left_out] == ["g.txt.lz4"]
+
+
 def test_each_file_is_read_once(ram_path: Path) -> None:
     make(ram_path, "data/a.txt", "data/sub/b.txt", "data/sub/deep/c.txt", "other/d.txt")
     (ram_path / "data" / "0").symlink_to("sub")

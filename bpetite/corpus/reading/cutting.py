@@ -8,8 +8,9 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .expanding import DamagedError
 from .sources import overlaps_itself
-from .streams import DamagedError, Stream
+from .streams import Stream
 
 __all__ = ["LONG", "TRIES", "Damage", "Segment", "segments"]
 
@@ -41,6 +42,7 @@ class Segment:
         end: Offset in the chunk of that end.
         dropped: Bytes of a record, its separator included, that is too long to be kept; then there are no others.
         closed: Whether a separator ended the record that was dropped.
+        torn: The record that was dropped is not too long: its beginning may be in damaged data.
     """
 
     head: list[bytes]
@@ -48,6 +50,7 @@ class Segment:
     end: int
     dropped: int = 0
     closed: bool = False
+    torn: bool = False
 
     def __len__(self) -> int:
         return sum(map(len, self.head)) + self.end + self.dropped
@@ -85,9 +88,13 @@ def segments(
     *,
     most: int,
     stop: bool,
+    torn: bool = False,
     on_drop: Callable[[bytes], object] | None = None,
 ) -> Iterator[tuple[Segment, Damage | None]]:
-    """Segments that end after a separator, or at the end of the stream; of damaged data, the part before the damage.
+    """Segments that end after a separator, or at the end of the stream.
+
+    The part of a record before damage comes with the `Damage`. Where the stream goes on behind it, what comes before
+    the next separator may be the end of a record, and is passed over.
 
     While a record that is too long is passed over, empty segments come, so that the caller can end the reading.
 
@@ -98,12 +105,13 @@ def segments(
         limit: The offset in the stream to read up to; None for its end.
         most: Bytes of a record; what is known to be longer is not kept in memory.
         stop: Read nothing behind a record that is too long.
+        torn: The stream is at the end of damaged data.
         on_drop: Called with all bytes of records that are dropped.
     """
     chained = overlaps_itself(separator)
     find = _last_of_chain if chained else _last
     keep = len(separator) - 1
-    record = _Open()
+    record = _Open(torn=torn)
     edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
     damage = None
     while True:
@@ -111,7 +119,11 @@ def segments(
             chunk = stream.read(size if limit is None else min(size, max(0, limit - stream.offset)))
         except DamagedError as error:
             damage = Damage("damaged-file", str(error))
-            break
+            if not stream.go_on():
+                break
+            yield record.end(), damage
+            record, edge, damage = _Open(torn=True), b"", None
+            continue
         if not chunk:
             break
         if record.dropped or record.size >= LONG:
@@ -144,12 +156,13 @@ def segments(
 
 
 class _Open:
-    """The record that has no end yet."""
+    """The record that has no end yet. One of which the beginning may be missing is dropped from the start."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, torn: bool = False) -> None:
         self.size: int = 0
         self.parts: list[bytes] = []
-        self.dropped: bool = False
+        self.torn: bool = torn
+        self.dropped: bool = torn
         self._joined: io.BytesIO | None = None
 
     def add(self, data: bytes, on_drop: Callable[[bytes], object] | None) -> None:
@@ -178,7 +191,7 @@ class _Open:
     def close(self, separator: bytes) -> Segment:
         """A long record, the last bytes of which are a separator."""
         if self.dropped:
-            return Segment([], b"", 0, self.size, closed=True)
+            return Segment([], b"", 0, self.size, closed=True, torn=self.torn)
         assert self._joined is not None
         self._joined.truncate(self.size - len(separator))
         return Segment([self._joined.getvalue()], separator, len(separator))
@@ -186,7 +199,7 @@ class _Open:
     def end(self) -> Segment:
         """The record at the end of the stream."""
         if self.dropped:
-            return Segment([], b"", 0, self.size)
+            return Segment([], b"", 0, self.size, torn=self.torn)
         if self._joined is not None:
             return Segment([self._joined.getvalue()], b"", 0)
         data = b"".join(self.parts)

@@ -19,8 +19,9 @@ from typing import Any
 
 from ...errors import MissingExtraError
 from .cutting import LONG, Damage, segments
+from .expanding import DamagedError
 from .sources import STDIN, Piece
-from .streams import BOM, DamagedError, Stream, open_stream
+from .streams import BOM, Stream, open_stream
 
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "read_blocks", "require"]
 
@@ -39,13 +40,15 @@ class Position:
     """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (json, parquet).
 
     For standard input, which cannot be read a second time, it also has the number of newlines and a checksum of all
-    bytes before it, so that a resumed run can check that it is given the same input again.
+    bytes before it, so that a resumed run can check that it is given the same input again. ``damaged`` counts the
+    damaged stretches of a compressed file before it.
     """
 
     piece: int = 0
     offset: int = 0
     newlines: int = 0
     crc: int = 0
+    damaged: int = 0
 
 
 @dataclass
@@ -86,7 +89,7 @@ class Block:
 @dataclass(frozen=True)
 class Reading:
     """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
-    document, and whether to stop at one that is longer."""
+    document, and whether to stop at one that is longer or damaged."""
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
@@ -94,6 +97,10 @@ class Reading:
     block: int = BLOCK
     max_document: int = MAX_DOCUMENT
     stop: bool = False
+
+    def open(self, piece: Piece) -> Stream:
+        """The stream of a piece. Where a run goes on behind damage, a compressed file is checked first."""
+        return open_stream(piece, checked=not self.stop)
 
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
@@ -136,15 +143,20 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
     limit = None
     if piece.stop is not None and piece.stop < piece.size:
         limit = _next_start(piece, piece.stop, separator)
-    with open_stream(piece) as stream:
+    with reading.open(piece) as stream:
         start = position.offset
         if start == 0 and piece.start:
             start = _next_start(piece, piece.start, separator)
-        crc = stream.skip(start)
+        stream.pass_gaps(position.damaged)
+        try:
+            crc = stream.skip(start)
+        except DamagedError as error:
+            raise _taken_of_damage(str(error)) from None
         if piece.path == STDIN and crc != position.crc:
             raise ValueError("standard input is not what it was last time; start anew with overwrite=True")
         raw = stream.raw_offset if position.offset else piece.start
-        if start == 0:
+        torn = stream.torn
+        if start == 0 and not torn:
             start = _skip_mark(stream)
             crc = zlib.crc32(BOM) if start and piece.path == STDIN else 0
         newlines = position.newlines
@@ -155,7 +167,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             crc, newlines = zlib.crc32(part, crc), newlines + bytes(part).count(b"\n")
 
         for data, damage in segments(
-            stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop,
+            stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop, torn=torn,
             on_drop=take if piece.path == STDIN else None,
         ):
             line = None
@@ -165,13 +177,18 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
                     take(part)
             if len(data):
                 reached = (newlines, crc)
-            end = Position(position.piece, start + len(data), *reached)
-            if damage is not None:
+            end = Position(position.piece, start + len(data), *reached, stream.gaps_met)
+            if damage is not None and not stream.gaps_met:
                 end = Position(position.piece + 1)  # else a resumed run would meet, and count, the damage again
             yield Block(piece.kind, data, position.piece, start, end, stream.raw_offset - raw, line, damage=damage)
             raw = stream.raw_offset
             start += len(data)
         stream.check_unchanged()
+
+
+def _taken_of_damage(damage: str) -> ValueError:
+    """A run that would have stopped at damage has taken what came before the checksum, and is to go on behind it."""
+    return ValueError(f"{damage}; some of it has been taken for documents already: start anew with overwrite=True")
 
 
 def _skip_mark(stream: Stream) -> int:
@@ -209,7 +226,7 @@ def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block
         return
     joined = io.BytesIO()
     damage = None
-    with open_stream(piece) as stream:
+    with reading.open(piece) as stream:
         start = _skip_mark(stream)
         try:
             # of a file that is too long, the first block behind the limit shows it
@@ -231,23 +248,27 @@ _COMMA = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 
 def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     """Files named .json hold JSON lines as often as an array; the first line shows which."""
-    if piece.path != STDIN and _holds_lines(piece, reading.block):
+    if piece.path != STDIN and _holds_lines(piece, reading):
         yield from _separated(replace(piece, kind="jsonl"), position, reading)
         return
-    with open_stream(piece) as stream:
+    with reading.open(piece) as stream:
         _skip_mark(stream)
         values: list[object] = []
         lines: list[int] = []
-        count = raw = size = 0
+        count = raw = size = damaged = 0
 
         def block() -> Block:
-            end = Position(position.piece, count)
+            end = Position(position.piece, count, damaged=damaged)
             return Block("values", values, position.piece, count - len(values), end, stream.raw_offset - raw, lines)
 
         for value, line, length in _values(stream, reading.block, reading.max_document):
+            is_damage = isinstance(value, Damage) and value.what == "damaged-file"
+            damaged |= is_damage
             if count >= position.offset:
                 values.append(value)
                 lines.append(line)
+            elif damaged and not position.damaged:
+                raise _taken_of_damage(f"{piece.path}: damaged")
             count += 1
             size += length
             if size >= reading.block and values:
@@ -255,15 +276,17 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
                 raw, size, values, lines = stream.raw_offset, 0, [], []
         if values:
             yield block()
+        if count < position.offset:
+            raise ValueError(f"{piece.path}: ends before the record that was reached last time")
         stream.check_unchanged()
 
 
-def _holds_lines(piece: Piece, size: int) -> bool:
+def _holds_lines(piece: Piece, reading: Reading) -> bool:
     """Whether the first line is a JSON object of its own."""
-    with open_stream(piece) as stream:
+    with reading.open(piece) as stream:
         _skip_mark(stream)
         try:
-            line, newline, _ = stream.read(size).partition(b"\n")
+            line, newline, _ = stream.read(reading.block).partition(b"\n")
             return bool(newline) and isinstance(json.loads(line.decode("utf-8")), dict)
         except (ValueError, RecursionError):
             return False

@@ -98,7 +98,9 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
 
 
 def _dropped(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    """A record that was too long to be kept in memory."""
+    """A record that was too long to be kept in memory, or of which the beginning may be missing."""
+    if block.data.torn:
+        return
     out.records = 1
     if block.form == "text":
         out.final_separator = block.data.closed

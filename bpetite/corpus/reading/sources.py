@@ -36,7 +36,9 @@ STDIN = "-"
 
 #: File name suffix -> how the content is read.
 KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet"}
-COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
+COMPRESSIONS = {
+    ".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst", ".bz2": "bz2", ".xz": "xz",
+}  # fmt: skip
 
 #: Bytes of input of a task on a cluster, unless told otherwise.
 TASK_BYTES = 256 << 20
@@ -118,7 +120,7 @@ def find_sources(
             if piece is None and file == name:
                 raise ValueError(
                     f"{file}: not text in UTF-8, and no reader for this suffix (known: {', '.join(KINDS)}, each also "
-                    ".gz and .zst); input_kind='text' (or jsonl, json, parquet) says what it holds"
+                    f"{', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, parquet) says what it holds"
                 )
             if piece is None:
                 left_out.append(file)

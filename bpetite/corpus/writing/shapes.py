@@ -105,7 +105,7 @@ MANIFEST: dict[str, Any] = {
 TASK_HEADER: dict[str, Any] = {"settings": dict, "inputs": [described], "rank": (None, rank)}
 
 TASK_RECORD: dict[str, Any] = {
-    "position": {"piece": count, "offset": count, "newlines": count, "crc": count},
+    "position": {"piece": count, "offset": count, "newlines": count, "crc": count, "damaged": count},
     "tally": {
         "documents": count,
         "tokens": count,
