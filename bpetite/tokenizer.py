@@ -182,7 +182,8 @@ class Tokenizer(Surface):
         """Learn a tokenizer from files. Every option is checked before a byte is read.
 
         Args:
-            paths: Files (text, JSON lines, JSON, Parquet; also .gz, .zst, .bz2, .xz), folders, glob patterns; or one of them.
+            paths: Files (text, JSON lines, JSON, Parquet; also .gz, .zst, .bz2, .xz), folders, glob patterns; or one of
+                them.
             vocab_size: As for :meth:`train`.
             options: Those of :meth:`train`, and those of reading: ``separator`` of the documents in text files
                 ("<|endoftext|>"), ``text_key`` of records ("text"), ``whole_files``, ``input_kind``, ``on_error``,

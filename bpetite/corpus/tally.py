@@ -17,7 +17,7 @@ PROBLEMS = {
     "lone-surrogate": "a lone surrogate escape",
     "malformed-json": "malformed JSON",
     "no-text": "no text",
-    "damaged-file": "damaged or cut short compressed data",
+    "damaged-file": "damaged or cut short data",
     "too-long": "a document longer than max_document_bytes",
     "special-token": "a special token in the text",
     "unencodable": "text that the tokenizer cannot encode",

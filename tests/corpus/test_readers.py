@@ -14,32 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import byte_codec, run, some_documents, texts_in
+from corpus_tools import byte_codec, read, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH
 
 from bpetite.corpus import Options, RecordError, find_sources, make_task
-from bpetite.corpus.reading import readers
 from bpetite.corpus.reading.cutting import TRIES
 from bpetite.corpus.reading.expanding import Expander, _Zstandard
-from bpetite.corpus.reading.readers import Position, Reading, read_blocks
+from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.errors import MissingExtraError
 
 DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
-
-
-def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = None, **options: Any) -> list[str]:
-    """The documents of files."""
-    kind = options.pop("kind", None)
-    pieces = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).pieces
-    reading = Reading(block=block, **options)
-    return [
-        text.decode()
-        for found in read_blocks(pieces, reading, position)
-        for text in documents_of(found, reading, "skip").texts
-    ]
 
 
 def json_lines(documents: list[str]) -> bytes:
@@ -221,31 +208,6 @@ def test_blank_lines_are_no_records(ram_path: Path) -> None:
     assert made["problems"] == {}
 
 
-def test_parquet(ram_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    path = ram_path / "in.parquet"
-    types = [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
-    for kind in types:
-        column = pa.array([text.encode() if kind == pa.binary() else text for text in DOCUMENTS]).cast(kind)
-        pq.write_table(pa.table({"x": range(len(DOCUMENTS)), "text": column}), path, row_group_size=3)
-        assert read(path) == DOCUMENTS
-        assert read(path, position=Position(0, 4)) == DOCUMENTS[4:]
-        assert read(path, block=1) == DOCUMENTS
-    nested = pa.array([{"body": text} for text in DOCUMENTS])
-    pq.write_table(pa.table({"doc": nested}), path)
-    assert read(path, text_key="doc.body") == DOCUMENTS
-    with pytest.raises(ValueError, match=r"no column 'text' \(there are: doc\)"):
-        read(path)
-    pq.write_table(pa.table({"text": [1, 2]}), path)
-    with pytest.raises(ValueError, match="column 'text' holds int64, not text"):
-        read(path)
-    path.write_bytes(b"PAR1 not really")
-    with pytest.raises(ValueError, match="not a Parquet file"):
-        read(path)
-
-
 def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
     path = ram_path / "in.txt"
     path.write_text("a")
@@ -253,23 +215,6 @@ def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
     path.write_text("ab")
     with pytest.raises(ValueError, match="has changed since the run began"):
         task.run()
-
-
-def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    path = ram_path / "in.parquet"
-    documents = [f"document {n} " * 20 for n in range(400)]
-    pq.write_table(pa.table({"text": documents}), path, row_group_size=100, use_dictionary=False)
-    at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
-    data = path.read_bytes()
-    path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
-    with pytest.raises(RecordError, match=r"in\.parquet: row 101: damaged .*: row group 1: "):
-        run(path, ram_path / "o")
-    made = run(path, ram_path / "s", on_error="skip")
-    assert made["problems"]["damaged-file"]["count"] == 1
-    assert texts_in(ram_path / "s.npy") == documents[:100] + documents[200:]
 
 
 @pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.parquet", "whole.txt"])

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bpetite.corpus import Codec, encode_corpus
+from bpetite.corpus import Codec, encode_corpus, find_sources
+from bpetite.corpus.reading import readers
+from bpetite.corpus.reading.readers import Position, Reading, read_blocks
+from bpetite.corpus.reading.records import documents_of
 
 EOT = 256
 
@@ -64,6 +67,18 @@ def run(sources: Any, sink: Path, **options: Any) -> dict[str, Any]:
     if not isinstance(sources, list):
         sources = [sources]
     return encode_corpus(sources, sink, codec, **options)
+
+
+def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = None, **options: Any) -> list[str]:
+    """The documents of files."""
+    kind = options.pop("kind", None)
+    pieces = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).pieces
+    reading = Reading(block=block, **options)
+    return [
+        text.decode()
+        for found in read_blocks(pieces, reading, position)
+        for text in documents_of(found, reading, "skip").texts
+    ]
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -14,94 +14,17 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from ...errors import MissingExtraError
-from .cutting import LONG, Damage, segments
+from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
+from .cutting import Damage, segments
 from .expanding import DamagedError
+from .parquet import parquet_blocks
 from .sources import STDIN, Piece
 from .streams import BOM, Stream, open_stream
 
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "read_blocks", "require"]
-
-#: Bytes of a block, unless one record is longer.
-BLOCK = 4 << 20
-
-#: Bytes of a document, unless told otherwise.
-MAX_DOCUMENT = 1 << 30
-
-#: Rows of a Parquet block at most; fewer where the file says that rows are large.
-ROWS = 16384
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (json, parquet).
-
-    For standard input, which cannot be read a second time, it also has the number of newlines and a checksum of all
-    bytes before it, so that a resumed run can check that it is given the same input again. ``damaged`` counts the
-    damaged stretches of a compressed file before it.
-    """
-
-    piece: int = 0
-    offset: int = 0
-    newlines: int = 0
-    crc: int = 0
-    damaged: int = 0
-
-
-@dataclass
-class Block:
-    """Whole records of one file.
-
-    Attributes:
-        form: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
-            (an Arrow array of binary, or of nothing but nulls).
-        data: The records, of the type that ``form`` says.
-        piece: Number of the piece.
-        start: Offset of the first byte, or number of the first record.
-        end: Where reading goes on.
-        raw: Bytes of the file read since the previous block.
-        lines: Line of each record of "values"; of text, the line at ``start`` if it cannot be counted later.
-        ids: For "rows", the id of each record.
-        damage: The file cannot be read any further.
-    """
-
-    form: str
-    data: Any
-    piece: int
-    start: int
-    end: Position
-    raw: int = 0
-    lines: Any = None
-    ids: Sequence[object] | None = None
-    damage: Damage | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes held, roughly."""
-        if self.form == "rows":
-            return int(self.data.nbytes)
-        return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
-    document, and whether to stop at one that is longer or damaged."""
-
-    separator: bytes = b"<|endoftext|>"
-    text_key: str = "text"
-    id_key: str | None = None
-    block: int = BLOCK
-    max_document: int = MAX_DOCUMENT
-    stop: bool = False
-
-    def open(self, piece: Piece) -> Stream:
-        """The stream of a piece. Where a run goes on behind damage, a compressed file is checked first."""
-        return open_stream(piece, checked=not self.stop)
-
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
     """The blocks of all pieces in order, from a position on.
@@ -389,115 +312,4 @@ def _whole_characters(data: bytes) -> int:
     return len(data)
 
 
-# Parquet
-
-
-def _parquet(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    if piece.compression or piece.path == STDIN:
-        raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
-    with open_stream(piece) as stream:
-        yield from _row_groups(piece, position, reading)
-        stream.check_unchanged()
-
-
-def _row_groups(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    import pyarrow as pa
-    import pyarrow.compute
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False)
-    except (pa.ArrowException, OSError) as wrong:
-        if isinstance(wrong, OSError) and wrong.errno is not None:
-            raise
-        raise ValueError(f"{piece.path}: not a Parquet file: {' '.join(str(wrong).split())}") from None
-    with file:
-        schema = file.schema_arrow
-        text_path = _column(schema, reading.text_key, pa)
-        if text_path is None:
-            names = ", ".join(schema.names)
-            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: text_key=")
-        id_path = _column(schema, reading.id_key, pa) if reading.id_key else None
-        columns = [".".join(path) for path in (text_path, id_path) if path]
-        total = max(1, file.metadata.num_rows)
-        row, raw = 0, piece.size * position.offset // total
-        for group in range(file.num_row_groups):
-            about = file.metadata.row_group(group)
-            rows = about.num_rows
-            if row + rows <= position.offset:
-                row += rows
-                continue
-            at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
-            last = row + rows
-            batches = file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
-            while True:
-                try:
-                    batch = next(batches, None)
-                except (pa.ArrowException, OSError) as wrong:
-                    if isinstance(wrong, OSError) and wrong.errno is not None:
-                        raise
-                    damage = Damage("damaged-file", f"row group {group}: {' '.join(str(wrong).split())}")
-                    end, nothing = Position(position.piece, last), pa.array([], pa.binary())
-                    yield Block("rows", nothing, position.piece, row, end, damage=damage)
-                    row = last  # other row groups can be read
-                    break
-                if batch is None:
-                    break
-                skip = max(0, position.offset - row)
-                row += len(batch)
-                if skip >= len(batch):
-                    continue
-                batch = batch.slice(skip)
-                texts = _binary(_dig(batch, text_path, pa), pa, piece.path, reading.text_key)
-                ids = _dig(batch, id_path, pa).to_pylist() if id_path else None
-                done = piece.size * row // total
-                end = Position(position.piece, row)
-                block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
-                raw = done
-                del batch, texts  # only the block holds them from now on
-                if row == last and block.size >= LONG:
-                    next(batches, None)  # has the reader free its pages, which can be twice as large as the rows
-                    pa.default_memory_pool().release_unused()
-                yield block
-                del block
-
-
-def _column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:
-    """The path of a column: its literal name, or names of nested structs joined by dots."""
-    if key in schema.names:
-        return (key,)
-    path = tuple(key.split("."))
-    if path[0] not in schema.names:
-        return None
-    kind = schema.field(path[0]).type
-    for name in path[1:]:
-        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
-            return None
-        kind = kind.field(name).type
-    return path
-
-
-def _dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
-    column = batch.column(path[0])
-    for name in path[1:]:
-        column = pa.compute.struct_field(column, name)
-    return column
-
-
-def _binary(column: Any, pa: Any, path: str, key: str) -> Any:
-    """A string or binary column as binary; other types are refused, because no row of them has text."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        target = pa.binary()
-    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        target = pa.large_binary()
-    elif pa.types.is_null(kind):
-        return column
-    else:
-        raise ValueError(f"{path}: column {key!r} holds {kind}, not text")
-    return column.cast(target)
-
-
-_READERS = {"text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": _parquet}
+_READERS = {"text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": parquet_blocks}
