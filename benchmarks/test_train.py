@@ -65,6 +65,20 @@ def test_merge(benchmark: Any, text: str, size: int) -> None:
     assert tok == Tokenizer.train(text, size)
 
 
+@pytest.mark.benchmark(group="extend by 1,000")
+@pytest.mark.parametrize("way", ["train", "extend", "extend ranks"])
+def test_extend(benchmark: Any, text: str, way: str) -> None:
+    """Within the time of a training from the same counts to as many tokens."""
+    counts = count_pretokens(text, special_tokens=[texts.END])
+    tok = Tokenizer.train_from_counts(counts, 31_000)
+    if way == "train":
+        measure(benchmark, lambda: Tokenizer.train_from_counts(counts, 32_000))
+        return
+    tok = tok if way == "extend" else tok.to_ranks()
+    longer = measure(benchmark, lambda: tok.extend(counts, 1_000))
+    assert longer.to_merges().merges == Tokenizer.train_from_counts(counts, 32_000).merges
+
+
 @pytest.mark.benchmark(group="train by text size")
 @pytest.mark.parametrize("megabytes", [8, 32, 128])
 def test_growth_with_text(benchmark: Any, megabytes: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from . import patterns
+from . import derived, patterns
 from .engine import _stream_decoder, arrow
 from .engine._surface import Surface
 from .engine.assembly import parts_of
@@ -132,7 +132,6 @@ class Tokenizer(Surface):
         normalization: str | NotGiven | None = NOT_GIVEN,
         unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
-        initial: Tokenizer | None = None,
         num_threads: int | None = None,
         progress: Callable[..., None] | None = None,
     ) -> Tokenizer:
@@ -145,21 +144,19 @@ class Tokenizer(Surface):
             special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own; or
                 literal -> id, none of them that of a byte or a learned token.
             special_ids: "after" the learned tokens, or "before" the bytes.
-            pattern: The split pattern, see :class:`Tokenizer`. When not given, that of ``initial``, else GPT-2's.
+            pattern: The split pattern, see :class:`Tokenizer`. GPT-2's when not given.
             min_frequency: Pairs that occur less often are not learned.
             tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
                 greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
-            normalization: Applied to the corpus, and by the tokenizer when it encodes. When not given, that of
-                ``initial``, else None.
-            unicode: As for :class:`Tokenizer`. When not given, that of ``initial``, else None.
+            normalization: Applied to the corpus, and by the tokenizer when it encodes; None when not given.
+            unicode: As for :class:`Tokenizer`; None when not given.
             max_token_bytes: Learn no token longer than this many bytes.
-            initial: Keep this tokenizer's merges and learn further ones after them.
             num_threads: Threads that count; all cores when None. The result never depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
         Raises:
-            ValueError: ``vocab_size`` below 256, an option out of range, one that contradicts ``initial``, paths in
-                place of texts, a ``pattern`` that leaves the documents whole.
+            ValueError: ``vocab_size`` below 256, an option out of range, paths in place of texts, a ``pattern`` that
+                leaves the documents whole.
             UnicodeError: Text with a lone surrogate, bytes that are not UTF-8; with the offset.
             TrainingWarning: Only a warning: too few pairs for ``vocab_size``; the tokenizer is smaller.
 
@@ -172,9 +169,8 @@ class Tokenizer(Surface):
         from .training.options import TrainingOptions
         from .training.train import train
 
-        kept = None if initial is None else initial.to_vocab()
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, kept, unicode)
+                                  normalization, max_token_bytes, unicode)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -215,7 +211,7 @@ class Tokenizer(Surface):
                 ``normalization`` and ``unicode`` that are not given are those that the counts were made with.
 
         Raises:
-            ValueError: A negative count; an option out of range, or one that contradicts the counts or ``initial``.
+            ValueError: A negative count; an option out of range, or one that contradicts the counts.
             OverflowError: A pair occurs 2^63 times or more.
 
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
@@ -495,6 +491,9 @@ class Tokenizer(Surface):
         return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
 
     # Functions of other modules as methods; Final gives them the functions' types.
+    extend: Final = derived.extend
+    with_words: Final = derived.with_words
+    token_origins: Final = derived.token_origins
     encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
     growing: Final = growing.growing

@@ -24,7 +24,7 @@ ROWS = [
     ["bpetite"],
     ["published"],
     ["adapters"],
-    ["tokenizer"],
+    ["tokenizer", "derived"],
     ["serving"],
     ["training"],
     ["engine"],
@@ -41,11 +41,10 @@ ROWS = [
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 
 #: What stands above the module that imports it, and may: methods of the tokenizer that give a view of itself or that
-#: learn from files, and the types of arguments.
+#: learn from files.
 UPWARDS = {
     ("tokenizer.py", "adapters"),
     ("tokenizer.py", "corpus"),
-    ("training/options.py", "tokenizer"),
 }
 
 

@@ -26,6 +26,7 @@ __all__ = ["cli", "main"]
 #: command -> its line in ``--help``, in the order there.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
+    "extend": "Learn further tokens after those of a tokenizer.",
     "convert": "Write a tokenizer in another file format.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",

@@ -1,8 +1,7 @@
 """``bpetite train``: learn a tokenizer from a corpus."""
 from __future__ import annotations
 
-import logging
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,12 @@ import click
 
 from .. import formats
 from ..corpus.options import ErrorPolicy
-from ..errors import TrainingWarning
 from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from ..training.options import chosen_options
 from ..training.train import rehearse
 from .base import Command, one_line
+from .learning import learn, warnings_said
 from .options import (
     COUNT,
     SIZE,
@@ -24,12 +23,11 @@ from .options import (
     corpus_options,
     engine_options,
     jobs_option,
-    load_tokenizer,
     only_with_engine,
     overwrite_option,
 )
 from .outputs import is_stream, named, one_stream
-from .reports import bytes_bar, counted, progress_bar, say
+from .reports import bytes_bar, counted, say
 from .saving import check_target, save_trained, special_tokens, to_option
 
 __all__ = ["command"]
@@ -57,14 +55,13 @@ __all__ = ["command"]
 @click.option("--special-ids", type=click.Choice(["after", "before"]), default="after", show_default=True)
 @click.option(
     "--pattern",
-    help="A named pattern, a regular expression, or none; that of --initial, else gpt2, by default.",
+    help="A named pattern, a regular expression, or none; gpt2 by default.",
 )
 @click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
 @click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
 @click.option("--min-frequency", type=COUNT, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
-@click.option("--initial", metavar="TOKENIZER", help="Learn further merges after those of this tokenizer.")
 @jobs_option
 @corpus_options
 @engine_options
@@ -83,7 +80,6 @@ def command(
     pattern: str | None,
     normalization: str | None,
     unicode: str | None,
-    initial: str | None,
     jobs: int | None,
     engine: str,
     address: str | None,
@@ -106,23 +102,19 @@ def command(
         options["normalization"] = normalization
     if unicode is not None:
         options["unicode"] = unicode
-    if initial is not None:
-        options["initial"] = load_tokenizer(initial)
     _rehearse(target_format, **options)
     sample = Sample(
         files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
         on_error=on_error, max_document_bytes=max_document_bytes,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", TrainingWarning)
-        warnings.showwarning = lambda message, *_, **__: say(str(message))
+    with warnings_said():
         if engine == "ray":
             if is_stream(output):
                 raise click.UsageError("--engine ray counts into a folder beside the output: name a file")
             tokenizer = _train_on_ray(sample, address, output, task_bytes, threads=jobs or 1, **options)
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            tokenizer = _train_here(sample, num_threads=jobs, **options)
+            tokenizer = learn(sample, partial(Tokenizer.train, num_threads=jobs, **options))
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
@@ -137,32 +129,6 @@ def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:
     if format == "tiktoken":
         start = start.to_ranks()
     formats.dump(start.to_vocab(), format)
-
-
-class _Lines(logging.Handler):
-    """Log records as messages for people."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
-
-
-def _train_here(sample: Sample, **options: Any) -> Tokenizer:
-    """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error."""
-    log = logging.getLogger("bpetite.training.train")
-    lines = _Lines()
-    log.addHandler(lines)
-    log.setLevel(logging.INFO)
-    try:
-        with progress_bar(unit=" merges", desc="merging", leave=False) as merging:
-
-            def move(stage: str, done: int, total: int | None) -> None:
-                if stage == "merge":
-                    merging.total = total
-                    merging.update(done - merging.n)
-
-            return Tokenizer.train(sample.documents(desc="counting"), progress=move, **options)
-    finally:
-        log.removeHandler(lines)
 
 
 def _train_on_ray(

@@ -146,14 +146,13 @@ def train(
     vocab_size: int,
     *,
     work: str | os.PathLike[str],
-    initial: Tokenizer | None = None,
     **options: Unpack[ClusterTrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a cluster: the same one as `bpetite.Tokenizer.train` learns.
 
     Args:
         executor, sources, work: As for :func:`count_corpus`.
-        vocab_size, initial: As for `bpetite.Tokenizer.train`.
+        vocab_size: As for `bpetite.Tokenizer.train`.
         options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
 
     Raises:
@@ -163,7 +162,7 @@ def train(
     known = {field.name for field in fields(TrainingOptions)}
     learning: dict[str, Any] = {name: value for name, value in options.items() if name in known}
     reading: dict[str, Any] = {name: value for name, value in options.items() if name not in known}
-    chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **learning)
+    chosen = TrainingOptions(vocab_size, **learning)
     rehearse(chosen)
     counts = count_corpus(executor, sources, work=work, **chosen.counting(), **reading)
     return Tokenizer.from_vocab(train_from_counts(counts, chosen))

@@ -229,7 +229,6 @@ def train(
     vocab_size: int,
     *,
     work: str | os.PathLike[str],
-    initial: Tokenizer | None = None,
     address: str | None = None,
     executor: RayExecutor | None = None,
     **options: Unpack[ClusterTrainOptions],
@@ -237,4 +236,4 @@ def train(
     """Learn a tokenizer from a corpus counted on a Ray cluster; see :func:`bpetite.cluster.counting.train`."""
     refuse_unknown("train", options, ClusterTrainOptions)
     with executor or RayExecutor(address, cpus=options.get("threads", 1)) as running:
-        return counting.train(running, sources, vocab_size, work=work, initial=initial, **options)
+        return counting.train(running, sources, vocab_size, work=work, **options)

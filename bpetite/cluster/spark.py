@@ -170,7 +170,6 @@ def train_column(
     vocab_size: int,
     *,
     column: str = "text",
-    initial: Tokenizer | None = None,
     progress: Progress | None = None,
     **options: Unpack[LearningOptions],
 ) -> Tokenizer:
@@ -178,9 +177,9 @@ def train_column(
 
     Args:
         frame, column: As for `count_column`.
-        vocab_size, initial, progress, options: As for `bpetite.Tokenizer.train_from_counts`.
+        vocab_size, progress, options: As for `bpetite.Tokenizer.train_from_counts`.
     """
-    chosen = TrainingOptions(vocab_size, initial=None if initial is None else initial.to_vocab(), **options)
+    chosen = TrainingOptions(vocab_size, **options)
     rehearse(chosen)
     settings = chosen.counting()
     counts = to_counts(count_column(frame, column=column, **settings), **settings)
@@ -298,11 +297,10 @@ def train(
     vocab_size: int,
     *,
     work: str | os.PathLike[str],
-    initial: Tokenizer | None = None,
     **options: Unpack[ClusterTrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
-    return counting.train(SparkExecutor(session), sources, vocab_size, work=work, initial=initial, **options)
+    return counting.train(SparkExecutor(session), sources, vocab_size, work=work, **options)
 
 
 def _is_connect(session: Any) -> bool:

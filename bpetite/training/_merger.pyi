@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Iterator
 from typing import final
 
@@ -28,8 +29,13 @@ class Merger:
         """Add a pre-token that occurs `count` times (at least 1)."""
     def add_table(self, table: CountTable) -> None:
         """Add every pre-token of a table; those that occur 0 times are left out."""
-    def replay(self, left: int, right: int) -> int:
-        """Join a pair of an earlier tokenizer everywhere, as `learn` would, and return the internal id it gives."""
+    def replay(self, pairs: array[int]) -> None:
+        """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
+
+        Args:
+            pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
+                bytes are no token yet gets the next internal id.
+        """
     def add_token(self, token: bytes) -> int:
         """Reserve an internal id for a token that no merge gives, and return it."""
     def learn(self, token_limit: int, work_limit: int) -> bool:

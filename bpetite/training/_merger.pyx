@@ -379,20 +379,31 @@ cdef class Merger:
 
     # ---- from Python ----------------------------------------------------------------------------------------------
 
-    def replay(self, uint32_t left, uint32_t right):
-        """Join a pair of an earlier tokenizer everywhere, as `learn` would, and return the internal id it gives."""
+    def replay(self, const uint32_t[::1] pairs not None):
+        """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
+
+        Args:
+            pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
+                bytes are no token yet gets the next internal id.
+        """
         cdef uint32_t merged
-        cdef int result
+        cdef uint64_t at = 0
+        cdef int result = OK
         bp_watch_begin(&self.watch, NULL)
         self.begin()
-        if left >= self.known.count or right >= self.known.count:
-            raise ValueError(f"no token has the internal id {max(left, right)}")
         with nogil:
-            result = self.known.join(left, right, &merged)
-            if result >= 0:
-                result = self.apply(left, right, merged)
+            while result >= 0 and at + 1 < <uint64_t> pairs.shape[0]:
+                if pairs[at] >= self.known.count or pairs[at + 1] >= self.known.count:
+                    break
+                result = self.known.join(pairs[at], pairs[at + 1], &merged)
+                if result >= 0:
+                    result = self.apply(pairs[at], pairs[at + 1], merged)
+                if result >= 0 and bp_work(&self.watch, MERGE_WORK):
+                    result = INTERRUPTED
+                at += 2
         self.check(result)
-        return merged
+        if at < <uint64_t> pairs.shape[0]:
+            raise ValueError(f"no token has the internal id {max(pairs[at:at + 2])}")
 
     def add_token(self, bytes token not None):
         """Reserve an internal id for a token that no merge gives, and return it."""

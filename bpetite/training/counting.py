@@ -3,23 +3,27 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
+from typing import Any
 
 from .. import patterns
 from ..engine._special import Specials
 from ..engine._threads import in_order, thread_count
+from ..engine.assembly import parts_of
+from ..engine.pipeline import Pipeline
 from ..patterns import PatternLike
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ..steps.normalizers import normalizer
+from ..vocabulary.vocab import Vocab
 from ._text_counter import TextCounter, batches
 from .counts import PretokenCounts
 from .options import check_normalization, distinct_literals
 
-__all__ = ["Progress", "count_pretokens"]
+__all__ = ["Progress", "count_as", "count_pretokens"]
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
@@ -69,18 +73,53 @@ def count_pretokens(
     split = patterns.resolve(pattern)
     literals = distinct_literals(special_tokens)
     check_normalization(normalization, unicode)
-    threads = thread_count(num_threads)
-    if isinstance(texts, (str, bytes)):
-        texts = [texts]
-    elif not isinstance(texts, Iterable):
-        raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
-    total = None if progress is None else _total(texts)
     preparation = _Preparation(
         pretokenizer(split, unicode=unicode),
         Specials(dict.fromkeys(literals, 0)),
         normalizer(normalization, unicode),
     )
-    counters = preparation.counters(threads)
+    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode}
+    return _count(texts, preparation, made_with, num_threads, progress)
+
+
+def count_as(
+    vocab: Vocab, texts: Text | Iterable[Text], *, num_threads: int | None = None, progress: Progress | None = None
+) -> PretokenCounts:
+    """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
+    on one thread.
+
+    Args:
+        vocab: The tokenizer's vocabulary.
+        texts, num_threads, progress: As for :func:`count_pretokens`, and so is what is raised.
+    """
+    cutter, _, pipeline = parts_of(vocab)
+    if pipeline is None:
+        return count_pretokens(
+            texts,
+            pattern=cutter.pattern,
+            special_tokens=tuple(vocab.special_tokens),
+            normalization=vocab.normalization,  # type: ignore[arg-type]  # one that is plain
+            unicode=vocab.unicode,
+            num_threads=num_threads,
+            progress=progress,
+        )
+    preparation = _Preparation(cutter, Specials({}), None, (pipeline, tuple(vocab.special_tokens)))
+    return _count(texts, preparation, {"unicode": vocab.unicode}, num_threads, progress)
+
+
+def _count(
+    texts: Text | Iterable[Text],
+    preparation: _Preparation,
+    made_with: Mapping[str, Any],
+    num_threads: int | None,
+    progress: Progress | None,
+) -> PretokenCounts:
+    if isinstance(texts, (str, bytes)):
+        texts = [texts]
+    elif not isinstance(texts, Iterable):
+        raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
+    total = None if progress is None else _total(texts)
+    counters = preparation.counters(thread_count(num_threads))
     documents = _Documents(texts)
     done = 0
     for size in _in_order(_jobs(documents, preparation), counters):
@@ -90,7 +129,6 @@ def count_pretokens(
     table = counters[0].table
     for counter in counters[1:]:
         table.update(counter.table)
-    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode}
     return PretokenCounts.from_table(table, made_with, documents.read)
 
 
@@ -120,6 +158,8 @@ class _Preparation:
     pretokenizer: Pretokenizer
     specials: Specials
     normalize: Callable[[str], str] | None
+    #: What does all of this instead, and the special tokens that it recognises.
+    pipeline: tuple[Pipeline, tuple[str, ...]] | None = None
 
     @property
     def by_regex(self) -> bool:
@@ -138,7 +178,8 @@ class _Preparation:
     def counters(self, threads: int) -> list[TextCounter]:
         # Where `pieces` cuts out the special tokens, the counters have none to find.
         specials = Specials({}) if self.by_regex or self.normalize is not None else self.specials
-        return [TextCounter(self.pretokenizer.scanner, specials) for _ in range(1 if self.by_regex else threads)]
+        in_python = self.by_regex or self.pipeline is not None
+        return [TextCounter(self.pretokenizer.scanner, specials) for _ in range(1 if in_python else threads)]
 
     def pieces(self, text: str) -> Iterator[str]:
         """What lies between special tokens.
@@ -179,7 +220,9 @@ def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
     scanner = preparation.pretokenizer.scanner
     for first, batch, size in documents:
         text = batch[0]  # alone in its batch where it is longer than PART
-        if preparation.by_regex:
+        if preparation.pipeline is not None:
+            yield partial(_count_piped, batch, size, *preparation.pipeline)
+        elif preparation.by_regex:
             yield partial(_count_by_regex, batch, size, preparation)
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
@@ -211,6 +254,18 @@ def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, cou
                 parts = chain.from_iterable(map(partial(split_one, stage), parts))
             while block := [part.encode("utf-8") for part in islice(parts, PIECES)]:
                 counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
+    return size
+
+
+def _count_piped(
+    batch: list[Text], size: int, pipeline: Pipeline, literals: tuple[str, ...], counter: TextCounter
+) -> int:
+    for text in batch:
+        for item in pipeline.items(_decoded(text), literals):
+            if isinstance(item, bytes):
+                counter.count_ends(item, pipeline.pretokenizer.ends(item))
+            elif not isinstance(item, int):
+                counter.count_ends(*item)
     return size
 
 

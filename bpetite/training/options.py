@@ -4,7 +4,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from ..not_given import NOT_GIVEN, NotGiven
@@ -13,19 +13,17 @@ from ..splitting.unicode_version import check_unicode
 from ..steps import normalizers
 from ..steps.normalizers import FORMS
 from ..vocabulary.special_literals import check_literal
-from ..vocabulary.vocab import MAX_ID, Vocab
-from .continuing import check_initial, mergeable_ids
+from ..vocabulary.vocab import MAX_ID
 from .counts import PretokenCounts
-
-if TYPE_CHECKING:
-    from ..tokenizer import Tokenizer
 
 __all__ = [
     "LearningOptions",
     "Specials",
     "TrainOptions",
     "TrainingOptions",
+    "check_integer",
     "check_normalization",
+    "checked_ids",
     "chosen_options",
     "distinct_literals",
 ]
@@ -50,7 +48,6 @@ class LearningOptions(TypedDict, total=False):
 class TrainOptions(LearningOptions, total=False):
     """Keys: those of `LearningOptions`, and what stays in this process."""
 
-    initial: Tokenizer | None
     progress: Callable[..., None] | None
 
 
@@ -61,29 +58,25 @@ class TrainingOptions:
     Args:
         vocab_size: Tokens to end with, special tokens not counted: 256 bytes plus what is learned.
         special_tokens: Literals that cut the corpus and take no part in any merge, or literal -> id: ids that are no
-            byte's and no learned token's. A special token of one ASCII character has the id of its byte. Those of
-            `initial` are added in front.
+            byte's and no learned token's. A special token of one ASCII character has the id of its byte.
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
             from 0, then bytes, then learned tokens. The merges are the same.
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for none. When not given, that of
-            `initial` or of the counts, else GPT-2's.
+            the counts, else GPT-2's.
         min_frequency: Pairs that occur less often are not learned; at least 1.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), where ids are those of
             ``special_ids="after"`` whatever is asked for; "bytes" the greatest (left bytes, right bytes). "tokenizers"
             takes the pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the
             order of their printable characters (:data:`bpetite.bytelevel.ALPHABET`); ids of the result do not change.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens. When not given,
-            that of `initial` or of the counts, else None.
+            that of the counts, else None.
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
-        initial: Continue after the merges of this vocabulary: its tokens keep their ids, new ones get the ids after the
-            highest.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of `initial` or of the counts,
-            else None.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of the counts, else
+            None.
 
     Raises:
         TypeError: An option of the wrong type.
-        ValueError: An option out of range, an `initial` that cannot be continued, a pattern, a normalization or a
-            version of Unicode that contradicts it.
+        ValueError: An option out of range.
 
     >>> TrainingOptions(300, special_tokens=["<s>", "<s>"]).special_tokens
     ('<s>',)
@@ -97,14 +90,13 @@ class TrainingOptions:
     tie_break: Literal["ids", "bytes", "tokenizers"] = "ids"
     normalization: str | NotGiven | None = NOT_GIVEN
     max_token_bytes: int | None = None
-    initial: Vocab | None = None
     unicode: str | NotGiven | None = NOT_GIVEN
 
     def __post_init__(self) -> None:
-        _check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
-        _check_integer("min_frequency", self.min_frequency, 1)
+        check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
+        check_integer("min_frequency", self.min_frequency, 1)
         if self.max_token_bytes is not None:
-            _check_integer("max_token_bytes", self.max_token_bytes, 1)
+            check_integer("max_token_bytes", self.max_token_bytes, 1)
         if self.special_ids not in ("after", "before"):
             raise ValueError(f"special_ids is 'after' or 'before', not {self.special_ids!r}")
         if self.tie_break not in ("ids", "bytes", "tokenizers"):
@@ -116,13 +108,6 @@ class TrainingOptions:
         if self.pattern is not NOT_GIVEN:
             object.__setattr__(self, "pattern", patterns.resolve(self.pattern))
         literals = distinct_literals(self.special_tokens)
-        if self.initial is not None:
-            check_initial(self.initial, self.vocab_size)
-            if self.special_ids != "after":
-                raise ValueError("special_ids='before' needs a new vocabulary: the tokens of initial keep their ids")
-            literals = distinct_literals([*self.initial.special_tokens, *literals])
-            for name, value in self._agreed_with(self.initial, "initial, trained").items():
-                object.__setattr__(self, name, value)
         object.__setattr__(self, "special_tokens", self._with_ids(literals) if self.ids_are_given else literals)
 
     @property
@@ -131,22 +116,10 @@ class TrainingOptions:
         return isinstance(self.special_tokens, Mapping)
 
     def _with_ids(self, literals: tuple[str, ...]) -> dict[str, int]:
-        """The ids that were given, and those that special tokens of `initial` have; or why one cannot be."""
+        """The ids that were given, or why one cannot be."""
         given: dict[str, Any] = dict(self.special_tokens)  # type: ignore[arg-type]
-        fixed = dict(self.initial.special_tokens) if self.initial is not None else {}
-        literal_of: dict[int, str] = {}
-        for literal in literals:
-            token_id = given.get(literal, fixed.get(literal))
-            refusal = f"special token {literal!r} cannot have the id {token_id!r}"
-            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
-                raise ValueError(f"{refusal}: ids are int, 0..{MAX_ID}")
-            if literal_of.setdefault(token_id, literal) != literal:
-                raise ValueError(f"{refusal}: {literal_of[token_id]!r} has it")
-        if self.initial is None:
-            self._check_new_ids({literal: token_id for token_id, literal in literal_of.items()})
-        else:
-            self._check_further_ids({literal: token_id for token_id, literal in literal_of.items()}, self.initial)
-        return {literal: token_id for token_id, literal in literal_of.items()}
+        self._check_new_ids(checked_ids({literal: given[literal] for literal in literals}))
+        return given
 
     def _check_new_ids(self, ids: dict[str, int]) -> None:
         own = [literal for literal in ids if len(literal.encode()) > 1]
@@ -163,27 +136,18 @@ class TrainingOptions:
                     f"{self.vocab_size} on, or with special_ids='before' the first ones"
                 )
 
-    def _check_further_ids(self, ids: dict[str, int], initial: Vocab) -> None:
-        first = max(initial.tokens) + 1
-        last = first + self.vocab_size - len(mergeable_ids(initial)) - 1
-        for literal, token_id in ids.items():
-            refusal = f"special token {literal!r} cannot have the id {token_id}"
-            known = initial.special_tokens.get(literal, initial.id_of.get(literal.encode()))
-            if known is not None:
-                if known != token_id:
-                    raise ValueError(f"{refusal}: in initial it has {known}")
-            elif token_id in initial.tokens:
-                raise ValueError(f"{refusal}: in initial it belongs to {initial.tokens[token_id]!r}")
-            elif first <= token_id <= last:
-                raise ValueError(f"{refusal}: learned tokens have {first}..{last}")
-
     def for_counts(self, counts: PretokenCounts) -> TrainingOptions:
         """With the pattern, the normalization and the version of Unicode of counts.
 
         Raises:
-            ValueError: One that was given, or that of `initial`, contradicts them.
+            ValueError: One that was given contradicts them.
         """
-        return replace(self, **self._agreed_with(counts, "these counts, made"))
+        agreed: dict[str, Any] = {name: getattr(counts, name) for name in ("pattern", "normalization", "unicode")}
+        for name, value in agreed.items():
+            given = getattr(self, name)
+            if given is not NOT_GIVEN and given != value:
+                raise ValueError(f"{name}={given!r} contradicts these counts, made with {name}={value!r}")
+        return replace(self, **agreed)
 
     def counting(self) -> dict[str, Any]:
         """The options that :func:`bpetite.count_pretokens` takes too, as its keyword arguments."""
@@ -194,25 +158,26 @@ class TrainingOptions:
             "unicode": None if self.unicode is NOT_GIVEN else self.unicode,
         }
 
-    def _agreed_with(self, source: Vocab | PretokenCounts, origin: str) -> dict[str, Any]:
-        """Pattern, normalization and version of Unicode of a source, unless others were given."""
-        agreed = {"pattern": source.pattern, "normalization": source.normalization, "unicode": source.unicode}
-        for name, value in agreed.items():
-            given = getattr(self, name)
-            if given is not NOT_GIVEN and given != value:
-                raise ValueError(f"{name}={given!r} contradicts {origin} with {name}={value!r}")
-        return agreed
-
 
 def chosen_options(vocab_size: int, options: Mapping[str, Any]) -> TrainingOptions:
-    """The options as `TrainOptions` has them: ``initial`` is a tokenizer, and ``progress`` is not for here."""
+    """The options as `TrainOptions` has them: ``progress`` is not for here."""
     for name in options:
         if name not in TrainOptions.__annotations__:
             known = ", ".join(TrainOptions.__annotations__)
             raise TypeError(f"unexpected keyword argument {name!r}; the options of training are {known}")
-    given = {name: value for name, value in options.items() if name != "progress"}
-    initial = given.pop("initial", None)
-    return TrainingOptions(vocab_size, **given, initial=initial.to_vocab() if hasattr(initial, "to_vocab") else initial)
+    return TrainingOptions(vocab_size, **{name: value for name, value in options.items() if name != "progress"})
+
+
+def checked_ids(ids: Mapping[str, Any]) -> dict[str, int]:
+    """literal -> id of special tokens, or the error that says which id cannot be."""
+    literal_of: dict[int, str] = {}
+    for literal, token_id in ids.items():
+        refusal = f"special token {literal!r} cannot have the id {token_id!r}"
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"{refusal}: ids are int, 0..{MAX_ID}")
+        if literal_of.setdefault(token_id, literal) != literal:
+            raise ValueError(f"{refusal}: {literal_of[token_id]!r} has it")
+    return {literal: token_id for token_id, literal in literal_of.items()}
 
 
 def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
@@ -234,10 +199,12 @@ def check_normalization(normalization: object, unicode: str | None = None) -> No
     normalizers.check(normalization, unicode)
 
 
-def _check_integer(name: str, value: object, least: int, why: str = "") -> None:
+def check_integer(name: str, value: object, least: int, why: str = "") -> int:
+    """The number, or the error that says why it is none."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} is an int, not {value!r}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}{why}, not {number}")
+    return number

@@ -8,21 +8,28 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from .. import patterns
 from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
-from .continuing import replay
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, check_count
 from .options import TrainingOptions
 
-__all__ = ["rehearse", "train", "train_from_counts"]
+__all__ = [
+    "check_no_special",
+    "learn_until",
+    "merger_of",
+    "rehearse",
+    "texts_not_paths",
+    "train",
+    "train_from_counts",
+]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -69,7 +76,7 @@ def train(
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     _check_cut(counts, options)
-    merger = _merger_of(counts, options)
+    merger = merger_of(counts, options)
     del counts  # the merger has all it needs
     return _learn(merger, options, progress)
 
@@ -97,17 +104,17 @@ def train_from_counts(
     if isinstance(counts, PretokenCounts):
         options = options.for_counts(counts)
         _check_cut(counts, options)
-    return _learn(_merger_of(counts, options), options, progress)
+    return _learn(merger_of(counts, options), options, progress)
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
     """The vocabulary from which learning starts: finds what is wrong with options before hours of counting.
 
     Raises:
-        ValueError: The pattern is no regular expression; `initial` cannot be continued.
+        ValueError: The pattern is no regular expression.
     """
     counts = count_pretokens((), **options.counting(), num_threads=1)
-    return _learn(_merger_of(counts, options), options, None, short=True)
+    return _learn(merger_of(counts, options), options, None, short=True)
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -139,7 +146,7 @@ def _is_path(document: object) -> bool:
 def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
     """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
     pattern = counts.pattern
-    if options.initial is not None or patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
+    if patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
         return
     sample = [pretoken.decode(errors="replace") for pretoken in islice(counts, 100)]
     if sum(len(text.split()) for text in sample) > 3 * len(sample):
@@ -150,17 +157,14 @@ def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
         )
 
 
-def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
-    """A merger that holds these pre-tokens."""
+def merger_of(counts: Mapping[bytes, int], options: TrainingOptions, whole: TokenTable | None = None) -> Merger:
+    """A merger that holds these pre-tokens, but for those that are tokens of `whole`: nothing is learned from them."""
     merger = Merger(
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",
         min(options.max_token_bytes or 0, MAX_LENGTH),
         PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
     )
-    # Nothing is learned from pre-tokens that the vocabulary continued from takes whole.
-    initial = options.initial
-    whole = initial.token_table if initial is not None and initial.ignore_merges else None
     if isinstance(counts, PretokenCounts):
         log.info("%s", counts.summary())
         if whole is None:
@@ -173,27 +177,27 @@ def _merger_of(counts: Mapping[bytes, int], options: TrainingOptions) -> Merger:
     return merger
 
 
-def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None, *, short: bool = False) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless that is expected."""
-    initial = options.initial
-    ids = {} if initial is None else replay(initial, merger)
+def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
+    """Learn until there are so many tokens, or no pair is left."""
     start = merger.tokens
-    limit = min(options.vocab_size, MAX_TOKENS)
     finished = False
     while not finished:
-        finished = merger.learn(limit, STEP)
+        finished = merger.learn(min(limit, MAX_TOKENS), STEP)
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
-    if merger.tokens < limit and not short:
+    merger.finish()
+
+
+def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None, *, short: bool = False) -> Vocab:
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless that is expected."""
+    learn_until(merger, options.vocab_size, progress)
+    if merger.tokens < options.vocab_size and not short:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
             f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
             TrainingWarning,
         )
-    merger.finish()
-    if initial is None:
-        return _new_vocab(merger, options)
-    return _continued_vocab(initial, ids, start, merger, options)
+    return _new_vocab(merger, options)
 
 
 def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
@@ -208,7 +212,7 @@ def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
         ids = {literal: options.special_tokens[literal] for literal in own}
     else:
         ids = dict(zip(own, range(first, first + len(own)), strict=True))
-    _check_no_special(tokens, own)
+    check_no_special(tokens, own)
     tokens |= {number: literal.encode() for literal, number in ids.items()}
     special_tokens = {
         literal: ids[literal] if literal in ids else literal.encode()[0] + shift for literal in options.special_tokens
@@ -224,33 +228,7 @@ def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
     )
 
 
-def _continued_vocab(
-    initial: Vocab, ids: dict[int, int], start: int, merger: Merger, options: TrainingOptions
-) -> Vocab:
-    """The vocabulary continued from, then what was learned. IN: the merger's id -> id, up to `start`."""
-    free = max(initial.tokens) + 1
-    learned = {free + number: merger.token(start + number) for number in range(merger.tokens - start)}
-    ids = ids | {start + number: free + number for number in range(merger.tokens - start)}
-    tokens = initial.tokens | learned
-    free += len(learned)
-    special_tokens = dict(initial.special_tokens)
-    added = [literal for literal in options.special_tokens if literal not in special_tokens]
-    _check_no_special(learned, added)
-    for literal in added:
-        data = literal.encode()
-        token_id = initial.id_of.get(data)
-        if token_id is None and isinstance(options.special_tokens, Mapping):
-            token_id = options.special_tokens[literal]
-        elif token_id is None:
-            token_id, free = free, free + 1
-        special_tokens[literal] = token_id
-        tokens[token_id] = data
-    merges = tuple((ids[left], ids[right]) for left, right in merger.merges())
-    merges = (*(initial.merges or ()), *merges)
-    return replace(initial, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None)
-
-
-def _check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:
+def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:
     """From text nothing of a special token is learned; ready counts may hold one by mistake."""
     literal_of = {literal.encode(): literal for literal in literals}
     for token in tokens.values():

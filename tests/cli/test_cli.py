@@ -94,7 +94,7 @@ def test_unknown_command() -> None:
     done = run("trane")
     assert done.returncode == 2
     assert done.stderr == "Error: no such command 'trane'; did you mean 'train'? (bpetite --help)\n"
-    assert "the commands are train, convert, " in run("xyz").stderr
+    assert "the commands are train, extend, " in run("xyz").stderr
 
 
 def test_train_reads_what_encode_reads(tmp_path: Path) -> None:
@@ -107,24 +107,16 @@ def test_train_reads_what_encode_reads(tmp_path: Path) -> None:
     assert "3 documents" in done.stderr.splitlines()[0]
 
 
-def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
-    small, large = tmp_path / "small.json", tmp_path / "large.json"
-    assert run("train", corpus, "-n", 257, "-o", small).returncode == 0
-    done = run("train", corpus, "-n", 258, "-o", large, "--initial", small)
-    assert done.returncode == 0, done.stderr
-    assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258).merges
-
-
-def test_train_keeps_the_pattern_of_initial(corpus: Path, tmp_path: Path) -> None:
+def test_extend_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
-    done = run("train", corpus, "-n", 258, "-o", large, "--initial", small, "--pattern", "gpt2")
-    assert done.returncode == 2
-    assert "contradicts initial, trained with pattern=" in done.stderr
-    assert run("train", corpus, "-n", 258, "-o", large, "--initial", small).returncode == 0
-    expected = Tokenizer.train(TEXT, 258, pattern=patterns.CL100K)
-    assert Tokenizer.load(large).merges == expected.merges
-    assert Tokenizer.load(large).to_vocab().pattern == patterns.CL100K
+    done = run("extend", corpus, "-t", small, "-n", 1, "-o", large, "--special", "<a>")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
+    assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
+    assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
+    done = run("extend", tmp_path / "none.txt", "-t", small, "-n", 1, "-o", tmp_path / "x", "--special", "<a>=7")
+    assert (done.returncode, done.stderr.count("it belongs to b'\\x07'")) == (1, 1)
 
 
 def test_train_bad_records(tmp_path: Path) -> None:

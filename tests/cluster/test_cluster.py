@@ -299,7 +299,7 @@ def test_options_that_there_are_not(ram_path: Path, tokenizer: Tokenizer) -> Non
 def test_signatures_of_engines_are_those_that_they_call() -> None:
     def options_of(function: Callable[..., Any]) -> set[str]:
         parameters = inspect.signature(function).parameters.values()
-        return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work", "initial"}
+        return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work"}
 
     assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
     assert set(ClusterCountOptions.__annotations__) == options_of(count_corpus) | set(ReadingOptions.__annotations__)
@@ -326,8 +326,7 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     assert not (ram_path / "work").exists()
     learned = train(HereExecutor(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
-    further = train(HereExecutor(), source, 450, work=ram_path / "work", task_bytes=400, initial=learned)
-    assert further == Tokenizer.train(texts, 450, initial=learned)
+    assert learned.extend(counts, 50) == learned.extend(texts, 50)
 
 
 def test_workers_with_another_release(tokenizer: Tokenizer) -> None:

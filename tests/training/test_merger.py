@@ -1,5 +1,6 @@
 """The order in which pairs are merged, held to the trainer of Hugging Face."""
 import json
+from array import array
 
 import pytest
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns
 from bpetite.bytelevel import decode_token_bytes
+from bpetite.training._merger import Merger
 
 corpora = st.lists(
     st.one_of(
@@ -76,5 +78,14 @@ def test_the_order_of_huggingface_goes_on_after_a_vocabulary():
     words = {b"ab": 3, b" a": 2, b"ba": 2, b"\xffab": 2}
     whole = Tokenizer.train_from_counts(words, 260, tie_break="tokenizers")
     first = Tokenizer.train_from_counts(words, 257, tie_break="tokenizers")
-    assert Tokenizer.train_from_counts(words, 260, tie_break="tokenizers", initial=first).merges == whole.merges
-    assert Tokenizer.train_from_counts(words, 260, initial=first).merges != whole.merges
+    assert first.extend(words, 3, tie_break="tokenizers").merges == whole.merges
+    assert first.extend(words, 3).merges != whole.merges
+
+
+def test_a_replay_takes_ids_that_there_are():
+    merger = Merger()
+    merger.replay(array("I", [97, 98, 256, 97]))
+    assert (merger.token(257), merger.tokens) == (b"aba", 258)
+    for pairs in ([97, 258], [300, 97]):
+        with pytest.raises(ValueError, match=f"no token has the internal id {max(pairs)}"):
+            merger.replay(array("I", pairs))

@@ -24,7 +24,7 @@ train = Tokenizer.train
         lambda: train([TEXT], 300, min_frequency=9),
         lambda: train([TEXT], 1000, max_token_bytes=2),
         lambda: Tokenizer.train_from_counts({b"ab": 2}, 258),
-        lambda: train("ab ab", 300, initial=train("ab ab ab", 258)),
+        lambda: train("ab ab ab", 258).extend("ab ab", 40),
     ],
 )
 def test_too_few_pairs_are_a_warning_at_the_callers_line(learn: Callable[[], Tokenizer]) -> None:
@@ -129,13 +129,6 @@ def test_special_tokens_with_ids_of_the_callers_choice() -> None:
     assert Tokenizer.train_from_counts(counts, 257, special_tokens={"<eot>": 257}).special_tokens == {"<eot>": 257}
 
 
-def test_special_tokens_with_ids_go_on_from_others() -> None:
-    initial = train("ab ab ab", 258, special_tokens={"<eot>": 300})
-    tok = train("cd cd cd", 260, initial=initial, special_tokens={"<pad>": 290, "<eot>": 300, "<more>": 400})
-    assert tok.special_tokens == {"<eot>": 300, "<pad>": 290, "<more>": 400}
-    assert tok.token_bytes(301) == b"cd"
-
-
 @pytest.mark.parametrize(
     ("special_tokens", "options", "message"),
     [
@@ -148,13 +141,8 @@ def test_special_tokens_with_ids_go_on_from_others() -> None:
         ({"<a>": True}, {}, "cannot have the id True"),
         ({"|": 300}, {}, "it is one byte, whose token has the id 124"),
         ({"<a>": 1, "<b>": 2}, {"special_ids": "before"}, "'<b>' cannot have the id 2: .* special tokens have 0..1"),
-        ({"<eot>": 9}, {"initial": {}}, "in initial it has 258"),
-        ({"<a>": 97}, {"initial": {}}, "in initial it belongs to b'a'"),
-        ({"<a>": 259}, {"initial": {}}, "learned tokens have 259..260"),
     ],
 )
 def test_ids_that_collide(special_tokens: dict[str, Any], options: dict[str, Any], message: str) -> None:
-    if "initial" in options:
-        options = {"initial": train("ab ab ab", 258, special_tokens=["<eot>"])}
     with pytest.raises(ValueError, match=message):
         train(TEXT, 260, special_tokens=special_tokens, **options)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -16,13 +15,11 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.not_given import NOT_GIVEN
-from bpetite.steps import normalizers, splits
 from bpetite.training import counting
 from bpetite.training import train as training
 from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import PretokenCounts
 from bpetite.training.options import TrainingOptions, TrainOptions
-from bpetite.vocabulary.vocab import Vocab
 from tests.support.alarms import Alarm, SecondRing, alarm
 
 WORDS = r" ?\w+"
@@ -100,17 +97,6 @@ def test_special_ids_before_moves_ids_and_changes_no_merge(texts, chosen):
     assert [before.special_tokens[literal] for literal in own] == list(range(len(own)))
     assert [before.tokens[len(own) + byte] for byte in range(256)] == [bytes([byte]) for byte in range(256)]
     assert sorted(before.tokens) == list(range(len(before.tokens)))
-
-
-@settings(deadline=None, max_examples=100)
-@given(corpora, options, st.integers(256, 300), st.integers(0, 60))
-def test_continuing_gives_what_one_run_gives(texts, chosen, first, more):
-    whole = train(texts, first + more, **chosen)
-    begun = train(texts, first, **chosen)
-    grown = train(texts, first + more, **chosen, initial=begun)
-    assert merges_in_bytes(grown) == merges_in_bytes(whole)
-    assert {number: grown.tokens[number] for number in begun.tokens} == begun.tokens
-    assert grown.special_tokens == begun.special_tokens
 
 
 def test_the_example_of_the_design():
@@ -280,32 +266,6 @@ def test_hash_seeds_change_nothing():
     assert len(prints) == 1
 
 
-def test_continue_with_other_text():
-    first = train("the cat the hat", 262)
-    grown = train("a dog, a log", 270, initial=first, special_tokens=["<pad>"])
-    assert grown.merges[: len(first.merges)] == first.merges
-    assert grown.special_tokens == {"<|endoftext|>": 262, "<pad>": len(grown.tokens) - 1}
-    # What the text becomes under the first merges is what the next ones are learned from.
-    words = Counter(
-        tuple(reference.apply_merges(piece.encode(), merges_in_bytes(first)))
-        for piece in reference.split("a dog, a log", patterns.GPT2)
-    )
-    count, best = max((count, pair) for pair, count in reference.count_pairs(words).items())
-    assert reference.count_pairs(words)[merges_in_bytes(grown)[len(first.merges)]] == count
-    assert best
-
-
-def test_continue_keeps_tokens_that_no_merge_gives():
-    tokens = {byte: bytes([byte]) for byte in range(256)} | {300: b"abc", 301: b"ab", 302: b"zz"}
-    initial = Vocab(tokens, ((97, 98),), {"zz": 302})
-    grown = train("abc abc abc abcd", 259, initial=initial)
-    assert merges_in_bytes(grown) == [(b"a", b"b"), (b"ab", b"c"), (b" ", b"abc")]
-    assert grown.merges[1] == (301, 99)
-    assert grown.tokens[303] == b" abc"
-    whole = Vocab(tokens, ((97, 98),), {}, ignore_merges=True)
-    assert merges_in_bytes(train_from_counts({b"abc": 9, b"xy": 1}, 262, initial=whole))[1:] == [(b"x", b"y")]
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -331,35 +291,12 @@ def test_continue_keeps_tokens_that_no_merge_gives():
         ({"corpus": [b"a", b"bc\xff"]}, UnicodeDecodeError, r"position 2: invalid start byte \(text 1\)"),
         ({"corpus": b"a\xe2\x82"}, UnicodeDecodeError, "position 1-2: unexpected end"),
         ({"corpus": "b\ud800", "pattern": r"(?<=a)b"}, UnicodeEncodeError, "position 1"),
-        ({"initial": "tok.json"}, TypeError, "initial is a bpetite.Tokenizer, not 'tok.json'"),
-        ({"initial": Vocab({0: b"a"}, None, {})}, ValueError, "ranks kind"),
-        ({"initial": Vocab({0: b"a"}, (), {})}, ValueError, "byte 0x00"),
     ],
 )
 def test_bad_arguments(arguments, error, message):
     arguments = {"corpus": "ab ab", "vocab_size": 300, **arguments}
     with pytest.raises(error, match=message):
         train(arguments.pop("corpus"), arguments.pop("vocab_size"), **arguments)
-
-
-def test_bad_initial():
-    grown = train("ab ab", 300, pattern=WORDS)
-    with pytest.raises(ValueError, match=r"pattern=None contradicts initial, trained with pattern="):
-        train("ab", 300, initial=grown, pattern=None)
-    with pytest.raises(ValueError, match="keep their ids"):
-        train("ab", 300, initial=grown, special_ids="before")
-    with pytest.raises(ValueError, match="less than the 258 tokens"):
-        train("ab", 257, initial=grown)
-    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
-    for settings_ in (
-        {"pattern": (splits.PrefixSpace(), patterns.GPT2)},
-        {"normalization": (normalizers.Prepend("_"), "NFC")},
-        {"token_flags": {"ab": ("lstrip",)}},
-    ):
-        with pytest.raises(ValueError, match="in ways that training does not"):
-            train("ab", 300, initial=Vocab(tokens, (), {"ab": 256}, **settings_))
-    with pytest.raises(ValueError, match="merge 0 takes b'ab'"):
-        train("ab", 300, initial=Vocab(tokens, ((256, 99), (97, 98)), {}))
 
 
 @pytest.mark.parametrize(
@@ -399,27 +336,10 @@ def test_a_version_of_unicode_holds_as_the_other_settings_do():
     learned = train_from_counts(counts, 257)
     assert learned.unicode == "13.0"
     assert train("ab ab", 257, unicode="13.0") == learned != train("ab ab", 257)
-    assert train("ab ab", 258, initial=learned).unicode == "13.0"
     with pytest.raises(ValueError, match=r"unicode='12.1' contradicts these counts, made with unicode='13.0'"):
         train_from_counts(counts, 257, unicode="12.1")
-    with pytest.raises(ValueError, match=r"unicode=None contradicts initial, trained with unicode='13.0'"):
-        train("ab", 258, initial=learned, unicode=None)
     with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
         train("ab", 258, unicode="99.0")
-
-
-def test_settings_of_initial_hold_unless_others_are_given():
-    initial = train("ab ab", 257, pattern=WORDS, normalization="NFC")
-    grown = train("ab ab", 258, initial=initial)
-    assert (grown.pattern, grown.normalization) == (WORDS, "NFC")
-    assert train("ab ab", 258, initial=initial, pattern=WORDS, normalization="NFC") == grown
-    with pytest.raises(ValueError, match=r"pattern=.*contradicts initial, trained with pattern=' \?\\\\w\+'"):
-        train("ab", 258, initial=initial, pattern=patterns.GPT2)
-    with pytest.raises(ValueError, match="normalization=None contradicts initial, trained with normalization='NFC'"):
-        train("ab", 258, initial=initial, normalization=None)
-    counts = count_pretokens("ab ab", pattern=WORDS)
-    with pytest.raises(ValueError, match="normalization='NFC' contradicts these counts, made with normalization=None"):
-        train_from_counts(counts, 258, initial=initial)
 
 
 def test_what_is_not_given_reads_as_such():

@@ -1,0 +1,84 @@
+"""``bpetite extend``: learn further tokens after those of a tokenizer."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import formats
+from ..corpus.options import ErrorPolicy
+from ..formats import WritableFormat
+from .base import Command
+from .learning import learn, warnings_said
+from .options import (
+    COUNT,
+    SIZE,
+    Sample,
+    corpus_options,
+    jobs_option,
+    load_tokenizer,
+    overwrite_option,
+    tokenizer_option,
+)
+from .outputs import named, one_stream
+from .reports import counted, say
+from .saving import check_target, save_trained, special_tokens, to_option
+
+__all__ = ["command"]
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "bpetite extend notes.txt -t gpt2 -n 1k -o medical.json",
+        "bpetite extend notes/ -t llama/tokenizer.json -n 500 -o longer/ --to huggingface",
+    ],
+    after_interrupt="nothing is written",
+)
+@click.option("-n", "--tokens", type=COUNT, required=True, help="How many tokens to learn, as 500 or 1k.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
+@to_option
+@overwrite_option
+@tokenizer_option
+@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A further special token.")
+@click.option("--min-frequency", type=COUNT, default=1, show_default=True)
+@click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
+@click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
+@jobs_option
+@corpus_options
+def command(
+    files: tuple[str, ...],
+    tokenizer: str | None,
+    tokens: int,
+    output: Path,
+    target_format: WritableFormat | None,
+    overwrite: bool,
+    separator: str | None,
+    input_kind: str | None,
+    whole_files: bool,
+    text_key: str,
+    on_error: ErrorPolicy,
+    max_document_bytes: int,
+    specials: tuple[str, ...],
+    jobs: int | None,
+    **options: Any,
+) -> None:
+    """Learn further tokens from FILES (as for train) after those of a tokenizer, whose ids all stay, and save it."""
+    if target_format is None:
+        target_format = formats.format_by_name(output)
+    check_target(output, target_format, overwrite)
+    given = load_tokenizer(tokenizer)
+    options["special_tokens"] = special_tokens(specials)
+    given.extend({}, 0, **options)  # finds what is wrong before the corpus is read
+    sample = Sample(
+        files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
+        on_error=on_error, max_document_bytes=max_document_bytes,
+    )
+    with warnings_said():
+        extended = learn(sample, lambda documents, progress: given.extend(
+            documents, tokens, num_threads=jobs, progress=progress, **options
+        ))
+    extended = save_trained(extended, output, target_format, overwrite)
+    size = f"{counted(len(extended), 'token')}, {len(extended) - len(given):,} of them new"
+    say(f"{named(output)}: {size}, fingerprint {extended.fingerprint()}")

@@ -1,0 +1,37 @@
+"""What a text is cut into before its bytes are merged."""
+from __future__ import annotations
+
+from array import array
+
+from ..vocabulary.vocab import Vocab
+from ._special import Specials
+from .assembly import parts_of
+
+__all__ = ["pretokens"]
+
+
+def pretokens(vocab: Vocab, text: str) -> list[bytes | int]:
+    """The pre-tokens of a text as the tokenizer of a vocabulary cuts it, normalized, and the ids of its special tokens.
+
+    >>> from bpetite import Tokenizer
+    >>> pretokens(Tokenizer.train("ab ab ab", 258).to_vocab(), "ab<|endoftext|> a")
+    [b'ab', 258, b' a']
+    """
+    cutter, normalize, pipeline = parts_of(vocab)
+    items: list[int | bytes | tuple[bytes, array[int]]] = []
+    if pipeline is not None:
+        items = list(pipeline.items(text, tuple(vocab.special_tokens)))
+    else:
+        end = 0
+        for start, stop, token_id in [*Specials(vocab.special_tokens).spans(text), (len(text), len(text), None)]:
+            piece = text[end:start] if normalize is None else normalize(text[end:start])
+            items += [piece.encode()] if token_id is None else [piece.encode(), token_id]
+            end = stop
+    found: list[bytes | int] = []
+    for item in items:
+        if isinstance(item, int):
+            found.append(item)
+            continue
+        data, ends = (item, cutter.ends(item)) if isinstance(item, bytes) else item
+        found += [data[start:stop] for start, stop in zip([0, *ends], ends)]
+    return found

@@ -1,0 +1,172 @@
+"""Learning further tokens after those that a vocabulary has.
+
+A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.ranks`). A
+pair that is learned then joins the only two parts in which fully merged text holds the new token's bytes: nothing was
+joined across its ends, so they are what these bytes become alone. The highest rank is therefore the pair's own, and the
+tokens appended to the ranks give the ids that the merge list gives. Only a token that no merge reaches, taken whole
+where it is a pre-token, can differ: ranks join its parts as soon as a new token is one of them.
+"""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..engine.assembly import parts_of
+from ..errors import TrainingWarning, warn_caller
+from ..vocabulary._merge_builder import last_steps
+from ..vocabulary.vocab import Vocab
+from ._merger import Merger
+from .counting import Progress, count_as
+from .counts import PretokenCounts
+from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
+from .train import check_no_special, learn_until, merger_of, texts_not_paths
+
+__all__ = ["extend"]
+
+
+def extend(
+    vocab: Vocab,
+    corpus: str | bytes | Iterable[str | bytes] | Mapping[bytes, int],
+    n: int,
+    *,
+    special_tokens: Specials = (),
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    **rules: Any,
+) -> Vocab:
+    """The vocabulary with `n` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
+
+    >>> from bpetite import Tokenizer
+    >>> extend(Tokenizer.train("ab ab", 257).to_vocab(), "ab ab ab", 1).merges
+    ((97, 98), (32, 256))
+    """
+    n = check_integer("n", n, 0)
+    options = TrainingOptions(256 + n, special_tokens=(), **rules)
+    placed = _further_specials(special_tokens, vocab, n)
+    merges, whole = _merges(vocab)
+    counts = _counts(vocab, placed, corpus, num_threads, progress)
+    merger = merger_of(counts, options, vocab.token_table if whole else None)
+    ids = replay(vocab, merges, merger)
+    start = merger.tokens
+    learn_until(merger, start + n, progress)
+    if merger.tokens < start + n:
+        warn_caller(
+            f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens - start} new tokens, "
+            f"not {n}; extend with more text, or by fewer",
+            TrainingWarning,
+        )
+    return _extended(vocab, merger, ids, start, placed)
+
+
+def _counts(
+    vocab: Vocab,
+    placed: Mapping[str, int | None],
+    corpus: Any,
+    num_threads: int | None,
+    progress: Progress | None,
+) -> Mapping[bytes, int]:
+    """The pre-tokens to learn from, cut as the tokenizer cuts, at the new special tokens too."""
+    if isinstance(corpus, PretokenCounts):
+        cutter, _, pipeline = parts_of(vocab)
+        if pipeline is not None:
+            raise ValueError(
+                "these counts, made with a pattern, are not of the pre-tokens that this tokenizer cuts: it has steps "
+                "that counting does not have. Give the texts"
+            )
+        for name, own in (("pattern", cutter.pattern), ("normalization", vocab.normalization),
+                          ("unicode", vocab.unicode)):  # fmt: skip
+            if getattr(corpus, name) != own:
+                raise ValueError(f"these counts, made with {name}={getattr(corpus, name)!r}, contradict the tokenizer, "
+                                 f"which has {name}={own!r}")  # fmt: skip
+        return corpus
+    if isinstance(corpus, Mapping):
+        return corpus
+    free = max(vocab.tokens, default=-1) + 1
+    new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}
+    # ids do not matter here: a literal that is a token already keeps that token's
+    ids = {literal: vocab.id_of.get(literal.encode(), token_id) for literal, token_id in new.items()}
+    tokens = vocab.tokens | {token_id: literal.encode() for literal, token_id in ids.items()}
+    cutting = replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | ids) if new else vocab
+    return count_as(cutting, texts_not_paths(corpus), num_threads=num_threads, progress=progress)
+
+
+def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
+    """literal -> id of the special tokens that are new; None for the next free one."""
+    literals = distinct_literals(special_tokens)
+    known = {one: vocab.special_tokens.get(one, vocab.id_of.get(one.encode())) for one in literals}
+    if not isinstance(special_tokens, Mapping):
+        return {literal: known[literal] for literal in literals if literal not in vocab.special_tokens}
+    free = max(vocab.tokens, default=-1) + 1
+    ids = checked_ids({literal: special_tokens[literal] for literal in literals})
+    for literal, token_id in ids.items():
+        refusal = f"special token {literal!r} cannot have the id {token_id}"
+        if known[literal] is not None:
+            if known[literal] != token_id:
+                raise ValueError(f"{refusal}: it has {known[literal]}")
+        elif token_id in vocab.tokens:
+            raise ValueError(f"{refusal}: it belongs to {vocab.tokens[token_id]!r}")
+        elif free <= token_id < free + n:
+            raise ValueError(f"{refusal}: learned tokens have {free}..{free + n - 1}")
+    return {literal: token_id for literal, token_id in ids.items() if literal not in vocab.special_tokens}
+
+
+def _merges(vocab: Vocab) -> tuple[Sequence[tuple[int, int]], bool]:
+    """The merge list that gives the ids of a vocabulary, and whether a pre-token that is a token is taken whole."""
+    if vocab.merges is not None:
+        return vocab.merges, vocab.ignore_merges
+    merges, unreached = last_steps(vocab.token_table, vocab.not_looked_up)
+    return merges, unreached > 0
+
+
+def replay(vocab: Vocab, merges: Sequence[tuple[int, int]], merger: Merger) -> dict[int, int]:
+    """Apply the merges of a vocabulary in their order, as encoding would.
+
+    Returns:
+        The merger's id -> the vocabulary's. The merger's ids are bytes, then what the merges give in their order, then
+        tokens that no merge gives.
+    """
+    tokens, id_of = vocab.tokens, vocab.id_of
+    internal: dict[int, int] = {}
+    for first in range(256):
+        byte = merger.token(first)
+        number = id_of.get(byte)
+        if number is None or number in vocab.not_looked_up:
+            raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
+        internal[number] = first
+    pairs = array("I")
+    for rank, (left, right) in enumerate(merges):
+        if left not in internal or right not in internal:
+            part = tokens[left if left not in internal else right]
+            raise ValueError(f"merge {rank} takes {part!r}, which no byte or earlier merge gives")
+        pairs.append(internal[left])
+        pairs.append(internal[right])
+        internal.setdefault(id_of[tokens[left] + tokens[right]], len(internal))
+    merger.replay(pairs)
+    others = (number for number in tokens if number not in vocab.not_looked_up and number not in internal)
+    for number in sorted(others):
+        internal[number] = merger.add_token(tokens[number])
+    return {inside: number for number, inside in internal.items()}
+
+
+def _extended(
+    vocab: Vocab, merger: Merger, ids: dict[int, int], start: int, placed: Mapping[str, int | None]
+) -> Vocab:
+    """The vocabulary, then what was learned. IN: the merger's id -> id, up to `start`."""
+    free = max(vocab.tokens) + 1
+    learned = {free + number: merger.token(start + number) for number in range(merger.tokens - start)}
+    check_no_special(learned, [*vocab.special_tokens, *placed])
+    ids = ids | {start + number: free + number for number in range(merger.tokens - start)}
+    tokens = vocab.tokens | learned
+    free += len(learned)
+    special_tokens = dict(vocab.special_tokens)
+    for literal, token_id in placed.items():
+        if token_id is None:
+            token_id, free = free, free + 1
+        special_tokens[literal] = token_id
+        tokens[token_id] = literal.encode()
+    merges = None
+    if vocab.merges is not None:
+        merges = (*vocab.merges, *((ids[left], ids[right]) for left, right in merger.merges()))
+    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None)

@@ -1,0 +1,211 @@
+"""Extending a vocabulary: the tokens of the trainer that recounts, and nothing else changed."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, get_encoding, patterns, reference
+from bpetite.engine.pretokens import pretokens
+from bpetite.reference import Pair
+from bpetite.steps import normalizers, splits
+
+pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+documents = st.lists(st.text("abc '1ß的\n", max_size=30), min_size=1, max_size=4)
+
+
+def cut(tok: Tokenizer, texts: Iterable[str]) -> Counter[bytes]:
+    """The pre-tokens of texts, cut as the tokenizer cuts."""
+    parts = [part for text in texts for part in pretokens(tok.to_vocab(), text)]
+    return Counter(part for part in parts if isinstance(part, bytes))
+
+
+def recount(counts: Counter[bytes], tok: Tokenizer, n: int) -> list[Pair]:
+    """The plain trainer, after the merges of a tokenizer: what it learns until there are n new tokens."""
+    listed = tok.to_merges()
+    merges, vocab = listed.merges, listed.to_vocab()
+    words = Counter[tuple[bytes, ...]]()
+    for pretoken, count in counts.items():
+        if not (vocab.ignore_merges and vocab.token_table.get(pretoken) is not None):
+            words[tuple(reference.apply_merges(pretoken, merges))] += count
+    known = dict.fromkeys([*BYTES.values(), *(left + right for left, right in merges)])
+    known |= dict.fromkeys(vocab.tokens[number] for number in sorted(vocab.tokens.keys() - vocab.not_looked_up))
+    order = {token: at for at, token in enumerate(known)}
+    learned: list[Pair] = []
+    new = 0
+    while new < n and (pairs := reference.count_pairs(words)):
+        pair = min(pairs, key=lambda one: (-pairs[one], order[one[0]], order[one[1]]))
+        learned.append(pair)
+        new += pair[0] + pair[1] not in order
+        order.setdefault(pair[0] + pair[1], len(order))
+        again = Counter[tuple[bytes, ...]]()
+        for word, count in words.items():
+            again[tuple(reference.replace_pair(word, pair))] += count
+        words = again
+    return learned
+
+
+@settings(deadline=None, max_examples=60)
+@given(documents, documents, st.integers(0, 12), st.integers(0, 12), st.sampled_from([patterns.GPT2, None]))
+def test_equals_the_recounting_trainer(first: list[str], more: list[str], size: int, n: int, pattern: Any) -> None:
+    tok = Tokenizer.train(first, 256 + size, pattern=pattern)
+    longer = tok.extend(more, n)
+    assert longer.merges == tok.merges + recount(cut(tok, more), tok, n)
+    assert longer.vocab.items() >= tok.vocab.items()
+    assert longer == tok.extend(cut(tok, more), n) == tok.extend(iter(more), n, num_threads=2)
+    # ranks: the same tokens with the same ids, and the same ids of texts
+    ranks = tok.to_ranks().extend(more, n)
+    assert (ranks.kind, ranks.vocab) == ("ranks", longer.vocab)
+    assert ranks.to_merges().merges == longer.merges
+    for text in [*first, *more]:
+        assert ranks.encode(text) == longer.encode(text)
+        # old tokens in front of the new ones are what the text was before
+        origins = dict(longer.token_origins(tok))
+        assert [part for one in longer.encode(text) for part in origins.get(one, [one])] == tok.encode(text)
+
+
+@settings(deadline=None, max_examples=40)
+@given(documents, st.integers(0, 40), st.integers(0, 40), st.sampled_from(["ids", "bytes", "tokenizers"]))
+def test_the_same_text_gives_what_one_training_gives(texts: list[str], size: int, n: int, tie_break: Any) -> None:
+    whole = Tokenizer.train(texts, 256 + size + n, tie_break=tie_break)
+    grown = Tokenizer.train(texts, 256 + size, tie_break=tie_break).extend(texts, n, tie_break=tie_break)
+    assert grown.merges == whole.merges
+
+
+@pytest.mark.parametrize("name", [
+    "gpt2", "prefix space", "cl100k, ignore_merges", "deepseek", "digits, each", "prefix space, no pattern",
+])
+def test_the_steps_of_tokenizer_json_are_kept(name: str, tmp_path: Path) -> None:
+    zoo = pytest.importorskip("huggingface_zoo")
+    theirs = pytest.importorskip("tokenizers")
+    tok = Tokenizer.from_huggingface(zoo.build(name))
+    corpus = [text for text in zoo.HARD if text] * 3
+    longer = tok.extend(corpus, 40)
+    counts = cut(tok, corpus)
+    assert longer.merges == tok.merges + recount(counts, tok, 40)
+    assert longer.to_vocab().pattern == tok.to_vocab().pattern
+    longer.save(tmp_path / "tokenizer.json")
+    other = theirs.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in zoo.HARD:
+        assert longer.encode(text) == other.encode(text, add_special_tokens=False).ids
+
+
+@settings(deadline=None, max_examples=15)
+@given(documents, st.integers(1, 12))
+def test_steps_that_rewrite_the_text(texts: list[str], n: int) -> None:
+    tokens = BYTES | {256: b"ab", 257: b"<a>", 258: b" a"}
+    for settings_ in (
+        {"pattern": (splits.PrefixSpace(), patterns.GPT2)},
+        {"normalization": (normalizers.Replace("b", "aa"), "NFC")},
+        {"token_flags": {"<a>": ("lstrip",)}},
+    ):
+        tok = Tokenizer.from_vocab(Vocab(tokens, ((97, 98), (32, 97)), {"<a>": 257}, **settings_))
+        longer = tok.extend([*texts, "ab  <a>a"], n)
+        counts = cut(tok, [*texts, "ab  <a>a"])
+        assert longer.merges == tok.merges + recount(counts, tok, n)
+        with pytest.raises(ValueError, match=r"Give the texts|contradict the tokenizer"):
+            tok.extend(count_pretokens(texts, pattern=r"\w+"), n)
+
+
+def test_of_a_published_encoding() -> None:
+    gpt2 = get_encoding("gpt2")
+    notes = ["Acetaminophen 500 mg, then ibuprofen 400 mg.", "Ibuprofen was stopped, acetaminophen continued."] * 20
+    longer = gpt2.extend(notes, 8)
+    assert longer.kind == "ranks"
+    assert sorted(longer.vocab)[-8:] == list(range(50257, 50265))
+    assert longer.extend(notes, 2) == gpt2.extend(notes, 10)
+    assert longer.to_merges() == gpt2.to_merges().extend(notes, 8)
+    assert longer.encode("No such words<|endoftext|>") == gpt2.encode("No such words<|endoftext|>")
+    assert longer.count(notes[0]) < gpt2.count(notes[0])
+
+
+def test_it_keeps_ids_that_no_text_gives() -> None:
+    tokens = BYTES | {256: b"ab", 257: b"", 258: b"abc", 259: b"<a>"}
+    vocab = Vocab(tokens, ((97, 98),), {"<a>": 259, "<b>": 259}, ignore_merges=True, unreachable=frozenset({258}))
+    longer = Tokenizer.from_vocab(vocab).extend(["abc abc abc"], 1, special_tokens=["<c>"])
+    assert longer.merges == [(b"a", b"b"), (b"ab", b"c")]
+    assert longer.to_vocab().unreachable == {257, 258}
+    assert longer.encode("abc<a><b><c>") == [260, 259, 259, 261]
+    assert longer.decode([258, 257, 259]) == "abc<a>"
+
+
+def test_tokens_that_no_merge_gives() -> None:
+    tokens = BYTES | {300: b"abc", 301: b"ab", 302: b"zz"}
+    longer = Tokenizer.from_vocab(Vocab(tokens, ((97, 98),), {"zz": 302})).extend("abc abc abc abcd", 1)
+    assert longer.merges == [(b"a", b"b"), (b"ab", b"c"), (b" ", b"abc")]
+    assert longer.token_bytes(303) == b" abc"
+    whole = Tokenizer.from_vocab(Vocab(tokens, ((97, 98),), {}, ignore_merges=True))
+    assert whole.extend({b"abc": 9, b"xy": 1}, 1).merges[1:] == [(b"x", b"y")]
+
+
+def test_further_special_tokens() -> None:
+    tok = Tokenizer.train("ab ab ab", 258, special_tokens={"<eot>": 300})
+    longer = tok.extend("cd<pad>cd<pad>cd cd", 2, special_tokens={"<pad>": 290, "<eot>": 300, "<more>": 400})
+    assert longer.special_tokens == {"<eot>": 300, "<pad>": 290, "<more>": 400}
+    assert (longer.token_bytes(301), longer.encode("cd<pad>")) == (b"cd", [301, 290])
+    assert tok.extend("cd cd", 1, special_tokens=["<a>", "ab"]).special_tokens == {"<eot>": 300, "<a>": 302, "ab": 256}
+    for given_, message in (
+        ({"<eot>": 9}, "cannot have the id 9: it has 300"),
+        ({"<a>": 97}, "it belongs to b'a'"),
+        ({"<a>": 302}, "learned tokens have 301..302"),
+        ({"<a>": 500, "<b>": 500}, "'<b>' cannot have the id 500: '<a>' has it"),
+        ({"<a>": "7"}, "ids are int"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tok.extend("cd cd", 2, special_tokens=given_)  # type: ignore[arg-type]
+
+
+def test_settings_are_kept() -> None:
+    tok = Tokenizer.train("ab ab", 257, pattern=r" ?\w+", normalization="NFC", unicode="13.0")
+    longer = tok.extend("ab ab", 1)
+    assert (longer.pattern, longer.normalization, longer.unicode) == (r" ?\w+", "NFC", "13.0")
+    own = count_pretokens("ab ab", pattern=r" ?\w+", normalization="NFC", unicode="13.0")
+    assert tok.extend(own, 1) == longer
+    for settings_, message in (
+        ({"pattern": patterns.GPT2}, "made with pattern="),
+        ({"pattern": r" ?\w+"}, "normalization=None, contradict the tokenizer, which has normalization='NFC'"),
+        ({"pattern": r" ?\w+", "normalization": "NFC"}, "made with unicode=None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tok.extend(count_pretokens("ab ab", **settings_), 1)  # type: ignore[arg-type]
+
+
+def test_too_few_pairs_and_progress() -> None:
+    tok = Tokenizer.train("ab ab", 257)
+    calls: list[tuple[Any, ...]] = []
+    with pytest.warns(TrainingWarning, match=r"1 new tokens, not 9; extend with more text") as caught:
+        longer = tok.extend("ab ab", 9, progress=lambda *call: calls.append(call))
+    assert longer.merges[1:] == [(b" ", b"ab")]
+    assert [warning.filename for warning in caught] == [__file__]
+    assert calls == [("count", 5, 5), ("merge", 1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("tok", "arguments", "error", "message"),
+    [
+        (Tokenizer({0: b"a"}, []), {}, ValueError, "no token for the byte 0x00"),
+        (Tokenizer(BYTES | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")]), {}, ValueError,
+         "merge 0 takes b'ab', which no byte or earlier merge gives"),
+        (Tokenizer.train("ab", 256), {"n": -1}, ValueError, "n must be at least 0, not -1"),
+        (Tokenizer.train("ab", 256), {"n": "9"}, TypeError, "n is an int, not '9'"),
+        (Tokenizer.train("ab", 256), {"min_frequency": 0}, ValueError, "min_frequency must be at least 1"),
+        (Tokenizer.train("ab", 256), {"tie_break": "first"}, ValueError, "tie_break is"),
+        (Tokenizer.train("ab", 256), {"corpus": 7}, TypeError, "texts are str, bytes or an iterable"),
+        (Tokenizer.train("ab", 256), {"corpus": {"ab": 1}}, TypeError, "a pre-token is bytes"),
+        (Tokenizer.train("ab", 256), {"corpus": "a\ud800"}, UnicodeEncodeError, "position 1"),
+        (Tokenizer.train("ab", 256), {"corpus": __file__}, ValueError, "the path of a file"),
+        (Tokenizer.train("ab", 256, special_tokens=["aa"]), {"corpus": {b"aa": 2}}, ValueError, "'aa' as text"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be(tok: Tokenizer, arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        tok.extend(**{"corpus": "ab ab", "n": 3} | arguments)
+
+
