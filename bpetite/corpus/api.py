@@ -12,6 +12,9 @@ from .reading.readers import Position, require
 from .reading.sources import Sources, find_sources, share
 from .tally import Tally
 from .task import Progress, ShardTask
+from .writing.layouts import layout_of
+from .writing.naming import names_of
+from .writing.own_files import leave_out_own
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -97,10 +100,16 @@ def make_task(
     """
     refuse_unknown("make_task", settings, TaskOptions)
     sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
-    task = ShardTask(sources.pieces, sources.pieces, tokenizer, os.fspath(sink), options, **settings)
+    layout = layout_of(options.format)
+    if options.shard_tokens is None:
+        options = replace(options, shard_tokens=layout.shard_tokens)
+    pieces, left_out = leave_out_own(sources.pieces, names_of(sink, layout, shard_tokens=options.shard_tokens))
+    if not pieces:
+        raise ValueError(f"{sources.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
+    task = ShardTask(pieces, pieces, tokenizer, os.fspath(sink), options, left_out=left_out, **settings)
     if world_size == 1 and rank == 0:
         return task
-    pieces = share(sources.pieces, rank, world_size, cut_files=task.cuts_files)
+    pieces = share(pieces, rank, world_size, cut_files=task.cuts_files)
     return replace(task, pieces=pieces, rank=rank, world_size=world_size)
 
 
@@ -135,8 +144,9 @@ def count_corpus(
     """
     refuse_unknown("count_corpus", options, CorpusOptions)
     settings = replace(Options(**options), format="npy", eot="none")
-    task = make_task(sources, "count", tokenizer, options=settings)
-    require(task.pieces)
+    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
+    require(pieces)
+    task = ShardTask(pieces, pieces, tokenizer, "count", settings)
     tally = Tally(task.pieces, settings.on_error, log)
     with closing(task.results(Position(), jobs)) as results:
         for encoded in results:

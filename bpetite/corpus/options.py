@@ -41,7 +41,7 @@ class Options:
         text_key, id_key: Where records have text and id; "a.b" is b inside a.
         on_error: What happens to a record that has no valid text, or is too long: "fail", "skip" or "replace".
         max_document_bytes: The most bytes of a document as UTF-8, and of its record as it is in the file, decompressed.
-        shard_tokens: Tokens of a shard; None for one.
+        shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
         input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.

@@ -33,6 +33,7 @@ class Plan:
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
+        left_out: Files of this output that are among the sources, and are not read.
     """
 
     pieces: tuple[Piece, ...]
@@ -48,6 +49,7 @@ class Plan:
     block: int = BLOCK
     durable: bool = True
     known_digest: str | None = None
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def codec(self) -> Codec:
@@ -75,6 +77,7 @@ class Plan:
             ValueError: An option is out of range, or the tokenizer or the format does not allow it.
         """
         self.options.check()
+        self.layout.check_shards(self.options.shard_tokens)
         eot = self.options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")

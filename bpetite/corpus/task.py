@@ -6,6 +6,7 @@ ranks of a job array, or another scheduler, run one each, and `merge` joins what
 """
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -78,6 +79,9 @@ class ShardTask(Plan):
         header = self._header()  # before a file is touched: it finds every mistake in the options
         self.layout.require()
         require(self.pieces)
+        if self.left_out and log is not None:
+            more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
+            log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
         self.names.folder.mkdir(parents=True, exist_ok=True)
         done = None if self.overwrite else self.finished()
         if done is not None:
@@ -244,6 +248,7 @@ class ShardTask(Plan):
         finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log)
         if self.overwrite and not self._goes_on(journal, header):
+            self._try()
             self._clear(journal)
             journal.restart()
         if not journal.records:
@@ -280,6 +285,22 @@ class ShardTask(Plan):
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
         standard input, which may not give the same bytes again."""
         return journal.records[:1] == [header] and all(piece.path != STDIN for piece in self.pieces)
+
+    def _try(self) -> None:
+        """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
+        that finds most of what can keep a run from starting. Standard input can be read only once."""
+        for piece in self.pieces:
+            if piece.path == STDIN:
+                return
+            status = os.stat(piece.path)
+            if (status.st_size, status.st_mtime_ns) != (piece.size, piece.mtime_ns):
+                raise ValueError(f"{piece.path}: has changed since it was found")
+            if not os.access(piece.path, os.R_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), piece.path)
+        with closing(self.batches(Position())) as batches:
+            for batch in batches:
+                Tally(self.pieces, self.options.on_error).add(self.work(batch))
+                break
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""

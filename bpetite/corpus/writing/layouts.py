@@ -89,6 +89,8 @@ class Layout:
         numbered: Shards are numbered even if there is only one.
         dtypes: The types of tokens that the layout has.
         spooled: The file of tokens is not one of the final files.
+        shard_tokens: Tokens of a shard unless told otherwise; None for one shard.
+        most_tokens, longest: The most tokens of a file, and of a document.
     """
 
     name: ClassVar[str]
@@ -101,6 +103,9 @@ class Layout:
     numbered: ClassVar[bool] = False
     dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32")
     spooled: ClassVar[bool] = False
+    shard_tokens: ClassVar[int | None] = None
+    most_tokens: ClassVar[int] = 2**63 - 1
+    longest: ClassVar[int] = 2**63 - 1
 
     def require(self) -> None:
         """Raises MissingExtraError if a package is missing: before a run, not at its end."""
@@ -129,6 +134,13 @@ class Layout:
     def least_tail(self, shard_tokens: int) -> int:
         """The fewest tokens that the last shard may have, unless it is the only one."""
         return 1
+
+    def check_shards(self, shard_tokens: int | None) -> None:
+        """Raises ValueError if shards of this size would have more tokens than a file can: before a run, not in it."""
+        if shard_tokens is not None and shard_tokens + self.least_tail(shard_tokens) - 1 > self.most_tokens:
+            largest = self.most_tokens + 1 - self.least_tail(self.most_tokens)
+            raise ValueError(f"shard_tokens {shard_tokens} is too many for a file of format={self.name!r}; at most "
+                             f"{largest}")
 
     def outputs(self, base: Path) -> list[Path]:
         """The final files of a shard, starting with the file of tokens."""
@@ -182,6 +194,8 @@ class LlmC(Layout):
     eot = "prepend"
     exact = True
     numbered = True
+    shard_tokens = 10**8  # as its own scripts have it
+    most_tokens = 2**31 - 1
     codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 
     def least_tail(self, shard_tokens: int) -> int:
@@ -190,7 +204,7 @@ class LlmC(Layout):
         return max(1, min(shard_tokens // 10, 1 << 20))
 
     def head(self, shard: OpenShard) -> bytes:
-        if shard.tokens >= 2**31:
+        if shard.tokens > self.most_tokens:
             raise ValueError(f"{shard.base}: {shard.tokens} tokens are too many for one llm.c file (below 2^31); "
                              "give shard_tokens=")
         magic, version = self.codes[shard.dtype.name]
@@ -204,6 +218,7 @@ class Megatron(Layout):
     suffix = "_text_document.bin"
     lengths = True
     dtypes: ClassVar[tuple[str, ...]] = ("uint16", "int32")
+    longest = 2**31 - 1
     codes: ClassVar[dict[str, int]] = {"uint16": 8, "int32": 4}
     eot = "none"
 
@@ -216,8 +231,6 @@ class Megatron(Layout):
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         sequences = 0
         for lengths in shard.lengths():
-            if int(lengths.max()) >= 2**31:
-                raise ValueError(f"{path}: a document of {int(lengths.max())} tokens is too long for an int32 length")
             sequences += int(np.count_nonzero(lengths))
         file.write(b"MMIDIDX\0\0" + struct.pack("<QB", 1, self.codes[shard.dtype.name]))
         file.write(struct.pack("<QQ", sequences, shard.documents + 1))

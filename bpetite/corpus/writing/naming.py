@@ -68,18 +68,21 @@ class Names:
 
     def finished(self) -> list[str]:
         """The names in the folder that finished files of this output have."""
-        ours = self._pattern([self.layout], [])
-        return [path.name for path in self.folder.iterdir() if ours.fullmatch(path.name)]
+        return [path.name for path in self.folder.iterdir() if self.is_finished(path.name)]
 
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
+        return [path for path in self.folder.iterdir() if self.is_temporary(path.name)]
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether a temporary file of this output would have a name."""
+        final = name.removesuffix(PARTIAL)
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        found = []
-        for path in self.folder.iterdir():
-            name = path.name.removesuffix(PARTIAL)
-            if name != path.name and (ours.fullmatch(name) or name == self.manifest.name):
-                found.append(path)
-        return found
+        return final != name and (final == self.manifest.name or ours.fullmatch(final) is not None)
+
+    def is_finished(self, name: str) -> bool:
+        """Whether a finished file of this output would have a name."""
+        return self._pattern([self.layout], []).fullmatch(name) is not None
 
     def clear_temporary(self, *, unknown: bool) -> None:
         """Delete the temporary files.
@@ -112,9 +115,14 @@ def names_of(
     >>> from .layouts import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
     'data/out_train'
+
+    Raises:
+        ValueError: ``output`` is empty.
     """
     refuse_url(output)
     name = os.fspath(output)
+    if not name:
+        raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
     path = Path(name)
     if name.endswith(("/", os.sep)) or path.is_dir():
         folder, stem = path, ""

@@ -158,6 +158,9 @@ class ShardWriter:
         meta: Sequence[bytes] | None,
     ) -> None:
         ends = np.cumsum(lengths)
+        if int(lengths.max(initial=0)) > self.layout.longest:
+            raise ValueError(f"{growing.shard.base}: a document of {int(lengths.max())} tokens; format="
+                             f"{self.layout.name!r} has at most {self.layout.longest}")
         done = start = 0
         while done < len(lengths):
             shard = growing.shard

@@ -1,0 +1,106 @@
+"""An output beside, or in the place of, its inputs: its own files are no inputs, and inputs are not replaced."""
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corpus_tools import byte_codec, outputs, run, texts_in
+
+from bpetite.corpus import Options, count_corpus, make_task
+
+
+@pytest.mark.parametrize("sink", ["in", "in/", "in/o"])
+@pytest.mark.parametrize("format", ["npy", "parquet"])
+def test_a_run_into_the_folder_that_it_reads(ram_path: Path, sink: str, format: str) -> None:
+    folder = ram_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "one"}\n')
+    (folder / "z.jsonl").write_text('{"text": "two"}\n')
+    out = f"{ram_path}/{sink}"
+    first = run(folder, out, format=format)
+    before = outputs(folder)
+    log: list[str] = []
+    assert {**run(folder, out, format=format, log=log.append), "seconds": 0} == {**first, "seconds": 0}
+    assert "files of this output" in log[0]
+    assert run(folder, out, format=format, overwrite=True)["documents"] == 2
+    assert outputs(folder) == before
+
+
+def test_the_files_of_ranks(ram_path: Path) -> None:
+    folder = ram_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    for rank in range(2):
+        task = make_task(
+            folder, folder / "o", byte_codec(), rank=rank, world_size=2, options=Options(format="parquet")
+        )
+        assert [Path(piece.path).name for piece in task.pieces] in (["a.jsonl"], [])
+        task.run()
+    assert len(list(folder.glob("o.rank*.parquet"))) == 2
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["train.parquet", "manifest.json"])
+def test_an_input_with_the_name_of_an_output(ram_path: Path, name: str, overwrite: bool) -> None:
+    (ram_path / "a.jsonl").write_text('{"text": "one"}\n')
+    (ram_path / name).write_text('{"text": "mine"}\n')
+    with pytest.raises(FileExistsError, match=f"an input has the name .*{name}"):
+        run(ram_path, ram_path, format="parquet", val_fraction=0.1, overwrite=overwrite)
+    assert (ram_path / name).read_text() == '{"text": "mine"}\n'
+    assert len(list(ram_path.iterdir())) == 2
+
+
+def test_nothing_but_own_files(ram_path: Path) -> None:
+    (ram_path / "a.jsonl").write_text('{"text": "one"}\n')
+    run(ram_path / "a.jsonl", ram_path / "o", format="parquet")
+    with pytest.raises(ValueError, match="all inputs are files of the output itself"):
+        run(ram_path / "o.parquet", ram_path / "o", format="parquet", overwrite=True)
+    assert (ram_path / "o.parquet").exists()
+    # counting writes nothing, so it may read them
+    assert json.loads((ram_path / "o.manifest.json").read_text())["documents"] == 1
+
+
+def test_counting_has_no_output(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ram_path)
+    (ram_path / "count.manifest.json").write_text('{"text": "one"}\n')
+    assert count_corpus("count.manifest.json", byte_codec())["documents"] == 1
+
+
+@pytest.mark.parametrize("content", ['{"no": 1}\n', '{"text": "\\ud800"}\n', None])
+def test_overwriting_deletes_nothing_before_it_can_start(ram_path: Path, content: str | None) -> None:
+    (ram_path / "a.jsonl").write_text('{"text": "one"}\n')
+    run(ram_path / "a.jsonl", ram_path / "o")
+    before = outputs(ram_path)
+    if content is None:
+        task = make_task(ram_path / "a.jsonl", ram_path / "o", byte_codec(), options=Options(), overwrite=True)
+        (ram_path / "a.jsonl").unlink()
+        del before["a.jsonl"]
+        with pytest.raises(FileNotFoundError):
+            task.run()
+    else:
+        (ram_path / "a.jsonl").write_text(content)
+        before["a.jsonl"] = content.encode()
+        with pytest.raises(ValueError, match=r"a\.jsonl:1"):
+            run(ram_path / "a.jsonl", ram_path / "o", overwrite=True)
+    assert outputs(ram_path) == before
+    assert texts_in(ram_path / "o.npy") == ["one"]
+
+
+def test_an_output_without_a_name(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ram_path)
+    (ram_path / "a.txt").write_text("one")
+    with pytest.raises(ValueError, match="the output has no name"):
+        run("a.txt", "")
+    assert [path.name for path in ram_path.iterdir()] == ["a.txt"]
+
+
+def test_llmc_has_shards_of_its_script_and_checks_its_limit_first(ram_path: Path) -> None:
+    (ram_path / "a.txt").write_text("one")
+    made = run(ram_path / "a.txt", ram_path / "o", format="llmc")
+    assert json.loads(Path(made["manifest"]).read_text())["options"]["shard_tokens"] == 10**8
+    most = 2**31 - 2**20
+    with pytest.raises(ValueError, match=f"shard_tokens {most + 1} is too many .*llmc.* at most {most}"):
+        run(ram_path / "a.txt", ram_path / "x", format="llmc", shard_tokens=most + 1)
+    assert run(ram_path / "a.txt", ram_path / "y", format="llmc", shard_tokens=most)["files"] == ["y_000000.bin"]
+    assert not list(ram_path.glob("x*"))
+    assert np.fromfile(ram_path / "y_000000.bin", "<i4", 3).tolist() == [20240520, 1, 4]
