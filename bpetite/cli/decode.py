@@ -10,7 +10,8 @@ import click
 
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
-from ..corpus.tokenfiles import TokenFile, find_manifest, open_token_file, token_files
+from ..corpus.outputs import find_manifest, token_files
+from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
 from .base import Command

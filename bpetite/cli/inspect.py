@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from ..corpus.tokenfiles import TokenFile, files_of_shard, find_manifest, open_token_file
+from ..corpus.outputs import files_of_shard, find_manifest
+from ..corpus.tokenfiles import TokenFile, open_token_file
+from ..corpus.unfinished import find_journals, progress_of
 from ..corpus.writing.checksums import check_file
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -45,7 +47,7 @@ def command(
     verify: bool,
     as_json: bool,
 ) -> None:
-    """Describe token FILES: documents, tokens, type, the first tokens as text.
+    """Describe token FILES: documents, tokens, type, the first tokens as text; of an unfinished output, how far it is.
 
     A file may also be an output name as given to encode, a manifest, or a folder. With --json, a line a file.
     """
@@ -65,6 +67,11 @@ def _look(
 ) -> list[dict[str, Any]]:
     located = None if format else find_manifest(name)
     if located is None:
+        journals = [] if format else find_journals(name)
+        if journals and verify:
+            raise FormatError(f"{journals[0]}: the output is not finished, so it has no checksums yet")
+        if journals:
+            return [progress_of(journal) for journal in journals]
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
         if Path(name).is_dir():

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.tokenfiles import files_of_shard, open_token_file, token_files_of_split
+from ..corpus.outputs import files_of_shard, token_files_of_split
+from ..corpus.tokenfiles import open_token_file
 from ..corpus.writing.checksums import Crc32, check_file, crc32_joined
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.layouts import Layout
@@ -73,6 +74,7 @@ class _Shared:
     names: Names
     dtype: str
     overwrite: bool
+    tokenizer: str
 
 
 def join(
@@ -113,7 +115,7 @@ def join(
         settle(whole.names.folder, [made])
         done[shard.split, shard.index], read[shard.split, shard.index] = made, sums
 
-    shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite))
+    shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite, whole.codec.name))
     run_all(executor, _make_shard, shared, left, on_result=finish)
     layout = whole.layout
     if not layout.spooled:
@@ -281,6 +283,7 @@ def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> tuple[dict[st
         None,
         overwrite=shared.overwrite,
         known=(shard.tokens, shard.documents),
+        tokenizer=shared.tokenizer,
     )
     with closing(lock), closing(writer):
         for extent in shard.extents:

@@ -42,6 +42,7 @@ class EncodingRules:
     val_fraction: float = 0.0
     seed: int = 0
     with_origins: bool = False
+    eot_of_empty: bool = True
     together: bool = False
 
 
@@ -244,7 +245,7 @@ def _split(
     """The tokens of each split, with end-of-text tokens and in the type of the file."""
     dtype = np.dtype(rules.dtype)
     if not rules.val_fraction:
-        return {"all": SplitTokens(*place_eot(ids, offsets, codec.eot_id, rules.eot, dtype), meta)}
+        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
     key = str(rules.seed).encode()
     below = int(rules.val_fraction * 2**64)
     held_out = np.fromiter(
@@ -259,8 +260,21 @@ def _split(
         ends = np.zeros(int(chosen.sum()) + 1, np.int64)
         np.cumsum(lengths[chosen], out=ends[1:])
         rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
-        splits[name] = SplitTokens(*place_eot(tokens, ends, codec.eot_id, rules.eot, dtype), rows)
+        splits[name] = SplitTokens(*_with_eot(tokens, ends, codec, rules, dtype), rows)
     return splits
+
+
+def _with_eot(
+    ids: Ids, offsets: Offsets, codec: Codec, rules: EncodingRules, dtype: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """`place_eot`, for the documents that get one."""
+    empty = np.diff(offsets) == 0
+    if rules.eot_of_empty or not empty.any():
+        return place_eot(ids, offsets, codec.eot_id, rules.eot, dtype)
+    tokens, placed = place_eot(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]), codec.eot_id, rules.eot, dtype)
+    lengths = np.zeros(len(empty), np.int64)
+    lengths[~empty] = placed
+    return tokens, lengths
 
 
 def place_eot(

@@ -97,9 +97,11 @@ class Plan:
             val_fraction=self.options.val_fraction,
             seed=self.options.seed,
             with_origins=self.layout.meta,
+            eot_of_empty=self.layout.eot_of_empty,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
+                and self.layout.eot_of_empty
                 and not (self.layout.meta or self.options.val_fraction)
             ),
         )
@@ -140,20 +142,37 @@ class Plan:
             return []
         before = {
             **manifest["options"], **{name: manifest[name] for name in ("dtype", "eot", "separator", "on_error")},
-            "tokenizer": manifest["tokenizer"]["fingerprint"][:8], "rank": manifest.get("rank"),
+            "tokenizer": _named(manifest["tokenizer"]["name"], manifest["tokenizer"]["fingerprint"]),
+            "rank": manifest.get("rank"),
             **manifest["libraries"],
         }  # fmt: skip
         now = {
-            **self.settings, "tokenizer": self.codec.tokenizer_digest[:8], "rank": self.rank_of_world, **libraries()
+            **self.settings, "tokenizer": _named(self.codec.name, self.codec.tokenizer_digest),
+            "rank": self.rank_of_world, **libraries(),
         }  # fmt: skip
         found = [
             f"made with {name} {value}, now {now[name]}"
             for name, value in before.items()
-            if name in now and value != now[name]
+            if name in now and value != now[name] and not (
+                # a file of another name that has the same content is the same tokenizer
+                name == "tokenizer" and manifest["tokenizer"]["fingerprint"] == self.codec.tokenizer_digest
+            )
         ]
         if manifest["inputs"]["digest"] != list_inputs(self.inputs)["digest"]:
-            found.append("made of other inputs, or they have changed since")
+            found.append(self._differing_input(manifest["inputs"]))
         return found or ["made with other options"]
+
+    def _differing_input(self, before: dict[str, Any]) -> str:
+        """How the inputs of a manifest differ from those of this run."""
+        now = list_inputs(self.inputs)
+        if before["count"] != now["count"]:
+            return f"made of {before['count']} inputs, now {now['count']}"
+        for was, found in zip(before["files"], now["files"], strict=False):
+            if was["path"] != found["path"]:
+                return f"made of {was['path']}, now {found['path']}"
+            if was["bytes"] != found["bytes"]:
+                return f"{found['path']} had {was['bytes']} bytes, now {found['bytes']}"
+        return "the inputs have the same names and sizes, but have been changed or touched since"
 
     @property
     def rank_of_world(self) -> list[int] | None:
@@ -188,3 +207,7 @@ class Plan:
             "files": list_files(shards),
             "inputs": list_inputs(self.inputs),
         }
+
+
+def _named(name: str, fingerprint: str) -> str:
+    return f"{name} ({fingerprint[:8]})"

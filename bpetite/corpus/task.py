@@ -10,7 +10,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -25,9 +25,11 @@ from .plan import Plan
 from .reading.readers import Block, Position, read_blocks, require
 from .reading.sources import STDIN, Piece
 from .tally import Tally
+from .unfinished import raw_before
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.layouts import meta_line
 from .writing.manifest import VERSION, read_manifest, write_manifest
+from .writing.naming import names_of, ranks_folder
 from .writing.shapes import TASK_HEADER, check_shape
 from .writing.shards import ShardWriter, finished_outputs, settle, task_records
 
@@ -78,6 +80,8 @@ class ShardTask(Plan):
         began = time.perf_counter()
         header = self._header()  # before a file is touched: it finds every mistake in the options
         self.layout.require()
+        for piece in self.pieces:
+            self.layout.check_meta(None, piece.path)
         require(self.pieces)
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
@@ -107,12 +111,16 @@ class ShardTask(Plan):
     def finished(self) -> dict[str, Any] | None:
         """The manifest of this very run, if it is complete; refuses to touch that of another."""
         path = self.names.manifest
+        if not os.path.lexists(path) and self.world_size > 1:  # it may have been merged, and put away
+            whole = names_of(self.output, self.layout)
+            if whole.manifest.exists():
+                path = ranks_folder(whole.folder, whole.stem) / path.name
         if not os.path.lexists(path):
             return None
         manifest = read_manifest(path)
         differences = self.differences(manifest)
         if not differences:
-            files = [(self.names.folder / file["name"], file["bytes"]) for file in manifest["files"]]
+            files = [(path.parent / file["name"], file["bytes"]) for file in manifest["files"]]
             changed = [file.name for file, size in files if not file.exists() or file.stat().st_size != size]
             differences = [f"{name} has changed" for name in changed]
         if not differences:
@@ -140,12 +148,13 @@ class ShardTask(Plan):
                 state=states.get(split),
                 overwrite=self.overwrite,
                 durable=self.durable,
+                tokenizer=self.codec.name,
             )
             for split in self.splits
         }
         try:
             if resumed and progress is not None:
-                progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
+                progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
@@ -197,6 +206,8 @@ class ShardTask(Plan):
         for split, part in encoded.splits.items():
             meta = None
             if part.meta is not None:
+                for found, block, _ in part.meta:
+                    self.layout.check_meta(found, paths[block])
                 meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
             writers[split].add(part.tokens, part.lengths, meta)
 
@@ -325,14 +336,6 @@ def _reads_apart(piece: Piece) -> bool:
     """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: parsing them needs the interpreter lock, and so does the reader after each block."""
     return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
-
-
-def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
-    """Bytes of input before a position, roughly, for the progress bar."""
-    before = sum(piece.raw_bytes for piece in pieces[: position.piece])
-    if position.piece < len(pieces) and pieces[position.piece].compression is None:
-        before += max(0, min(position.offset, pieces[position.piece].size) - pieces[position.piece].start)
-    return before
 
 
 def _same_run(journal: Journal, header: dict[str, Any]) -> None:

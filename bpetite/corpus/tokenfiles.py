@@ -25,17 +25,12 @@ import numpy.typing as npt
 from ..errors import FormatError, MissingExtraError
 from .writing.checksums import Checksum
 from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
-from .writing.manifest import read_manifest
 
 __all__ = [
     "CHUNK",
     "Span",
     "TokenFile",
-    "files_of_shard",
-    "find_manifest",
     "open_token_file",
-    "token_files",
-    "token_files_of_split",
 ]
 
 #: Tokens read at a time.
@@ -232,7 +227,7 @@ class _Megatron(TokenFile):
 
 class _Datatrove(TokenFile):
     def __init__(self, path: Path, dtype: str | None) -> None:
-        path = path.with_name(path.name.removesuffix(".index"))
+        path = path.with_name(path.name.removesuffix(".index").removesuffix(".metadata"))
         self.index = path.with_name(path.name + ".index")
         last = 0
         size = self.index.stat().st_size
@@ -267,10 +262,10 @@ class _Dolma(TokenFile):
                 # a line at a time, but of damaged data with no end of line only so much
                 for row in csv.reader(iter(lambda: text.readline(ROW), "")):
                     start, end, found, source, record = row
-                    if not last == int(start) <= int(end) <= self.tokens or not 0 <= int(record) < 2**63:
+                    if not last == int(start) <= int(end) <= self.tokens or not 1 <= int(record) < 2**63:
                         raise ValueError(f"from {start} to {end}, record {record}")
                     last, number = int(end), number + 1
-                    yield last, found or None, source, int(record)
+                    yield last, found or None, source, int(record) - 1
         except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as wrong:
             raise FormatError(f"{self.table}: document {number} cannot be read: {wrong}") from None
         if last != self.tokens:
@@ -417,7 +412,7 @@ def _sniff(path: Path) -> str:
         return "megatron"
     if head[:8] in [struct.pack("<2i", magic, version) for magic, version in LlmC.codes.values()]:
         return "llmc"
-    if path.name.endswith((".ds", ".ds.index")):
+    if path.name.endswith((".ds", ".ds.index", ".ds.metadata")):
         return "datatrove"
     raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")
 
@@ -465,55 +460,3 @@ def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
     if _count(path, header, dtype) != count:
         raise FormatError(f"{path}: the header says {count} elements, the size {_count(path, header, dtype)}")
     return dtype, count, header
-
-
-def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
-    """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
-
-    Returns:
-        (path of the manifest, its content, names of the token files that were meant), or None if there is none.
-    """
-    path = Path(path)
-    if path.name.endswith("manifest.json") and path.is_file():
-        manifest = read_manifest(path)
-        return path, manifest, token_files(manifest)
-    if path.is_dir():
-        return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
-    stem = _base(path.name).removesuffix("_text_document")
-    stems = [path.name, stem, re.sub(r"_\d{6,}$", "", stem), re.sub(r"(_(train|val))?(_\d{6,})?$", "", stem)]
-    for candidate in [path.with_name(f"{stem}.manifest.json") for stem in stems] + [path.with_name("manifest.json")]:
-        if not candidate.is_file():
-            continue
-        manifest = read_manifest(candidate)
-        files = {file["name"] for file in manifest["files"]}
-        if path.name in files:
-            names = {file["name"] for file in files_of_shard(manifest, path.name)}
-            return candidate, manifest, [name for name in token_files(manifest) if name in names]
-        if not path.exists():
-            return candidate, manifest, token_files(manifest)
-    return None
-
-
-def token_files(manifest: dict[str, Any]) -> list[str]:
-    """The names of the files that hold tokens, without indexes."""
-    return [file["name"] for file in manifest["files"][:: _files_a_shard(manifest)]]
-
-
-def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
-    """A file of tokens and those that belong to it, as the manifest lists them."""
-    size, files = _files_a_shard(manifest), manifest["files"]
-    at = next(index for index, file in enumerate(files) if file["name"] == token_file) // size * size
-    return list(files[at : at + size])
-
-
-def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str, Any]]:
-    """The files that hold the tokens of a split, in order, as the manifest lists them."""
-    return [file for file in manifest["files"][:: _files_a_shard(manifest)] if file["split"] == split]
-
-
-def _files_a_shard(manifest: dict[str, Any]) -> int:
-    return len(layout_of(manifest["format"]).outputs(Path("x")))
-
-
-def _base(name: str) -> str:
-    return re.sub(r"(\.offsets\.npy|\.npy|\.csv\.gz|\.ds\.index|\.ds|\.parquet|\.bin|\.idx)$", "", name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bpetite import FormatError, Tokenizer
 from bpetite.corpus import encode_corpus, merge_outputs, open_token_file
-from bpetite.corpus.tokenfiles import find_manifest
+from bpetite.corpus.outputs import find_manifest
 
 from .scratch import fresh, scratch
 

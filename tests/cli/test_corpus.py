@@ -111,7 +111,8 @@ def test_plain_installations_read_text_and_json(tmp_path_factory: pytest.TempPat
 @pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes")
 @pytest.mark.parametrize("format", FORMATS)
 def test_file_names_of_any_bytes(ram_path: Path, tok: str, bpe: Bpe, format: str) -> None:
-    source = os.fsdecode(os.fsencode(ram_path) + b"/\xff \n,\".txt")
+    line_break = b"" if format == "dolma" else b"\n"  # its readers take the table line by line
+    source = os.fsdecode(os.fsencode(ram_path) + b"/\xff " + line_break + b",\".txt")
     Path(source).write_text(TEXT)
     for rank in (0, 1):
         code, _, err = bpe(

@@ -12,7 +12,8 @@ from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
 
 from bpetite.corpus import Options, make_task, merge_outputs, open_token_file
 from bpetite.corpus.decoding import decode_files
-from bpetite.corpus.tokenfiles import TokenFile, find_manifest
+from bpetite.corpus.outputs import find_manifest
+from bpetite.corpus.tokenfiles import TokenFile
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]

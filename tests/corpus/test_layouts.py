@@ -63,13 +63,15 @@ def test_megatron_to_the_byte(source: Path, ram_path: Path) -> None:
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(65_499, np.uint16), (65_500, np.int32), (200_000, np.int32)])
 def test_megatron_dtype_by_its_own_rule(source: Path, ram_path: Path, vocab_size: int, dtype: type) -> None:
     run(source, ram_path / "o", format="megatron", codec=byte_codec(vocab_size), eot="append")
-    assert read_megatron(ram_path / "o") == (dtype, [[*ids(text), EOT] for text in DOCUMENTS])
+    # as in its preprocess_data.py, an empty document has no end-of-text token
+    assert read_megatron(ram_path / "o") == (dtype, [[*ids(text), EOT] if text else [] for text in DOCUMENTS])
 
 
 def test_datatrove(source: Path, ram_path: Path) -> None:
     run(source, ram_path / "o.ds", format="datatrove")
     assert np.fromfile(ram_path / "o.ds", "<u2").tolist() == appended(DOCUMENTS)
     assert np.fromfile(ram_path / "o.ds.index", "<u8").tolist() == [3, 4, 9, 14]
+    assert (ram_path / "o.ds.metadata").read_bytes() == b"bytes|2\n14\n14.0 T"
 
 
 def test_dolma(source: Path, ram_path: Path) -> None:
@@ -79,9 +81,24 @@ def test_dolma(source: Path, ram_path: Path) -> None:
         rows = list(csv.reader(text))
     path = str(source)
     assert rows == [
-        ["0", "3", "n0", path, "0"], ["3", "4", "n1", path, "1"],
-        ["4", "9", "n2", path, "2"], ["9", "14", "n3", path, "3"],
+        ["0", "3", "n0", path, "1"], ["3", "4", "n1", path, "2"],
+        ["4", "9", "n2", path, "3"], ["9", "14", "n3", path, "4"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("found", ["a\nb", "a\rb", "\n"])
+def test_dolma_refuses_ids_that_break_its_lines(ram_path: Path, found: str) -> None:
+    (ram_path / "in.jsonl").write_text(json.dumps({"id": found, "key": 'a,"b', "text": "x"}))
+    with pytest.raises(ValueError, match=r"in\.jsonl: the id 'a?\\[nr]b?' has a line break"):
+        run(ram_path / "in.jsonl", ram_path / "o", format="dolma")
+    run(ram_path / "in.jsonl", ram_path / "o", format="dolma", id_key="key")
+    with gzip.open(ram_path / "o.csv.gz", "rt", newline="") as text:
+        assert [row[2] for row in csv.reader(text)] == ['a,"b']
+    run(ram_path / "in.jsonl", ram_path / "p", format="parquet")
+    (ram_path / f"{found}.txt").write_text("x")
+    with pytest.raises(ValueError, match=r"the path .* has a line break.*rename it"):
+        run(ram_path / f"{found}.txt", ram_path / "new" / "q", format="dolma")
+    assert not (ram_path / "new").exists()
 
 
 def test_parquet(source: Path, ram_path: Path) -> None:
@@ -103,14 +120,15 @@ def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> 
     first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))
     file = open_token_file(ram_path / first, format=format, dtype="uint32" if format == "parquet" else "uint16")
     expected = {
-        "append": appended(DOCUMENTS),
-        "prepend": [token for text in DOCUMENTS for token in [EOT, *ids(text)]],
+        "append": appended([text for text in DOCUMENTS if text or format != "megatron"]),
+        "prepend": [token for text in DOCUMENTS if text or format != "megatron" for token in [EOT, *ids(text)]],
         "none": ids("".join(DOCUMENTS)),
     }[eot]
     assert [token for span in file.spans() for token in span.tokens.tolist()] == expected
     assert file.read(1, 4).tolist() == expected[1:5]
     assert file.tokens == made["tokens"] == len(expected)
     documents: list[list[int]] = [[]]
+    assert file.documents is None or file.documents == 4
     for piece, ends in document_chunks([file], eot, EOT):
         documents[-1] += piece.tolist()
         if ends:

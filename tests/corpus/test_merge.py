@@ -1,5 +1,6 @@
 """Ranks joined: what one run writes, to the byte, manifest and all."""
 import json
+import os
 import random
 import re
 from pathlib import Path
@@ -40,11 +41,12 @@ def test_merged_ranks_are_a_single_run(ram_path: Path, format: str, world: int) 
     parts = sorted(ram_path.glob("ranks.rank*.manifest.json"))
     assert len(parts) == world
     merge_outputs(ram_path / "merged" / "o", reversed(parts))
+    assert all(part.exists() for part in parts)
     assert outputs(ram_path / "merged") == outputs(ram_path / "single")
     ranks([*inputs, plain], ram_path / "merged" / "o", world, **options)
     merge_outputs(ram_path / "merged" / "o", overwrite=True)
-    left = {name: data for name, data in outputs(ram_path / "merged").items() if ".rank" not in name}
-    assert left == outputs(ram_path / "single")
+    assert outputs(ram_path / "merged") == outputs(ram_path / "single")
+    assert len(list((ram_path / "merged" / "o.ranks").glob("o.rank*.manifest.json"))) == world
 
 
 def test_more_ranks_than_documents(ram_path: Path) -> None:
@@ -76,6 +78,10 @@ def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pyt
     for name, data in outputs(ram_path / "single").items():
         assert (ram_path / name).read_bytes() == data
     assert not (ram_path / "o.journal").exists()
+    before = outputs(ram_path)
+    merge_outputs(ram_path / "o")
+    assert outputs(ram_path) == before
+    (ram_path / "o_000000.npy").write_bytes(b"")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         merge_outputs(ram_path / "o")
 
@@ -177,3 +183,64 @@ def test_what_is_in_the_way_stays(ram_path: Path) -> None:
             assert not (ram_path / "o.npy").exists()
         (ram_path / name).unlink()
     merge_outputs(ram_path / "o")
+
+
+def test_ranks_are_put_away(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of the whole folder, as datatrove's with its pattern *.ds, finds each token once."""
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    out = ram_path / "out"
+    out.mkdir()
+    ranks(inputs, out / "o", 2, format="datatrove", shard_tokens=200)
+    made = outputs(out)
+    real, moved = os.replace, 0
+
+    def killed(*paths: Any) -> None:
+        nonlocal moved
+        moved += ".rank" in str(paths[0])
+        if moved > 4:
+            raise KeyboardInterrupt
+        real(*paths)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            merge_outputs(out / "o")
+    manifest = merge_outputs(out / "o")
+    assert sum(path.stat().st_size for path in out.glob("*.ds")) == 2 * manifest["tokens"]
+    assert outputs(out / "o.ranks") == made
+    assert merge_outputs(out / "o") == manifest
+    ranks(inputs, out / "o", 2, format="datatrove", shard_tokens=200)  # submitted again: nothing to do
+    assert not list(out.glob("*.rank*of*"))
+    assert merge_outputs(out / "o", delete=True) == manifest
+    assert list((out / "o.ranks").iterdir()) == []
+
+
+def test_ranks_are_deleted(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    for folder in ("out", "else"):
+        (ram_path / folder).mkdir()
+    ranks(inputs, ram_path / "out" / "o", 2)
+    with pytest.raises(FormatError, match="are missing"):
+        merge_outputs(ram_path / "else" / "o", [ram_path / "out" / "o.rank00000of00002"], delete=True)
+    assert len(list((ram_path / "out").glob("o.rank*.manifest.json"))) == 2
+    merge_outputs(ram_path / "else" / "o", sorted((ram_path / "out").glob("o.rank*.manifest.json")), delete=True)
+    assert list((ram_path / "out").iterdir()) == []
+    assert len(outputs(ram_path / "else")) == 3
+
+
+def test_ranks_of_an_earlier_merge_are_not_replaced(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    ranks(inputs, ram_path / "o", 2)
+    merge_outputs(ram_path / "o")
+    before = outputs(ram_path / "o.ranks")
+    for path in ram_path.glob("o.*"):
+        if path.is_file():
+            path.unlink()
+    os.rename(ram_path / "o.ranks", ram_path / "kept")
+    ranks(inputs, ram_path / "o", 2, eot="none")
+    os.rename(ram_path / "kept", ram_path / "o.ranks")
+    with pytest.raises(FileExistsError, match="a rank of an earlier merge"):
+        merge_outputs(ram_path / "o")
+    assert outputs(ram_path / "o.ranks") == before
+    merge_outputs(ram_path / "o", overwrite=True)
+    assert outputs(ram_path / "o.ranks") != before

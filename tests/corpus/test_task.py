@@ -365,7 +365,8 @@ def test_manifest(ram_path: Path) -> None:
 def test_empty_input(ram_path: Path, format: str) -> None:
     (ram_path / "in.txt").write_bytes(b"")
     assert run(ram_path / "in.txt", ram_path / "o", format=format)["documents"] == 0
-    from bpetite.corpus.tokenfiles import find_manifest, open_token_file
+    from bpetite.corpus.outputs import find_manifest
+    from bpetite.corpus.tokenfiles import open_token_file
 
     found = find_manifest(ram_path / "o")
     assert found is not None

@@ -29,6 +29,7 @@ __all__ = [
     "begin_writeback",
     "explained",
     "open_own",
+    "read_records",
     "write_all",
 ]
 
@@ -152,25 +153,7 @@ class Journal:
             journal.close(remove=True)
 
     def _read(self) -> list[dict[str, Any]]:
-        records = []
-        # a file of any size may have this name: all of it is read only if it begins like a journal
-        if self._file.read(len(_HEAD)) != _HEAD:
-            raise FormatError(f"{self.path}: not a journal of bpetite, or a damaged one; nothing was changed. "
-                              "Choose another output, or move the file away")
-        good = len(_HEAD)
-        data = self._file.read()
-        for line in data.splitlines(keepends=True):
-            checksum, _, body = line.rstrip(b"\n").partition(b" ")
-            if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
-                break
-            try:
-                record = json.loads(body)
-            except (ValueError, RecursionError):
-                break
-            if not isinstance(record, dict):
-                break
-            records.append(record)
-            good += len(line)
+        records, good = _parse(self._file, self.path)
         self._file.truncate(good)
         self._file.seek(good)
         return records
@@ -198,6 +181,40 @@ class Journal:
                 sync_folder(self.path.parent)
         finally:
             self._file.close()
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of a journal, which another process may be writing; nothing is changed.
+
+    Raises:
+        FormatError: A file of this name is not a journal.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return _parse(file, path)[0]
+
+
+def _parse(file: BinaryIO, path: Path) -> tuple[list[dict[str, Any]], int]:
+    """(the complete records of a journal, where they end)."""
+    records = []
+    # a file of any size may have this name: all of it is read only if it begins like a journal
+    if file.read(len(_HEAD)) != _HEAD:
+        raise FormatError(f"{path}: not a journal of bpetite, or a damaged one; nothing was changed. "
+                          "Choose another output, or move the file away")
+    good = len(_HEAD)
+    for line in file.read().splitlines(keepends=True):
+        checksum, _, body = line.rstrip(b"\n").partition(b" ")
+        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
+            break
+        try:
+            record = json.loads(body)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(record, dict):
+            break
+        records.append(record)
+        good += len(line)
+    return records, good
 
 
 def _create(path: Path) -> None:

@@ -37,6 +37,7 @@ class OpenShard:
         tokens_path, lengths_path, meta_path: The files that have been written.
         tokens, documents: Their numbers.
         dtype: Of the tokens.
+        tokenizer: Its name.
     """
 
     base: Path
@@ -46,6 +47,7 @@ class OpenShard:
     tokens: int
     documents: int
     dtype: np.dtype[Any]
+    tokenizer: str = "tokenizer"
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The lengths of the documents, up to `LENGTHS` at a time."""
@@ -90,6 +92,7 @@ class Layout:
         dtypes: The types of tokens that the layout has.
         spooled: The file of tokens is not one of the final files.
         shard_tokens: Tokens of a shard unless told otherwise; None for one shard.
+        eot_of_empty: Whether documents without text get an end-of-text token, too.
         most_tokens, longest: The most tokens of a file, and of a document.
     """
 
@@ -103,6 +106,7 @@ class Layout:
     numbered: ClassVar[bool] = False
     dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32")
     spooled: ClassVar[bool] = False
+    eot_of_empty: ClassVar[bool] = True
     shard_tokens: ClassVar[int | None] = None
     most_tokens: ClassVar[int] = 2**63 - 1
     longest: ClassVar[int] = 2**63 - 1
@@ -141,6 +145,9 @@ class Layout:
             largest = self.most_tokens + 1 - self.least_tail(self.most_tokens)
             raise ValueError(f"shard_tokens {shard_tokens} is too many for a file of format={self.name!r}; at most "
                              f"{largest}")
+
+    def check_meta(self, found: str | None, source: str) -> None:
+        """Raises ValueError for an id of a record, or a path of an input, that the files cannot hold."""
 
     def outputs(self, base: Path) -> list[Path]:
         """The final files of a shard, starting with the file of tokens."""
@@ -219,6 +226,7 @@ class Megatron(Layout):
     lengths = True
     dtypes: ClassVar[tuple[str, ...]] = ("uint16", "int32")
     longest = 2**31 - 1
+    eot_of_empty = False  # as in its own script, where an empty document has no sequence either
     codes: ClassVar[dict[str, int]] = {"uint16": 8, "int32": 4}
     eot = "none"
 
@@ -251,16 +259,21 @@ class Megatron(Layout):
 
 
 class Datatrove(Layout):
-    """datatrove: tokens, and where each document ends."""
+    """datatrove: tokens, where each document ends, and a text with the tokenizer and the size of a token."""
 
     name = "datatrove"
     suffix = ".ds"
     lengths = True
 
     def outputs(self, base: Path) -> list[Path]:
-        return [Path(f"{base}.ds"), Path(f"{base}.ds.index")]
+        return [Path(f"{base}.ds"), Path(f"{base}.ds.index"), Path(f"{base}.ds.metadata")]
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        if path.suffix == ".metadata":
+            name = shard.tokenizer.replace("\n", " ")
+            lines = [f"{name}|{shard.dtype.itemsize}", str(shard.tokens), _metric(shard.tokens)]
+            file.write("\n".join(lines).encode("utf-8", "surrogateescape"))
+            return
         for ends in shard.ends():
             file.write(ends.astype("<u8").tobytes())
 
@@ -276,6 +289,13 @@ class Dolma(Layout):
     def outputs(self, base: Path) -> list[Path]:
         return [Path(f"{base}.npy"), Path(f"{base}.csv.gz")]
 
+    def check_meta(self, found: str | None, source: str) -> None:
+        # OLMo-core splits the table into lines before it looks for quotes
+        for what, value, way_out in (("path", source, "rename it"), ("id", found or "", "id_key= names another key")):
+            if "\n" in value or "\r" in value:
+                raise ValueError(f"{source}: the {what} {value!a} has a line break, which a table of format='dolma' "
+                                 f"cannot hold; {way_out}")
+
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         # no name and no time in the gzip header: equal tables are equal files
         with (
@@ -288,7 +308,7 @@ class Dolma(Layout):
             for ends in shard.ends():
                 for end in ends.tolist():
                     found, source, number = next(meta)
-                    table.writerow([start, end, found or "", source, number])
+                    table.writerow([start, end, found or "", source, number + 1])  # lines count from 1
                     start = end
 
 
@@ -344,6 +364,17 @@ class Parquet(Layout):
 def meta_line(found: str | None, source: str, number: int) -> bytes:
     """A line of the spool of record ids: id, path of the file, number of the record in it."""
     return json.dumps([found, source, number]).encode() + b"\n"
+
+
+def _metric(count: int) -> str:
+    """A number of tokens for people, as `humanize.metric(count, unit="T")` writes it.
+
+    >>> _metric(0), _metric(12_345), _metric(2_500_000_000)
+    ('0.00 T', '12.3 kT', '2.50 GT')
+    """
+    power = len(str(count)) - 1
+    prefix = ["", *"kMGTPE"][power // 3]
+    return f"{count / 10 ** (power // 3 * 3):.{2 - power % 3}f} {prefix}T"
 
 
 def _npy_header(dtype: np.dtype[Any], count: int) -> bytes:

@@ -5,9 +5,6 @@ cuts them and every byte is the same. A few megabytes are in memory, however lar
 """
 from __future__ import annotations
 
-import errno
-import glob
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -18,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError, file_exists
-from ..tokenfiles import Span, files_of_shard, find_manifest, open_token_file, token_files_of_split
+from ..outputs import files_of_shard, token_files_of_split
+from ..tokenfiles import Span, open_token_file
 from .checksums import check_file, listed_checksum
 from .durable import Journal
 from .layouts import layout_of, meta_line
-from .manifest import check_files, list_files, write_manifest
-from .naming import names_of, splits_of
+from .manifest import check_files, list_files, read_manifest, write_manifest
+from .naming import Names, names_of, splits_of
+from .ranks import check_ranks, check_room, find_ranks, put_away
 from .shards import ShardWriter, settle
 
 __all__ = ["copy_spans", "join_manifests", "merge_outputs"]
@@ -34,14 +33,19 @@ def merge_outputs(
     parts: Iterable[str | os.PathLike[str]] = (),
     *,
     overwrite: bool = False,
+    delete: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
     """Merge the outputs of all ranks of a run.
+
+    When the merged files are complete, those of the ranks that lie beside them go into a folder ``NAME.ranks``: a
+    trainer that reads all token files of a folder would read the corpus twice. Merging again does nothing more.
 
     Args:
         output: Where the files go; the name that the ranks were given, or another.
         parts: The ranks' outputs or manifests, in any order; found beside ``output`` when none are given.
         overwrite: Replace an existing output.
+        delete: Delete the files of the ranks, wherever they are, once they have been verified and merged.
         progress: Called with the tokens written since the last call.
 
     Returns:
@@ -49,9 +53,9 @@ def merge_outputs(
 
     Raises:
         FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
-        FileExistsError: The output exists already.
+        FileExistsError: The output exists already, and is not that of this run.
     """
-    found = _manifests(output, parts)
+    found = find_ranks(output, parts)
     manifests = [manifest for _, manifest in found]
     options = manifests[0]["options"]
     layout = layout_of(manifests[0]["format"])
@@ -59,7 +63,12 @@ def merge_outputs(
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     names.folder.mkdir(parents=True, exist_ok=True)
     if names.manifest.exists() and not overwrite:
-        raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
+        done = _merged(names, manifests[0])
+        put_away(found, names.folder, delete=delete)
+        return done
+    check_ranks(found, output)
+    if not delete:
+        check_room(found, names.folder, overwrite=overwrite)
     journal = Journal(names.journal)
     changed = True  # by this merge, or by one that was killed
     try:
@@ -74,8 +83,9 @@ def merge_outputs(
         shards: dict[str, list[dict[str, Any]]] = {}
         for split in splits_of(options["val_fraction"]):
             writer = ShardWriter(
-                partial(names.base, split), layout, dtype.name, options["shard_tokens"], overwrite=overwrite or begun
-            )
+                partial(names.base, split), layout, dtype.name, options["shard_tokens"], overwrite=overwrite or begun,
+                tokenizer=manifests[0]["tokenizer"]["name"],
+            )  # fmt: skip
             try:
                 for path, manifest in found:
                     copy_spans(_spans(path, manifest, split), writer, dtype, progress)
@@ -97,57 +107,25 @@ def merge_outputs(
                 names.clear_temporary(unknown=True)
                 journal.restart()
         journal.close(remove=not journal.records)
+    put_away(found, names.folder, delete=delete)
     return manifest
 
 
-def _manifests(
-    output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]]
-) -> list[tuple[Path, dict[str, Any]]]:
-    """The manifests of all ranks in order, after checking that they belong together."""
-    parts = [os.fspath(part) for part in parts]
-    if not parts:
-        name = os.fspath(output)
-        folder, stem = (name, "tokens") if os.path.isdir(name) else os.path.split(name)
-        for suffix in (".npy", ".bin", ".ds", ".parquet"):
-            stem = stem.removesuffix(suffix)
-        parts = glob.glob(os.path.join(glob.escape(folder), glob.escape(stem) + ".rank*of*.manifest.json"))
-        if not parts:
-            what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
-            raise FileNotFoundError(errno.ENOENT, what, name)
-    found = []
-    for part in parts:
-        output_of_rank = find_manifest(part)
-        if output_of_rank is None:
-            raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
-        found.append(output_of_rank[:2])
-    first_path, first = found[0]
-    for path, manifest in found:
-        if manifest["rank"] is None:
-            raise FormatError(f"{path}: not the output of one rank of several")
-        if any(manifest[name] != first[name] for name in _COMMON):
-            raise FormatError(f"{path}: from another run than {first_path} (inputs, options or tokenizer differ)")
-        if manifest["rank"][1] != first["rank"][1]:
-            raise FormatError(
-                f"{path}: one of {manifest['rank'][1]} ranks, but {first_path} is one of {first['rank'][1]}; "
-                "name those of one run"
-            )
-    found.sort(key=lambda item: item[1]["rank"])
-    size = first["rank"][1]
-    ranks = [manifest["rank"][0] for _, manifest in found]
-    twice = [rank for rank, following in itertools.pairwise(ranks) if rank == following]
-    if twice:
-        raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")
-    if len(ranks) < size:
-        # a size that is damaged could be any number
-        given = set(ranks)
-        missing = list(itertools.islice((rank for rank in range(size) if rank not in given), 10))
-        more = " and others" if len(missing) < size - len(ranks) else ""
-        raise FormatError(f"{os.fspath(output)}: ranks {missing}{more} of {size} are missing")
-    return found
+def _merged(names: Names, rank: dict[str, Any]) -> dict[str, Any]:
+    """The manifest of an output that is finished, if it is what these ranks give.
 
-
-#: What the manifests of all ranks agree in.
-_COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
+    Raises:
+        FileExistsError: It is something else.
+    """
+    manifest = read_manifest(names.manifest)
+    whole = all(
+        path.is_file() and path.stat().st_size == file["bytes"]
+        for file in manifest["files"]
+        for path in [names.folder / file["name"]]
+    )
+    if not whole or manifest["rank"] is not None or manifest["run"] != rank["run"]:
+        raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
+    return manifest
 
 
 def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:

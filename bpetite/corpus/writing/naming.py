@@ -12,7 +12,7 @@ from ..urls import refuse_url
 from .durable import PARTIAL
 from .layouts import LAYOUTS, Layout
 
-__all__ = ["Names", "names_of", "splits_of"]
+__all__ = ["Names", "names_of", "ranks_folder", "splits_of"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,11 @@ def names_of(
     if world_size > 1:
         stem = f"{stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
     return Names(folder, stem, layout, layout.numbered or shard_tokens is not None)
+
+
+def ranks_folder(folder: Path, stem: str) -> Path:
+    """Where `merge` puts the files of the ranks of an output."""
+    return folder / f"{stem or 'tokens'}.ranks"
 
 
 def splits_of(val_fraction: float) -> tuple[str, ...]:

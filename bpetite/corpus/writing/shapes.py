@@ -58,7 +58,13 @@ def pair(value: object) -> bool:
 
 def described(value: object) -> bool:
     """An input, as `Piece.describe` has it."""
-    return isinstance(value, list) and len(value) == 7 and isinstance(value[0], str)
+    if not isinstance(value, list) or len(value) != 7:
+        return False
+    path, kind, compression, *numbers, stop = value
+    return (
+        isinstance(path, str) and isinstance(kind, str) and (compression is None or isinstance(compression, str))
+        and all(map(count, numbers)) and (stop is None or count(stop))
+    )
 
 
 _OUTPUT = {"temporary": temporary, "name": name, "bytes": count, "sha256?": str, "crc32?": str}
@@ -88,6 +94,7 @@ MANIFEST: dict[str, Any] = {
     "bytes": count,
     "on_error": str,
     "problems": _PROBLEMS,
+    "inputs": {"count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}]},
     "options": {"shard_tokens": (None, count), "val_fraction": number},
     "files": [
         {

@@ -68,6 +68,7 @@ class ShardWriter:
             have a CRC-32, which tells whether they did, instead of a SHA-256.
         known: Tokens and documents (0 where the layout keeps none) of the only shard, if they are known: then its
             header is written first, and the checksum does not have to wait for the end.
+        tokenizer: Its name.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -86,6 +87,7 @@ class ShardWriter:
         overwrite: bool = False,
         durable: bool = True,
         known: tuple[int, int] | None = None,
+        tokenizer: str = "tokenizer",
     ) -> None:
         self.layout = layout
         self._base = base
@@ -95,6 +97,7 @@ class ShardWriter:
         self._overwrite = overwrite
         self._durable = durable
         self._known = known
+        self._tokenizer = tokenizer
         self._index = 0
         self._growing: _Growing | None = None
         self._finishing: Future[dict[str, Any]] | None = None
@@ -192,7 +195,7 @@ class ShardWriter:
         tokens = tokens.with_name(tokens.name + (".tokens" if self.layout.spooled else "") + PARTIAL)
         lengths = base.with_name(base.name + ".lengths" + PARTIAL)
         meta = base.with_name(base.name + ".meta" + PARTIAL)
-        return OpenShard(base, tokens, lengths, meta, 0, 0, self._dtype)
+        return OpenShard(base, tokens, lengths, meta, 0, 0, self._dtype, self._tokenizer)
 
     def _spools(self, shard: OpenShard) -> list[Path]:
         wanted = [(shard.lengths_path, self.layout.lengths), (shard.meta_path, self.layout.meta)]

@@ -1,0 +1,122 @@
+"""The outputs of the ranks of a run: found, checked to be all of one run, and put away when they have been merged."""
+from __future__ import annotations
+
+import errno
+import glob
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import FormatError, file_exists
+from ..outputs import find_manifest
+from .naming import ranks_folder
+
+__all__ = ["check_ranks", "check_room", "find_ranks", "put_away"]
+
+#: What the manifests of all ranks agree in.
+_COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
+
+Found = list[tuple[Path, dict[str, Any]]]
+
+
+def find_ranks(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]]) -> Found:
+    """(path, manifest) of the ranks of one run, in order: of those that are given, or that are beside the output or in
+    the folder that an earlier merge has put them in.
+
+    Raises:
+        FileNotFoundError: There are none, or one that is given is not finished.
+        FormatError: They are of different runs.
+    """
+    given = [os.fspath(part) for part in parts]
+    found = [_manifest_of(part) for part in given] if given else _beside(os.fspath(output))
+    first_path, first = found[0]
+    for path, manifest in found:
+        if manifest["rank"] is None:
+            raise FormatError(f"{path}: not the output of one rank of several")
+        if any(manifest[name] != first[name] for name in _COMMON):
+            raise FormatError(f"{path}: from another run than {first_path} (inputs, options or tokenizer differ)")
+        if manifest["rank"][1] != first["rank"][1]:
+            raise FormatError(
+                f"{path}: one of {manifest['rank'][1]} ranks, but {first_path} is one of {first['rank'][1]}; "
+                "name those of one run"
+            )
+    found.sort(key=lambda item: item[1]["rank"])
+    return found
+
+
+def _manifest_of(part: str) -> tuple[Path, dict[str, Any]]:
+    located = find_manifest(part)
+    if located is None:
+        raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
+    return located[:2]
+
+
+def _beside(name: str) -> Found:
+    folder, stem = (name, "tokens") if os.path.isdir(name) else os.path.split(name)
+    for suffix in (".npy", ".bin", ".ds", ".parquet"):
+        stem = stem.removesuffix(suffix)
+    pattern = glob.escape(stem) + ".rank*of*.manifest.json"
+    here = glob.glob(os.path.join(glob.escape(folder), pattern))
+    away = glob.glob(os.path.join(glob.escape(str(ranks_folder(Path(folder), stem))), pattern))
+    found = [_manifest_of(part) for part in here]
+    for part in away:  # some of them, where a merge was killed while it moved them
+        path, manifest = _manifest_of(part)
+        known = [(one["run"], one["rank"]) for _, one in found]
+        if not here or (manifest["run"] == known[0][0] and (manifest["run"], manifest["rank"]) not in known):
+            found.append((path, manifest))
+    if not found:
+        what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
+        raise FileNotFoundError(errno.ENOENT, what, name)
+    return found
+
+
+def check_ranks(found: Found, output: str | os.PathLike[str]) -> None:
+    """Raises FormatError unless each rank of the run is there once."""
+    size = found[0][1]["rank"][1]
+    ranks = [manifest["rank"][0] for _, manifest in found]
+    twice = [rank for rank, following in itertools.pairwise(ranks) if rank == following]
+    if twice:
+        raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")
+    if len(ranks) < size:
+        # a size that is damaged could be any number
+        given = set(ranks)
+        missing = list(itertools.islice((rank for rank in range(size) if rank not in given), 10))
+        more = " and others" if len(missing) < size - len(ranks) else ""
+        raise FormatError(f"{os.fspath(output)}: ranks {missing}{more} of {size} are missing")
+
+
+def _away(path: Path) -> Path:
+    """Where the files of a rank are moved, of which this is the manifest."""
+    return ranks_folder(path.parent, path.name.partition(".rank")[0])
+
+
+def _to_move(found: Found, folder: Path) -> list[Path]:
+    """The manifests of ranks whose files are in a folder."""
+    return [path for path, _ in found if os.path.realpath(path.parent) == os.path.realpath(folder)]
+
+
+def check_room(found: Found, folder: Path, *, overwrite: bool) -> None:
+    """Find out before the work that ranks cannot be moved out of a folder.
+
+    Raises:
+        FileExistsError: The files of other ranks are there.
+    """
+    for path in _to_move(found, folder):
+        there = _away(path) / path.name
+        if os.path.lexists(there) and not overwrite:
+            raise file_exists(there, "a rank of an earlier merge; overwrite=True replaces it, delete=True keeps none")
+
+
+def put_away(found: Sequence[tuple[Path, dict[str, Any]]], folder: Path, *, delete: bool) -> None:
+    """Move the files of ranks out of a folder, or delete those of all; doing it again does the rest."""
+    move = set(_to_move(list(found), folder))
+    for path, manifest in found:
+        files = [path.parent / file["name"] for file in manifest["files"]]
+        for file in [*files, path]:  # the manifest last: until then the others are found by it
+            if delete:
+                file.unlink(missing_ok=True)
+            elif path in move and os.path.lexists(file):
+                _away(path).mkdir(exist_ok=True)
+                os.replace(file, _away(path) / file.name)

@@ -1,0 +1,143 @@
+"""What can be seen of a run that has not ended, and what a finished one says that is asked for something else."""
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+from paths import PYTHONPATH
+
+from bpetite.cli import main
+from bpetite.corpus import Options, make_task
+from bpetite.corpus.unfinished import find_journals, progress_of
+
+
+class Stop(Exception):
+    pass
+
+
+def begin(inputs: list[Path], sink: Path, **options: Any) -> None:
+    """A run that is killed in the middle."""
+    rank, world_size = options.pop("rank", 0), options.pop("world_size", 1)
+    task = make_task(inputs, sink, byte_codec(), rank=rank, world_size=world_size, options=Options(**options))
+
+    def killed(raw: int, tokens: int, documents: int) -> None:
+        if documents > 9:
+            raise Stop
+
+    with pytest.raises(Stop):
+        replace(task, block=100, checkpoint_seconds=0).run(progress=killed)
+
+
+def inspect(*arguments: object) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error)."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as leave:
+        main(["inspect", *map(str, arguments)])
+    assert isinstance(leave.value.code, int)
+    return leave.value.code, out.getvalue(), err.getvalue()
+
+
+def test_inspect_shows_how_far_a_run_is(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    begin(inputs, ram_path / "o", shard_tokens=200)
+    before = outputs(ram_path)
+    for name in ("o", "o.npy", "o.journal", *(path.name for path in ram_path.glob("o*.partial"))):
+        code, out, err = inspect(ram_path / name, "--json")
+        assert code == 0, err
+        found = json.loads(out)
+        assert found["state"].startswith("unfinished")
+        assert 0 < found["documents"] < 60
+        assert found["tokens"] > 0
+        assert found["inputs"].endswith("of 3 read")
+        assert found["format"] == "npy"
+    assert "state: unfinished: the same command goes on from here\n" in inspect(ram_path / "o")[1]
+    code, _, err = inspect(ram_path / "o", "--verify")
+    assert code == 1
+    assert "not finished" in err
+    assert outputs(ram_path) == before
+
+
+def test_inspect_shows_each_unfinished_rank(ram_path: Path) -> None:
+    path = ram_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in some_documents(90)))
+    for rank in range(2):
+        begin([path], ram_path / "o", rank=rank, world_size=2, eot="none")
+    assert len(inspect(ram_path / "o", "--json")[1].splitlines()) == 2
+    assert [path.name for path in find_journals(ram_path / "o")] == [
+        "o.rank00000of00002.journal", "o.rank00001of00002.journal",
+    ]  # fmt: skip
+
+
+def test_a_folder_and_a_run_of_which_nothing_is_recorded(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    (ram_path / "out").mkdir()
+    begin(inputs, ram_path / "out", format="nanogpt")
+    [journal] = find_journals(ram_path / "out")
+    assert progress_of(journal)["documents"] > 0
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    assert progress_of(journal)["documents"] == 0
+    journal.write_bytes(lines[0])
+    assert "has not begun" in progress_of(journal)["state"]
+    assert find_journals(ram_path / "in") == []
+
+
+def test_other_options_are_named(ram_path: Path) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(12))
+    run(inputs, ram_path / "o")
+    for changes, says in (
+        ({"shard_tokens": 5}, "made with shard_tokens None, now 5"),
+        ({"codec": byte_codec(300)}, r"made with tokenizer bytes \(bytes-25\), now bytes \(bytes-30\)"),
+        ({"max_document_bytes": 9000, "seed": 4}, "max_document_bytes 1073741824, now 9000; made with seed 0, now 4"),
+    ):
+        with pytest.raises(FileExistsError, match=says):
+            run(inputs, ram_path / "o", **changes)
+    with pytest.raises(FileExistsError, match="made of 3 inputs, now 2"):
+        run(inputs[:2], ram_path / "o")
+    with pytest.raises(FileExistsError, match=r"made of .*a b\.txt, now .*c\.json"):
+        run([inputs[2], *inputs[:2]], ram_path / "o")
+    with inputs[0].open("a") as file:
+        file.write("x")
+    with pytest.raises(FileExistsError, match=r"a b\.txt had \d+ bytes, now \d+"):
+        run(inputs, ram_path / "o")
+    os.truncate(inputs[0], inputs[0].stat().st_size - 1)
+    with pytest.raises(FileExistsError, match="have been changed or touched"):
+        run(inputs, ram_path / "o")
+
+
+#: Everything is imported by the first run, since the interpreter's own files may be closed to others.
+READ_ONLY = """
+import os, sys
+sys.path[:0] = sys.argv[1].split(os.pathsep)
+from corpus_tools import run
+from pathlib import Path
+run([Path(sys.argv[2])], Path(sys.argv[3]))
+os.setgid(65534); os.setuid(65534)
+print(run([Path(sys.argv[2])], Path(sys.argv[3]))["documents"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_finished_run_that_is_read_only(ram_path: Path) -> None:
+    (ram_path / "in.txt").write_text("a<|endoftext|>b")
+    out = ram_path / "out"
+    out.mkdir()
+    run([ram_path / "in.txt"], out / "o")
+    for path in (*out.iterdir(), out):
+        path.chmod(0o555)
+    ram_path.chmod(0o755)
+    for folder in out.parents:
+        if not folder.stat().st_mode & 1:
+            pytest.skip("the folder of the tests is closed to others")
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, PYTHONPATH, ram_path / "in.txt", out / "o"], capture_output=True, text=True,
+        cwd="/",
+    )  # fmt: skip
+    assert done.stdout == "2\n", done.stderr
