@@ -8,13 +8,14 @@ cdef extern from "engine/sieve.h" nogil:
         int few
 
     void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
-    Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept
+    Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
+                             Py_ssize_t length) noexcept
 
 
 cdef class Specials:
     # Literals sorted by their bytes; nothing changes after construction.
     cdef readonly Py_ssize_t size
-    cdef readonly Py_ssize_t longest       # bytes
+    cdef readonly Py_ssize_t shortest, longest     # bytes
     cdef readonly tuple literals           # str, sorted by their UTF-8
     cdef uint8_t* blob
     cdef uint64_t* starts                  # number -> first byte in blob; size + 1 entries

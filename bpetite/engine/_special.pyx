@@ -36,6 +36,7 @@ cdef class Specials:
         for data, _ in order:
             total += PyBytes_GET_SIZE(data)
             self.longest = max(self.longest, PyBytes_GET_SIZE(data))
+            self.shortest = min(self.shortest or self.longest, PyBytes_GET_SIZE(data))
         if self.size and not order[0][0]:
             raise ValueError("a special token must not be empty")
         self.blob = <uint8_t*> malloc(total + 1)
@@ -113,11 +114,12 @@ cdef class Specials:
         return spans
 
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
+        cdef Py_ssize_t stop = length - self.shortest + 1      # no literal starts there or later
         if self.size == 0:
             return -1
         while True:
-            at = bp_sieve_next(self.sieve, text, at, length)
-            if at >= length:
+            at = bp_sieve_next(self.sieve, text, at, stop, length)
+            if at >= stop:
                 return -1
             which[0] = self._longest_at(text + at, length - at)
             if which[0] >= 0:

@@ -21,7 +21,7 @@ from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_work
 from ..splitting._byte_splits cimport ByteSplits, byte_cut
-from ..splitting._scan cimport scan_cursor
+from ..splitting._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
@@ -145,6 +145,11 @@ cdef class Worker:
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
         cdef int status
+        if final and 0 < length < SCAN_SHORT:
+            n = self.core.scanner.short_ends(text, length, ends)
+            if n:
+                done[0] = length
+                return self.encode_block(text, 0, ends, n, readable, done)
         self.core.scanner.begin(&cursor, text, length, final)
         while True:
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
@@ -155,6 +160,9 @@ cdef class Worker:
             if status != DONE:
                 return status
             start = ends[n - 1]
+            if final and start == length:          # asking for further ends costs a short text a good part
+                done[0] = start
+                return DONE
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:

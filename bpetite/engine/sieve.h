@@ -125,9 +125,10 @@ BP_AVX512_TARGET static ptrdiff_t bp_sieve_avx512(const bp_sieve *sieve, const u
 }
 #endif
 
-/* The first position from `at` on where a string may start, or `length`. The last byte of the text, which has no byte
-   after it, always passes. */
-static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+/* The first position from `at` on where a string may start; `stop` or more where there is none before it. The last byte
+   of the text, which has no byte after it, always passes. */
+static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t stop,
+                                      ptrdiff_t length) {
 #ifdef BP_HAS_AVX512
     if (sieve->simd == BP_SIMD_AVX512 && at + 1 < length) return bp_sieve_avx512(sieve, text, at, length);
 #endif
@@ -137,9 +138,9 @@ static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text
 #ifdef BP_HAS_SSSE3
     if (sieve->few > 4 && (sieve->simd == BP_SIMD_SSSE3 || sieve->simd == BP_SIMD_AVX2)) at = bp_sieve_many(sieve, text, at, length);
 #endif
-    for (; at + 1 < length; at++)
+    for (; at < stop && at + 1 < length; at++)
         if (bp_sieve_pair(sieve, text + at)) return at;
-    return at < length ? at : length;
+    return at;
 }
 
 #endif

@@ -3,6 +3,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "splitting/scanner.h" nogil:
+    enum: SCAN_SHORT
+
     # One scan over one text; the caller owns it (on the stack, one per thread) and treats all but `done` as private.
     ctypedef struct scan_cursor:
         const uint8_t* text
@@ -72,6 +74,10 @@ cdef class Scanner:
     # the offset of the character after both.
     cdef Py_ssize_t synchronize(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length,
                                 Py_ssize_t* behind) noexcept nogil
+
+    # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns how many, or 0 where
+    # only a scan finds them.
+    cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil
 
     cdef void _set_vector(self, tables)
 

@@ -56,6 +56,9 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
+cdef extern from "splitting/scan_short.h" nogil:
+    Py_ssize_t scan_short(const scan_tables* tables, const uint8_t* text, int size, Py_ssize_t* ends)
+
 cdef extern from "headers/simd.h" nogil:
     enum:
         BP_SIMD_AVX512
@@ -122,6 +125,13 @@ cdef class Scanner:
         self.begin(&cursor, &data[0] if data.shape[0] else NULL, data.shape[0], True)
         append_ends(self, &cursor, result, capacity)
         return result
+
+    def ends_of_short(self, const uint8_t[::1] data not None):
+        """The same for 1 to 63 bytes in one pass, as the encoder asks for them; no ends where only a scan finds them."""
+        cdef Py_ssize_t ends[SCAN_SHORT]
+        if not 0 < data.shape[0] < SCAN_SHORT:
+            raise ValueError(f"a short text has 1 to {SCAN_SHORT - 1} bytes, not {data.shape[0]}")
+        return new_array("q", [ends[i] for i in range(self.short_ends(&data[0], data.shape[0], ends))])
 
     def count(self, const uint8_t[::1] data not None):
         """The number of pre-tokens of `data`, which must be valid UTF-8."""
@@ -212,6 +222,9 @@ cdef class Scanner:
                 first, before = block + i, column
             block += SCAN_BLOCK
         return -1
+
+    cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil:
+        return scan_short(&self.tables, text, <int> length, ends)
 
 
 cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:

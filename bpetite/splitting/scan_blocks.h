@@ -98,7 +98,7 @@ static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
 }
 
 /* Write the codes of the characters that begin at the bits of `others` and are not ASCII; see scan_encode. */
-static inline void scan_encode_others(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint64_t others,
+BP_INLINE void scan_encode_others(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint64_t others,
                                       uint8_t *codes)
 {
     while (others) {
@@ -127,7 +127,7 @@ static inline void scan_encode_others(const scan_tables *tables, const uint8_t *
 /* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only text[0:size] is read. The last
    character may reach past byte 64: its code is that of its first byte, and the next block begins with continuation
    codes. */
-static inline uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
+BP_INLINE uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
 {
     uint8_t padded[SCAN_BLOCK];
     const uint8_t *block = text;

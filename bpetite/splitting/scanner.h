@@ -7,6 +7,7 @@
 
 enum {
     SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
+    SCAN_SHORT = SCAN_BLOCK, /* bytes; shorter whole texts need no cursor */
     SCAN_SPAN = 512,     /* codes of a span read in one lane or in four */
     SCAN_LONGEST = 4096, /* codes of a span read in 64 lanes */
     SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,

@@ -116,6 +116,20 @@ def test_text_lengths(merges: Tokenizer, length: int, unit: str) -> None:
     assert merges.encode(text) == merges.encode(text.encode()) == expected
 
 
+@pytest.mark.parametrize("unit", ["the cat's ", "é1 ", "\n  x", "<|endoftext|> the", "猫<s>", "a"])
+def test_every_length_of_a_short_text(merges: Tokenizer, unit: str) -> None:
+    """One pass below 64 bytes, a scan above; special tokens where the text is barely long enough for one."""
+    whole = Tokenizer(RANKED, None, {"<|endoftext|>": 1000, "猫<s>": 1002}, pattern=patterns.CL100K)
+    for length in range(80):
+        text = (unit * length)[:length]
+        special = merges.special_tokens
+        expected = reference.encode(text, TOKENS, MERGES, special_tokens=special, pattern=patterns.GPT2)
+        assert merges.encode(text) == merges.encode(text.encode()) == expected
+        special = whole.special_tokens
+        expected = reference.encode(text, RANKED, None, special_tokens=special, pattern=patterns.CL100K)
+        assert whole.encode(text) == whole.encode_to_numpy(text).tolist() == expected
+
+
 @pytest.mark.parametrize("filler", ["ab ", "é ", "中 x", "🙂 "])
 @pytest.mark.parametrize("tail", ["x", " y", "<|endoftext|>", "<|endoftext|><|endoftext|>", "猫<s>", "'ll", "\n \n"])
 def test_what_lies_over_the_edge_of_a_piece(merges: Tokenizer, filler: str, tail: str) -> None:

@@ -118,6 +118,33 @@ def test_room_for_few_ends_at_a_span_s_border(capacity: int) -> None:
             assert list(cut.ends(data, capacity=capacity)) == expected_ends(data.decode(), pattern), (at, kind)
 
 
+@given(texts(16))
+def test_a_short_text_at_once(text: str) -> None:
+    data = text.encode()[:63].decode(errors="ignore").encode()
+    for name, pattern in COMPILED.items():
+        found = list(scanner(pattern).ends_of_short(data)) if data else []
+        assert found in ([], list(scanner(pattern).ends(data))), name
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_every_size_of_a_short_text(name: str) -> None:
+    left = 0
+    for seed in range(8):
+        text = long_text(seed, 64, ascii_only=seed % 2 == 0)
+        for size in range(1, 64):
+            data = text.encode()[:size].decode(errors="ignore").encode()
+            found = list(scanner(COMPILED[name]).ends_of_short(data)) if data else []
+            left += not found
+            assert not found or found == expected_ends(data.decode(), COMPILED[name])
+    assert left < 3 if name == "gpt2" else left < 300  # the others have marks, which a scan sets
+
+
+def test_what_is_no_short_text() -> None:
+    for size in (0, 64):
+        with pytest.raises(ValueError, match=f"a short text has 1 to 63 bytes, not {size}"):
+            scanner(patterns.GPT2).ends_of_short(b"a" * size)
+
+
 def test_how_many_lanes() -> None:
     tables = compile_pattern((patterns.GPT2,))
     assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
@@ -254,6 +281,9 @@ def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
             for kind in KINDS:
                 cut = scanner(COMPILED[name], kind)
                 assert list(cut.ends(memoryview(buffer).cast("B"))) == expected_ends(text, COMPILED[name])
+                if 0 < len(data) < 64:
+                    short = list(cut.ends_of_short(memoryview(buffer).cast("B")))
+                    assert short in ([], expected_ends(text, COMPILED[name]))
 
 
 @given(st.binary(max_size=200))
