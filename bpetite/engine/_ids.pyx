@@ -2,9 +2,10 @@
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from ..headers.numpy_array cimport bp_numpy, bp_numpy_new, bp_numpy_set_up
 from ..headers.types cimport token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._worker cimport Worker
@@ -21,7 +22,8 @@ cdef enum:
     TABLE_LIMIT = 1 << 22      # ids below this have their int objects made once per tokenizer
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
 
-cdef object _frombuffer = None, _uint32 = None     # of NumPy, once it is needed
+cdef bp_numpy _numpy                               # all zero until it is needed
+cdef object _frombuffer = None
 
 
 cdef class IdLists:
@@ -79,26 +81,38 @@ cdef class _Owner:
         PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
 
 
+cdef int load_numpy() except -1:
+    # Not at the top: lists do without it.
+    global _frombuffer
+    import numpy
+    try:
+        from numpy._core._multiarray_umath import _ARRAY_API
+    except ImportError:                            # before NumPy 2
+        from numpy.core._multiarray_umath import _ARRAY_API
+    _frombuffer = numpy.frombuffer
+    return bp_numpy_set_up(&_numpy, _ARRAY_API, numpy.dtype(numpy.uint32))
+
+
 cdef object own_ids(token_t* ids, Py_ssize_t n):
-    global _frombuffer, _uint32
     cdef _Owner owner = _Owner()
     owner.ids = ids
     owner.n = n
-    if _frombuffer is None:
-        import numpy                               # not at the top: lists do without it
-        _uint32 = numpy.dtype(numpy.uint32)
-        _frombuffer = numpy.frombuffer
-    return _frombuffer(owner, _uint32)
+    if _numpy.make == NULL:
+        load_numpy()
+    return _frombuffer(owner, <object> _numpy.descr)
 
 
 cdef object take_ids(Worker worker):
     cdef token_t* ids
+    cdef void* data
     if worker.used >= STEAL:
         ids = worker.give_out()
-    else:
-        ids = <token_t*> malloc((worker.used + 1) * sizeof(token_t))
-        if ids != NULL and worker.used:            # a worker that has put out nothing has no memory for it
-            memcpy(ids, worker.out, worker.used * sizeof(token_t))
-    if ids == NULL:
-        raise MemoryError()
-    return own_ids(ids, worker.used)
+        if ids == NULL:
+            raise MemoryError()
+        return own_ids(ids, worker.used)
+    if _numpy.make == NULL:
+        load_numpy()
+    array = bp_numpy_new(&_numpy, worker.used, &data)
+    if worker.used:                                # a worker that has put out nothing has no memory for it
+        memcpy(data, worker.out, worker.used * sizeof(token_t))
+    return array

@@ -23,6 +23,8 @@ from ..errors import UnknownTokenError, not_a_text, show
 from ._stream_decoder import StreamDecoder, _texts
 from ._threads import thread_count
 
+cdef object ALL = "all"            # the object that the name stands for nearly everywhere
+
 
 cdef class Surface:
     """What is in a tokenizer, text to token ids, and back."""
@@ -468,7 +470,7 @@ cdef class Surface:
     cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads):
         # A worker that has encoded a text, to be given back.
         cdef Specials recognised = self._encoder.specials.every, refused
-        if not is_all(allowed) or disallowed is not ():
+        if not (allowed is ALL or is_all(allowed)) or disallowed is not ():
             if not isinstance(text, (str, bytes)):
                 raise not_a_text(text)
             recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
@@ -480,15 +482,17 @@ cdef class Surface:
         cdef bint alone = PyLong_CheckExact(num_threads) and num_threads == 1
         cdef Py_ssize_t threads = 1 if alone else thread_count(num_threads)
         cdef Worker worker = self._encoder.take()
-        try:
+        cdef bint done = False
+        try:                                       # `except` would cost a short text more
             if threads > 1:
                 encode_long(self._encoder, worker, text, specials, threads)
             else:
                 self._encoder.encode(worker, text, specials)
-        except BaseException:
-            self._encoder.give(worker)
-            raise
-        return worker
+            done = True
+            return worker
+        finally:
+            if not done:
+                self._encoder.give(worker)
 
     cdef list _list(self, Worker worker):
         # The output of a worker, which is given back.

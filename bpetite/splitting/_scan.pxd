@@ -75,8 +75,8 @@ cdef class Scanner:
     cdef Py_ssize_t synchronize(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length,
                                 Py_ssize_t* behind) noexcept nogil
 
-    # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns how many, or 0 where
-    # only a scan finds them.
+    # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns how many, or 0
+    # where only a scan finds them.
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil
 
     cdef void _set_vector(self, tables)

@@ -23,7 +23,7 @@ class Scanner:
         They are found `capacity` (1 to 512) at a time; the result does not depend on it.
         """
     def ends_of_short(self, data: Buffer) -> array[int]:
-        """The same for 1 to 63 bytes in one pass, as the encoder asks for them; no ends where only a scan finds them."""
+        """The same for 1 to 63 bytes in one pass, as the encoder asks for it; no ends where only a scan finds them."""
     def count(self, data: Buffer) -> int:
         """The number of pre-tokens of `data`, which must be valid UTF-8."""
 

@@ -127,7 +127,7 @@ cdef class Scanner:
         return result
 
     def ends_of_short(self, const uint8_t[::1] data not None):
-        """The same for 1 to 63 bytes in one pass, as the encoder asks for them; no ends where only a scan finds them."""
+        """The same for 1 to 63 bytes in one pass, as the encoder asks for it; no ends where only a scan finds them."""
         cdef Py_ssize_t ends[SCAN_SHORT]
         if not 0 < data.shape[0] < SCAN_SHORT:
             raise ValueError(f"a short text has 1 to {SCAN_SHORT - 1} bytes, not {data.shape[0]}")

@@ -3,6 +3,7 @@ import pickle
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,33 @@ def test_lists_are_the_arrays(text: str) -> None:
         ids = tok.encode(text)
         assert ids == tok.encode_to_numpy(text).tolist()
         assert {type(token_id) for token_id in ids} <= {int}
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 255, 256, 257, (1 << 14) - 1, 1 << 14, (1 << 14) + 1, 100_000])
+def test_arrays_own_their_memory(length: int) -> None:
+    """Short ones are copies, long ones take over the memory of the encoder."""
+    ids = BYTES.encode_to_numpy("a" * length)
+    others = [BYTES.encode_to_numpy("b" * length) for _ in range(3)]
+    assert (ids.dtype, ids.shape, ids.ndim) == (np.dtype(np.uint32), (length,), 1)
+    assert ids.flags.c_contiguous
+    assert ids.flags.aligned
+    assert ids.flags.writeable
+    assert ids.dtype is np.dtype(np.uint32)
+    ids += 1
+    assert (ids == 98).all()
+    assert all((other == 98).all() for other in others)
+    del others
+    BYTES.encode_to_numpy("c" * length)
+    assert (ids == 98).all()
+
+
+def test_an_array_holds_one_reference_to_its_type() -> None:
+    dtype = np.dtype(np.uint32)
+    before = sys.getrefcount(dtype)
+    kept = [BYTES.encode_to_numpy("ab") for _ in range(100)]
+    assert sys.getrefcount(dtype) in (before, before + 100)  # some versions do not count them
+    del kept
+    assert sys.getrefcount(dtype) == before
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 20000])
