@@ -11,6 +11,7 @@ from ..corpus.outputs import files_of_shard, find_manifest
 from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.unfinished import find_journals, progress_of
 from ..corpus.writing.checksums import check_file
+from ..engine._threads import thread_count
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -131,8 +132,5 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
 def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
     """Compare all files of a token file's shard with their checksums."""
     for file in files_of_shard(manifest, token_file):
-        path = folder / file["name"]
-        if "sha256" not in file:
-            raise FormatError(f"{path}: its task belongs to a run that is not finished; it has no SHA-256 yet")
-        check_file(path, file)
-    return "sha256 as in the manifest"
+        check_file(folder / file["name"], file, thread_count(None))
+    return f"{file['checksum']['algorithm']} of each range as in the manifest"

@@ -21,7 +21,7 @@ from ..corpus.api import SourcesLike
 from ..corpus.options import EncodeOptions, split_options
 from ..corpus.reading.sources import TASK_BYTES
 from ..corpus.task import Progress
-from ..corpus.writing.checksums import crc32_of
+from ..corpus.writing.checksums import check_file
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.manifest import list_inputs, read_manifest, write_manifest
 from ..corpus.writing.merge import join_manifests
@@ -280,10 +280,11 @@ def _is_whole(names: Names) -> bool:
     if not names.manifest.exists():
         return True
     try:
-        files = read_manifest(names.manifest)["files"]
-        return all(crc32_of(names.folder / file["name"]) == file["crc32"] for file in files)
-    except (ValueError, KeyError, OSError):
+        for file in read_manifest(names.manifest)["files"]:
+            check_file(names.folder / file["name"], file)
+    except (ValueError, OSError):
         return False
+    return True
 
 
 def _remove(outputs: Iterable[Names]) -> None:

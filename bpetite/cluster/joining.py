@@ -5,9 +5,7 @@ only the tasks read tokens. The tasks write through the same writer that a singl
 """
 from __future__ import annotations
 
-import itertools
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,14 +18,13 @@ import numpy.typing as npt
 from ..corpus import ShardTask
 from ..corpus.outputs import files_of_shard, token_files_of_split
 from ..corpus.tokenfiles import open_token_file
-from ..corpus.writing.checksums import Crc32, check_file, crc32_joined
+from ..corpus.writing.checksums import FileCheck, check_file
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.layouts import Layout
 from ..corpus.writing.manifest import list_files
 from ..corpus.writing.merge import copy_spans
 from ..corpus.writing.naming import Names
 from ..corpus.writing.shards import ShardWriter, settle
-from ..errors import FormatError
 from .executor import Executor, Report, run_all
 from .parcel import Parcel
 
@@ -102,25 +99,19 @@ def join(
         else:
             shards += _cut_documents(split, files, whole.options.shard_tokens, whole.options.format, dtype)
     done: dict[tuple[str, int], dict[str, Any]] = {}
-    read: dict[tuple[str, int], list[list[int]]] = {}
     for record in journal.records[1:]:
         settle(whole.names.folder, [record["shard"]])
         done[record["split"], record["index"]] = record["shard"]
-        read[record["split"], record["index"]] = record["read"]
     left = [shard for shard in shards if (shard.split, shard.index) not in done]
 
-    def finish(number: int, result: tuple[dict[str, Any], list[list[int]]]) -> None:
-        shard, (made, sums) = left[number], result
-        journal.append({"split": shard.split, "index": shard.index, "shard": made, "read": sums})
+    def finish(number: int, made: dict[str, Any]) -> None:
+        shard = left[number]
+        journal.append({"split": shard.split, "index": shard.index, "shard": made})
         settle(whole.names.folder, [made])
-        done[shard.split, shard.index], read[shard.split, shard.index] = made, sums
+        done[shard.split, shard.index] = made
 
     shared = Parcel(_Shared(whole.names, dtype.name, whole.overwrite, whole.codec.name))
     run_all(executor, _make_shard, shared, left, on_result=finish)
-    layout = whole.layout
-    if not layout.spooled:
-        of_shards = [(shard, read[shard.split, shard.index]) for shard in shards]
-        _verify([pair for shard, sums in of_shards for pair in zip(shard.extents, sums, strict=True)], layout.header)
     for shard in shards:
         Journal.discard(_lock_of(whole.names, shard))
     for path in whole.names.temporary():  # of a worker that did the job of another once more
@@ -128,24 +119,6 @@ def join(
     return list_files(
         {split: [done[split, shard.index] for shard in shards if shard.split == split] for split in whole.splits}
     )
-
-
-def _verify(read: Iterable[tuple[_Extent, list[int]]], header: int) -> None:
-    """Compare what the workers have read, each a part of a file, with the checksums of the tasks' manifests.
-
-    Raises:
-        FormatError: A file was changed after its task had written it.
-    """
-    for file, parts in itertools.groupby(read, key=lambda part: part[0].file):
-        path = Path(file.path)
-        listed = next(one for one in file.listed if one["name"] == path.name)
-        with path.open("rb") as head:
-            crc = zlib.crc32(head.read(header))
-        size = header
-        for _, (found, length) in parts:
-            crc, size = crc32_joined(crc, found, length), size + length
-        if (f"{crc:08x}", size) != (listed.get("crc32"), listed["bytes"]):
-            raise FormatError(f"{path}: differs from the checksum that its task took; overwrite=True starts anew")
 
 
 def _files(whole: ShardTask, manifests: Sequence[dict[str, Any]], split: str) -> list[_File]:
@@ -266,16 +239,17 @@ def patiently(work: Callable[[], Result]) -> Result:
             time.sleep(0.2)
 
 
-def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> tuple[dict[str, Any], list[list[int]]]:
+def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> dict[str, Any]:
     """What a worker does: write a shard under its temporary names. Doing it again overwrites the files.
 
     Returns:
-        The record of the shard, and for each extent [CRC-32, number] of the bytes that have been read: together they
-        are whole files, which the checksums in manifests are of.
+        The record of the shard.
+
+    Raises:
+        FormatError: A file was changed after its task had written it.
     """
     lock = patiently(lambda: Journal(_lock_of(shared.names, shard)))
     layout = shared.names.layout
-    sums: list[list[int]] = []
     writer = ShardWriter(
         lambda _: shared.names.base(shard.split, shard.index),
         layout,
@@ -292,8 +266,11 @@ def _make_shard(shared: _Shared, shard: _Shard, report: Report) -> tuple[dict[st
                 if listed["name"] != path.name or layout.spooled:
                     check_file(path.with_name(listed["name"]), listed)
             file = open_token_file(path, format=layout.name, dtype=shared.dtype)
-            file.checksum = Crc32()
+            listed = next(one for one in extent.file.listed if one["name"] == path.name)
+            if not layout.spooled:
+                file.check = FileCheck(path, listed)
             copy_spans(file.extent(extent.first, extent.count), writer, np.dtype(shared.dtype))
-            sums.append([int(file.checksum.hexdigest(), 16), extent.tokens * file.dtype.itemsize])
+            if file.check is not None:
+                file.check.finish(whole=False)
         writer.finish()
-    return writer.take_finished()[0], sums
+        return writer.take_finished()[0]

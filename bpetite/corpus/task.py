@@ -149,6 +149,7 @@ class ShardTask(Plan):
                 overwrite=self.overwrite,
                 durable=self.durable,
                 tokenizer=self.codec.name,
+                threads=jobs,
             )
             for split in self.splits
         }
@@ -278,13 +279,13 @@ class ShardTask(Plan):
             for split, finished in record["finished"].items():
                 shards.setdefault(split, []).extend(finished)
         for finished in shards.values():
-            settle(self.names.folder, finished)
+            settle(self.names.folder, finished, check=True)
         position, states = Position(), {}
         if records:
             last = records[-1]
             position, states = Position(**last["position"]), last["writers"]
             tally.restore(last["tally"])
-        kept = {name for state in states.values() for name in state["sizes"]}
+        kept = {name for state in states.values() for name in state["files"]}
         for path in self.names.temporary():
             if path.name not in kept:
                 path.unlink()

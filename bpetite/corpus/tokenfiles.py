@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
-from .writing.checksums import Checksum
+from .writing.checksums import FileCheck
 from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
 
 __all__ = [
@@ -64,7 +64,8 @@ class TokenFile:
         tokens: Their number.
         documents: Their number, or None where the layout does not say.
         header: Bytes before the tokens.
-        checksum: Takes in the bytes of all tokens that are read; not of Parquet, which is not read from start to end.
+        check: Compares the bytes of tokens that are read with their checksums; not of Parquet, which is not read from
+            start to end.
     """
 
     def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
@@ -74,7 +75,7 @@ class TokenFile:
         self.tokens = tokens
         self.documents: int | None = None
         self.header = header
-        self.checksum: Checksum | None = None
+        self.check: FileCheck | None = None
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         """Tokens from ``start`` on, fewer than ``count`` only at the end."""
@@ -82,15 +83,9 @@ class TokenFile:
         tokens = np.fromfile(self.path, self.dtype, count, offset=self.header + start * self.dtype.itemsize)
         if len(tokens) != count:
             raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
-        if self.checksum is not None:
-            self.checksum.update(tokens)
+        if self.check is not None:
+            self.check.take(self.header + start * self.dtype.itemsize, tokens)
         return tokens
-
-    def read_header(self) -> None:
-        """Have ``checksum`` take in what is before the tokens."""
-        if self.checksum is not None:
-            with self.path.open("rb") as file:
-                self.checksum.update(file.read(self.header))
 
     def spans(self) -> Iterator[Span]:
         """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""

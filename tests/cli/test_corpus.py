@@ -220,7 +220,7 @@ def test_inspect(ram_path: Path, tok: str, bpe: Bpe) -> None:
     assert lines["tokens"] == str(len(tokens) + 1)
     assert lines["first"] == " ".join(map(str, tokens[:4]))
     assert json.loads(lines["text"]) == Tokenizer.load(tok).decode(tokens[:4])
-    assert lines["verified"] == "sha256 as in the manifest"
+    assert lines["verified"] == "sha256 of each range as in the manifest"
     code, out, _ = bpe("inspect", ram_path / "o.npy", "--json")
     assert json.loads(out)["first"] == [*tokens, tokens[tokens.index(Tokenizer.load(tok).eot_token)]][:32]  # type: ignore[arg-type]
     data = bytearray((ram_path / "o.npy").read_bytes())

@@ -1,31 +1,42 @@
 import hashlib
+import random
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from corpus_tools import plain_sums
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.writing.checksums import Crc32, crc32_joined, crc32_of, sha256_of, take_in
+from bpetite.corpus.writing import checksums
+from bpetite.corpus.writing.checksums import FileCheck, Sums, check_file, new_checksum, root_of, sums_of, take_in
+from bpetite.errors import FormatError
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2
 
 
-def test_of_a_file_and_of_its_beginning(ram_path: Path) -> None:
+@pytest.fixture(params=[1000, 1])
+def size_of_range(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(checksums, "RANGE", request.param)
+    return int(request.param)
+
+
+def test_known_values(ram_path: Path) -> None:
     (ram_path / "f").write_bytes(b"abcdef")
-    assert sha256_of(ram_path / "f", 3) == ABC
-    assert sha256_of(ram_path / "f") == hashlib.sha256(b"abcdef").hexdigest()
+    assert sums_of(ram_path / "f", 3, "sha256").ranges == (ABC,)
     (ram_path / "f").write_bytes(b"123456789")
-    assert crc32_of(ram_path / "f") == "cbf43926"  # the check value of the CRC catalogue
-    assert crc32_of(ram_path / "f", 3) == f"{zlib.crc32(b'123'):08x}"
+    assert sums_of(ram_path / "f", 9, "crc32").ranges == ("cbf43926",)  # the check value of the CRC catalogue
+    assert root_of("crc32", ["cbf43926"]) == f"{zlib.crc32(bytes.fromhex('cbf43926')):08x}"
+    assert root_of("sha256", []) == hashlib.sha256().hexdigest()
 
 
-@pytest.mark.parametrize("size", [0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 1_000_000])
-def test_files_of_many_reads(ram_path: Path, size: int) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("size", [0, 1, 999, 1000, 1001, 5500])
+def test_ranges_of_a_file(ram_path: Path, size_of_range: int, size: int, threads: int) -> None:
     data = bytes(i * 7 % 251 for i in range(size))
-    (ram_path / "f").write_bytes(data)
-    assert sha256_of(ram_path / "f") == hashlib.sha256(data).hexdigest()
-    assert crc32_of(ram_path / "f") == f"{zlib.crc32(data):08x}"
+    (ram_path / "f").write_bytes(data + b"more")
+    assert sums_of(ram_path / "f", size, "sha256", threads).listed() == plain_sums(data, size_of_range)
 
 
 def test_what_there_is_of_so_many_bytes(ram_path: Path) -> None:
@@ -36,14 +47,82 @@ def test_what_there_is_of_so_many_bytes(ram_path: Path) -> None:
     assert checksum.hexdigest() == ABC
 
 
-def test_crc32_piece_by_piece() -> None:
-    crc = Crc32()
-    assert crc.hexdigest() == "00000000"
-    crc.update(b"1234")
-    crc.update(memoryview(b"56789"))
-    assert crc.hexdigest() == "cbf43926"
+def test_copies_go_on_separately() -> None:
+    for algorithm in ("sha256", "crc32"):
+        first = new_checksum(algorithm)
+        first.update(b"1234")
+        second = first.copy()
+        second.update(b"56789")
+        first.update(memoryview(b"x"))
+        assert first.hexdigest() != second.hexdigest()
+        whole = new_checksum(algorithm)
+        whole.update(b"123456789")
+        assert second.hexdigest() == whole.hexdigest()
 
 
-@given(st.binary(max_size=60), st.binary(max_size=300))
-def test_checksums_of_parts_are_joined(first: bytes, second: bytes) -> None:
-    assert crc32_joined(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)
+def listed_of(path: Path) -> dict[str, Any]:
+    size = path.stat().st_size
+    return {"bytes": size, "checksum": sums_of(path, size, "sha256").listed()}
+
+
+def test_a_difference_has_a_place(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "RANGE", 100)
+    path = ram_path / "f"
+    data = random.Random(1).randbytes(250)
+    path.write_bytes(data)
+    listed = listed_of(path)
+    check_file(path, listed, threads=2)
+    for at, says in ((0, "bytes 0 to 99 "), (150, "bytes 100 to 199 "), (249, "bytes 200 to 249 ")):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(FormatError, match=f"f: {says}differ from the checksum in the manifest"):
+            check_file(path, listed)
+    path.write_bytes(data + b"x")
+    with pytest.raises(FormatError, match="251 bytes, but its manifest says 250"):
+        check_file(path, listed)
+
+
+def test_damaged_lists_are_refused(ram_path: Path) -> None:
+    path = ram_path / "f"
+    path.write_bytes(b"abc")
+    listed = listed_of(path)
+    for changes in ({"ranges": []}, {"root": ABC}, {"range_bytes": 5}, {"ranges": ["zz"]}, {"ranges": [ABC[:-2]]}):
+        with pytest.raises(FormatError, match=r"f: .*damaged"):
+            Sums.of_listed({**listed, "checksum": {**listed["checksum"], **changes}}, path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_parts_are_compared_wherever_they_begin(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Every flipped bit in what is read is found, and in nothing outside of its ranges."""
+    path = tmp_path_factory.mktemp("check") / "f"
+    content = bytes(range(data.draw(st.integers(0, 60))))
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(checksums, "RANGE", 10)
+        listed = listed_of(path)
+        start = data.draw(st.integers(0, len(content)))
+        stop = data.draw(st.integers(start, len(content)))
+        whole = start == 0 and stop == len(content)
+        flipped = data.draw(st.none() | st.integers(0, len(content) - 1)) if content else None
+        if flipped is not None:
+            content = content[:flipped] + bytes([content[flipped] ^ 4]) + content[flipped + 1 :]
+            path.write_bytes(content)
+        read_ranges = set(range(start // 10, -(-stop // 10))) if stop > start else set()
+        wrong = flipped is not None and flipped // 10 in read_ranges
+
+        def read() -> None:
+            check = FileCheck(path, listed)
+            at = start
+            while at < stop:
+                step = data.draw(st.integers(1, stop - at))
+                check.take(at, content[at : at + step])
+                at += step
+            check.finish(whole=whole)
+
+        if wrong:
+            with pytest.raises(FormatError, match=f"bytes {flipped // 10 * 10} to"):
+                read()
+        else:
+            read()

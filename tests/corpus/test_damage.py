@@ -117,7 +117,7 @@ def test_manifests(ram_path: Path) -> None:
                 files, byte_codec().decode, lambda _: None, eot=stored["eot"], eot_id=256, separator=b"",
                 final_separator=True,
             )
-        merge_outputs(ram_path / "m", overwrite=True, parts=sorted(ram_path.glob("o.rank*.manifest.json")))
+        merge_outputs(ram_path / "m" / "m", overwrite=True, parts=sorted(ram_path.glob("o.rank*.manifest.json")))
 
     refused = 0
     for mutated in mutations(whole):
@@ -129,7 +129,7 @@ def test_manifests(ram_path: Path) -> None:
         fails_well(use, str(ram_path))
     path.write_bytes(b'{"manifest":' + b"[" * 100_000)
     assert fails_well(use, str(path))
-    assert {path for path in ram_path.iterdir() if not path.name.startswith("m.")} == before
+    assert {path for path in ram_path.iterdir() if path.name != "m"} == before
 
 
 def journal_line(record: Any) -> bytes:
@@ -156,7 +156,7 @@ def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) 
         task.run(progress=killed)
     state = outputs(ram_path / "out")
     header, *_, last = [json.loads(line[9:]) for line in state["o.journal"].splitlines()[1:]]
-    assert any(last["writers"]["all"]["sizes"])
+    assert any(last["writers"]["all"]["files"])
     last["finished"]["all"] = last["finished"]["all"] or [
         {
             "tokens": 1,

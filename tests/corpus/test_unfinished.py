@@ -16,6 +16,8 @@ from paths import PYTHONPATH
 from bpetite.cli import main
 from bpetite.corpus import Options, make_task
 from bpetite.corpus.unfinished import find_journals, progress_of
+from bpetite.corpus.writing.layouts import layout_of
+from bpetite.errors import FormatError
 
 
 class Stop(Exception):
@@ -141,3 +143,56 @@ def test_a_finished_run_that_is_read_only(ram_path: Path) -> None:
         cwd="/",
     )  # fmt: skip
     assert done.stdout == "2\n", done.stderr
+
+
+@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
+def test_a_partial_file_that_was_changed_is_found(ram_path: Path, format: str) -> None:
+    """Whatever byte of it, or of a finished shard that has no final name yet, differs: the run does not go on."""
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    (ram_path / "whole").mkdir()
+    (ram_path / "out").mkdir()
+    run(inputs, ram_path / "whole" / "o", format=format)
+    begin(inputs, ram_path / "out" / "o", format=format)
+    state = outputs(ram_path / "out")
+    covered = json.loads(state["o.journal"].splitlines()[-1][9:])["writers"]["all"]["files"]
+    assert len(covered) == len(state) - 1
+    task = make_task(inputs, ram_path / "out" / "o", byte_codec(), options=Options(format=format))
+    for name, (size, _) in covered.items():
+        header = layout_of(format).header if name == next(iter(covered)) else 0  # is written again at the end
+        for at in {header, size // 2, size - 1}:
+            data = state[name]
+            (ram_path / "out" / name).write_bytes(data[:at] + bytes([data[at] ^ 8]) + data[at + 1 :])
+            with pytest.raises(FormatError, match=rf"{name}: has been changed .* first {size} bytes"):
+                task.run()
+            (ram_path / "out" / name).write_bytes(data + b"torn")
+    task.run()
+    assert outputs(ram_path / "out") == outputs(ram_path / "whole")
+
+
+def test_a_finished_shard_that_was_changed_before_it_had_its_name(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import bpetite.corpus.task as module
+
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    (ram_path / "out").mkdir()
+    task = replace(
+        make_task(inputs, ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=300)),
+        block=100, checkpoint_seconds=0,
+    )  # fmt: skip
+
+    def killed(folder: Path, shards: Any, **options: Any) -> None:
+        if shards:
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "settle", killed)
+        with pytest.raises(Stop):
+            task.run()
+    path = ram_path / "out" / "o_000000.npy.partial"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(FormatError, match=rf"o_000000.npy.partial: bytes 0 to {len(data) - 1} differ"):
+        task.run()
+    path.write_bytes(data)
+    assert task.run()["documents"] == 60

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import itertools
 import json
 import random
@@ -84,6 +85,16 @@ def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = N
 def outputs(folder: Path) -> dict[str, bytes]:
     """Every file of a folder."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def plain_sums(data: bytes, size: int = 16 << 20) -> dict[str, Any]:
+    """What a manifest has of a file, by its description: SHA-256 of ranges, and of their checksums."""
+    ranges = [hashlib.sha256(data[start : start + size]) for start in range(0, len(data), size)]
+    root = hashlib.sha256(b"".join(one.digest() for one in ranges))
+    return {
+        "algorithm": "sha256", "range_bytes": size, "root": root.hexdigest(),
+        "ranges": [one.hexdigest() for one in ranges],
+    }  # fmt: skip
 
 
 def documents_in(path: Path) -> list[list[int]]:

@@ -1,15 +1,26 @@
-"""Checksums of files."""
+"""Checksums of files, as trees: one of each range of 16 MiB, and a root over them.
+
+A checksum of a whole file can be taken only from its start to its end, by one thread. Ranges can be taken by many, by
+whoever writes or reads them, and a difference has a place.
+"""
 from __future__ import annotations
 
 import hashlib
 import os
 import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from ...engine._threads import in_order
 from ...errors import FormatError
 
-__all__ = ["Checksum", "Crc32", "check_file", "crc32_joined", "crc32_of", "listed_checksum", "sha256_of", "take_in"]
+__all__ = ["RANGE", "Checksum", "FileCheck", "Sums", "check_file", "new_checksum", "root_of", "sums_of", "take_in"]
+
+#: Bytes of a range; the last one of a file may have fewer.
+RANGE = 16 << 20
 
 
 class Checksum(Protocol):
@@ -21,12 +32,15 @@ class Checksum(Protocol):
     def hexdigest(self) -> str:
         """The checksum so far, in hex digits."""
 
+    def copy(self) -> Checksum:
+        """The same, to go on from separately."""
+
 
 class Crc32:
-    """CRC-32: finds accidental damage in a fraction of the time of SHA-256, where no other program needs to compare."""
+    """CRC-32: finds accidental damage in a fraction of the time of SHA-256, in files that are soon read and deleted."""
 
-    def __init__(self) -> None:
-        self._crc = 0
+    def __init__(self, crc: int = 0) -> None:
+        self._crc = crc
 
     def update(self, data: Any, /) -> None:
         """Take in the next bytes."""
@@ -36,20 +50,68 @@ class Crc32:
         """Eight hex digits."""
         return f"{self._crc:08x}"
 
-
-def sha256_of(path: Path, size: int | None = None) -> str:
-    """SHA-256 of a file, or of its first ``size`` bytes, in hex digits."""
-    return _of(path, size, hashlib.sha256())
-
-
-def crc32_of(path: Path, size: int | None = None) -> str:
-    """CRC-32 of a file, or of its first ``size`` bytes, in hex digits."""
-    return _of(path, size, Crc32())
+    def copy(self) -> Crc32:
+        """The same, to go on from separately."""
+        return Crc32(self._crc)
 
 
-def _of(path: Path, size: int | None, checksum: Checksum) -> str:
+def new_checksum(algorithm: str) -> Checksum:
+    """An empty checksum: "sha256" or "crc32"."""
+    return Crc32() if algorithm == "crc32" else hashlib.sha256()
+
+
+def root_of(algorithm: str, ranges: Iterable[str]) -> str:
+    """The checksum of the checksums of all ranges, one after another as bytes."""
+    root = new_checksum(algorithm)
+    for one in ranges:
+        root.update(bytes.fromhex(one))
+    return root.hexdigest()
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The checksums of a file: what a manifest has of it."""
+
+    algorithm: str
+    ranges: tuple[str, ...]
+
+    def listed(self) -> dict[str, Any]:
+        """As JSON."""
+        root = root_of(self.algorithm, self.ranges)
+        return {"algorithm": self.algorithm, "range_bytes": RANGE, "root": root, "ranges": list(self.ranges)}
+
+    @classmethod
+    def of_listed(cls, listed: dict[str, Any], path: Path) -> Sums:
+        """Those that a manifest lists of a file.
+
+        Raises:
+            FormatError: They do not go with its size, or not with their root.
+        """
+        found = listed["checksum"]
+        sums = cls(found["algorithm"], tuple(found["ranges"]))
+        if found["range_bytes"] != RANGE or len(sums.ranges) != -(-listed["bytes"] // RANGE):
+            raise FormatError(f"{path}: its manifest has {len(sums.ranges)} checksums of ranges of "
+                              f"{found['range_bytes']} bytes for {listed['bytes']} bytes; damaged")
+        try:
+            right = root_of(sums.algorithm, sums.ranges) == found["root"]
+        except ValueError:
+            right = False
+        if not right:
+            raise FormatError(f"{path}: the checksums in its manifest do not have the root that it says; damaged")
+        return sums
+
+
+def sums_of(path: Path, size: int, algorithm: str, threads: int = 1) -> Sums:
+    """The checksums of the first ``size`` bytes of a file, by several threads."""
+    ranges = in_order(partial(_range_of, path, size, algorithm), range(-(-size // RANGE)), threads)
+    return Sums(algorithm, tuple(ranges))
+
+
+def _range_of(path: Path, size: int, algorithm: str, index: int) -> str:
+    checksum = new_checksum(algorithm)
     with path.open("rb", buffering=0) as file:
-        take_in(checksum, file, os.fstat(file.fileno()).st_size if size is None else size)
+        file.seek(index * RANGE)
+        take_in(checksum, file, min(RANGE, size - index * RANGE))
     return checksum.hexdigest()
 
 
@@ -64,56 +126,93 @@ def take_in(checksum: Checksum, file: BinaryIO, size: int) -> int:
     return size - left
 
 
-def listed_checksum(listed: dict[str, Any], path: Path) -> tuple[Checksum, str]:
-    """A new checksum of the kind that a manifest has of a file, and what it must be at the end.
-
-    Raises:
-        FormatError: The manifest has none.
-    """
-    if "sha256" in listed:
-        return hashlib.sha256(), listed["sha256"]
-    if "crc32" in listed:
-        return Crc32(), listed["crc32"]
-    raise FormatError(f"{path}: its manifest has no checksum of it")
-
-
-def check_file(path: Path, listed: dict[str, Any]) -> None:
+def check_file(path: Path, listed: dict[str, Any], threads: int = 1) -> None:
     """Read a file, and compare it with what a manifest lists.
 
     Raises:
-        FormatError: It has been changed.
+        FormatError: It has been changed; the message says which bytes differ.
     """
-    checksum, expected = listed_checksum(listed, path)
-    if _of(path, None, checksum) != expected:
-        raise FormatError(f"{path}: differs from the checksum in the manifest")
+    sums = Sums.of_listed(listed, path)
+    _check_size(path, listed["bytes"])
+    work = partial(_range_of, path, listed["bytes"], sums.algorithm)
+    for index, found in enumerate(in_order(work, range(len(sums.ranges)), threads)):
+        _compare(path, listed["bytes"], sums, index, found)
 
 
-#: The polynomial of CRC-32, the coefficient of x^0 in the highest bit.
-_POLYNOMIAL = 0xEDB88320
+def _check_size(path: Path, expected: int) -> None:
+    size = os.stat(path).st_size
+    if size != expected:
+        raise FormatError(f"{path}: {size} bytes, but its manifest says {expected}")
 
 
-def crc32_joined(first: int, second: int, size: int) -> int:
-    """The CRC-32 of two byte strings one after another, from that of each and the ``size`` of the second, in bytes.
+def _compare(path: Path, size: int, sums: Sums, index: int, found: str) -> None:
+    if found != sums.ranges[index]:
+        stop = min(size, (index + 1) * RANGE)
+        raise FormatError(f"{path}: bytes {index * RANGE} to {stop - 1} differ from the checksum in the manifest")
 
-    The bytes after it multiply a checksum by x^(8 size) modulo the polynomial; source: zlib's crc32_combine.
 
-    >>> crc32_joined(zlib.crc32(b"ab"), zlib.crc32(b"cde"), 3) == zlib.crc32(b"abcde")
-    True
+class FileCheck:
+    """Compares bytes of a file that are read in order, from anywhere on, with what a manifest lists of them.
+
+    Only whole ranges can be compared, so what lies before and after in them is read once more.
+
+    Raises:
+        FormatError: The file has another size than the manifest says.
     """
-    power = 1 << 23  # x^8
-    while size:
-        if size & 1:
-            first = _product(power, first)
-        power = _product(power, power)
-        size >>= 1
-    return first ^ second
 
+    def __init__(self, path: Path, listed: dict[str, Any]) -> None:
+        self._path = path
+        self._size: int = listed["bytes"]
+        self._sums = Sums.of_listed(listed, path)
+        self._at: int | None = None
+        self._checksum = new_checksum(self._sums.algorithm)
+        _check_size(path, self._size)
 
-def _product(left: int, right: int) -> int:
-    """The product of two polynomials modulo that of CRC-32."""
-    product = 0
-    for bit in range(31, -1, -1):
-        if left >> bit & 1:
-            product ^= right
-        right = right >> 1 ^ (_POLYNOMIAL if right & 1 else 0)
-    return product
+    def take(self, offset: int, data: Any) -> None:
+        """Take in the bytes at an offset, where the ones before ended.
+
+        Raises:
+            FormatError: They differ, as far as it is known now.
+        """
+        if self._at is None:
+            self._at = offset // RANGE * RANGE
+            self._read(offset - self._at)
+        assert self._at == offset
+        view = memoryview(data).cast("B")
+        while len(view):
+            part = view[: RANGE - self._at % RANGE]
+            self._checksum.update(part)
+            self._move(len(part))
+            view = view[len(part) :]
+
+    def finish(self, *, whole: bool) -> None:
+        """Compare the last range; ``whole`` also what has not been taken in behind it.
+
+        Raises:
+            FormatError: They differ.
+        """
+        if self._at is None:
+            self._at = 0
+        if whole:
+            self._read(self._size - self._at)
+        elif self._at % RANGE:
+            self._read(min(self._size, -(-self._at // RANGE) * RANGE) - self._at)
+
+    def _read(self, count: int) -> None:
+        assert self._at is not None
+        with self._path.open("rb", buffering=0) as file:
+            file.seek(self._at)
+            while count:
+                part = min(count, RANGE - self._at % RANGE)
+                if take_in(self._checksum, file, part) < part:
+                    raise FormatError(f"{self._path}: ends before byte {self._at + part}")
+                self._move(part)
+                count -= part
+
+    def _move(self, count: int) -> None:
+        assert self._at is not None
+        self._at += count
+        if self._at % RANGE == 0 or self._at == self._size:
+            index = (self._at - 1) // RANGE
+            _compare(self._path, self._size, self._sums, index, self._checksum.hexdigest())
+            self._checksum = new_checksum(self._sums.algorithm)

@@ -12,6 +12,7 @@ import stat
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 from ...errors import FormatError, file_exists
@@ -31,13 +32,11 @@ __all__ = [
     "open_own",
     "read_records",
     "write_all",
+    "write_at",
 ]
 
 #: What the temporary name of an output file ends with.
 PARTIAL = ".partial"
-
-#: Bytes after which the system is asked to begin writing to disk.
-WRITEBACK = 8 << 20
 
 #: The disk or a quota is full, or a file has the largest possible size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -63,14 +62,29 @@ def explained(error: OSError, path: Path) -> OSError:
     return OSError(error.errno, what, error.filename or str(path))
 
 
-def begin_writeback(file: BinaryIO, start: int, stop: int) -> int:
+#: Held for a write at a place where the system cannot do that in one call.
+_seeking = Lock()
+
+
+def write_at(file: BinaryIO, data: Any, offset: int) -> None:
+    """Write a buffer to a place in an unbuffered file; several threads may, each to its own."""
+    view = memoryview(data).cast("B")
+    if not hasattr(os, "pwrite"):
+        with _seeking:
+            file.seek(offset)
+            write_all(file, view)
+        return
+    while len(view):
+        written = os.pwrite(file.fileno(), view, offset)
+        view, offset = view[written:], offset + written
+
+
+def begin_writeback(file: BinaryIO, start: int, stop: int) -> None:
     """Have the system begin to write a range of a file to disk, without waiting, so that a later sync finds little left
-    to do. Returns the start of the next range. Nothing depends on it."""
-    if stop - start < WRITEBACK or not hasattr(os, "posix_fadvise"):
-        return start
-    # On Linux "not needed" begins to write dirty pages and drops only clean ones, and no page is clean yet.
-    os.posix_fadvise(file.fileno(), start, stop - start, os.POSIX_FADV_DONTNEED)
-    return stop
+    to do. Nothing depends on it."""
+    if hasattr(os, "posix_fadvise"):
+        # On Linux "not needed" begins to write dirty pages and drops only clean ones, and no page is clean yet.
+        os.posix_fadvise(file.fileno(), start, stop - start, os.POSIX_FADV_DONTNEED)
 
 
 def open_own(path: Path, flags: int) -> int:

@@ -35,7 +35,7 @@ __all__ = [
     "write_manifest",
 ]
 
-VERSION = 1
+VERSION = 2
 
 #: Inputs listed by name; of more, the manifest has the number and the digest.
 LISTED = 10_000
@@ -69,7 +69,7 @@ def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str,
             "name": output["name"],
             "split": split,
             "bytes": output["bytes"],
-            **{checksum: output[checksum] for checksum in ("sha256", "crc32") if checksum in output},
+            "checksum": output["checksum"],
             "tokens": shard["tokens"],
             "documents": shard["documents"],
         }

@@ -51,11 +51,6 @@ def rank(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(count, value)) and value[0] < value[1]
 
 
-def pair(value: object) -> bool:
-    """[CRC-32, number of bytes]."""
-    return isinstance(value, list) and len(value) == 2 and all(map(count, value))
-
-
 def described(value: object) -> bool:
     """An input, as `Piece.describe` has it."""
     if not isinstance(value, list) or len(value) != 7:
@@ -67,7 +62,14 @@ def described(value: object) -> bool:
     )
 
 
-_OUTPUT = {"temporary": temporary, "name": name, "bytes": count, "sha256?": str, "crc32?": str}
+def sized(value: object) -> bool:
+    """[number of bytes, checksum]."""
+    return isinstance(value, list) and len(value) == 2 and count(value[0]) and isinstance(value[1], str)
+
+
+#: Of a file: that of each range, and that of them.
+_CHECKSUM = {"algorithm": ("sha256", "crc32"), "range_bytes": count, "root": str, "ranges": [str]}
+_OUTPUT = {"temporary": temporary, "name": name, "bytes": count, "checksum": _CHECKSUM}
 _SHARD = {"tokens": count, "documents": (None, count), "outputs": [_OUTPUT], "drop": [temporary]}
 _PROBLEMS = {"*": {"count": count, "first": str, "detail": str}}
 
@@ -101,8 +103,7 @@ MANIFEST: dict[str, Any] = {
             "name": name,
             "split": ("all", "train", "val"),
             "bytes": count,
-            "sha256?": str,
-            "crc32?": str,
+            "checksum": _CHECKSUM,
             "tokens": count,
             "documents": (None, count),
         }
@@ -122,13 +123,13 @@ TASK_RECORD: dict[str, Any] = {
         "piece": count,
         "records": count,
     },
-    "writers": {"*": {"index": count, "open": bool, "tokens": count, "documents": count, "sizes": {"*": count}}},
+    "writers": {"*": {"index": count, "open": bool, "tokens": count, "documents": count, "files": {"*": sized}}},
     "finished": {"*": [_SHARD]},
 }
 
 CLUSTER_HEADER: dict[str, Any] = {"run": str, "tasks": count, "joined": bool}
 
-CLUSTER_SHARD: dict[str, Any] = {"split": str, "index": count, "shard": _SHARD, "read": [pair]}
+CLUSTER_SHARD: dict[str, Any] = {"split": str, "index": count, "shard": _SHARD}
 
 
 def check_shape(value: object, shape: Any, path: Path, at: str = "") -> None:

@@ -7,7 +7,6 @@ killed: open files are truncated to the sizes in it, finished ones are renamed u
 """
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -22,9 +21,9 @@ import numpy.typing as npt
 from ...engine._threads import Future
 from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
-from .appending import Appender
-from .checksums import Crc32, crc32_of, sha256_of
-from .durable import PARTIAL, Journal, explained, open_own, write_all
+from .appending import Appender, Writers
+from .checksums import Sums, check_file, sums_of
+from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
 from .layouts import Layout, OpenShard
 from .shapes import TASK_RECORD, check_shape
 
@@ -33,23 +32,26 @@ __all__ = ["ShardWriter", "finished_outputs", "settle", "task_records"]
 
 @dataclass
 class _Growing:
-    """The open shard, its files by their paths, and the sizes of its spools."""
+    """The open shard, and its files by their paths."""
 
     shard: OpenShard
     files: dict[Path, BinaryIO]
-    sizes: dict[Path, int]
-    tokens: Appender
+    appenders: dict[Path, Appender]
 
-    def write(self, path: Path, data: Any) -> None:
-        """Append to a spool."""
-        try:
-            self.sizes[path] += write_all(self.files[path], data)
-        except OSError as error:
-            raise explained(error, path) from None
+    @property
+    def tokens(self) -> Appender:
+        """The file of tokens."""
+        return self.appenders[self.shard.tokens_path]
+
+    def drain(self) -> None:
+        """Wait until everything is in the files."""
+        for appender in self.appenders.values():
+            appender.drain()
 
     def close(self) -> None:
-        """Close the files; bytes of tokens that have not been written are dropped."""
-        self.tokens.close()
+        """Close the files; bytes that have not been written are dropped."""
+        for appender in self.appenders.values():
+            appender.close()
         for file in self.files.values():
             file.close()
 
@@ -65,10 +67,11 @@ class ShardWriter:
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
         durable: Sync files when they are finished. Without, they survive a killed process but not a power failure, and
-            have a CRC-32, which tells whether they did, instead of a SHA-256.
+            their checksums are CRC-32, which tells whether they did, instead of SHA-256.
         known: Tokens and documents (0 where the layout keeps none) of the only shard, if they are known: then its
-            header is written first, and the checksum does not have to wait for the end.
+            header is written first.
         tokenizer: Its name.
+        threads: That write and take checksums.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -88,6 +91,7 @@ class ShardWriter:
         durable: bool = True,
         known: tuple[int, int] | None = None,
         tokenizer: str = "tokenizer",
+        threads: int = 1,
     ) -> None:
         self.layout = layout
         self._base = base
@@ -98,6 +102,9 @@ class ShardWriter:
         self._durable = durable
         self._known = known
         self._tokenizer = tokenizer
+        self._threads = threads
+        self._algorithm = "sha256" if durable else "crc32"
+        self._writers = Writers(threads)
         self._index = 0
         self._growing: _Growing | None = None
         self._finishing: Future[dict[str, Any]] | None = None
@@ -176,9 +183,9 @@ class ShardWriter:
                 stop = int(ends[upto - 1])
                 growing.tokens.append(tokens[start:stop])
                 if self.layout.lengths:
-                    growing.write(shard.lengths_path, lengths[done:upto].astype("<i8"))
+                    growing.appenders[shard.lengths_path].append(lengths[done:upto].astype("<i8"))
                 if self.layout.meta:
-                    growing.write(shard.meta_path, b"".join((meta or ())[done:upto]))
+                    growing.appenders[shard.meta_path].append(b"".join((meta or ())[done:upto]))
                 shard.tokens += stop - start
                 shard.documents += upto - done
                 done, start = upto, stop
@@ -217,33 +224,31 @@ class ShardWriter:
     def _grow(self, shard: OpenShard, sizes: dict[str, int] | None) -> _Growing:
         """Open the files of a shard: new ones, or with `sizes` (by their names) those of an earlier process."""
         files: dict[Path, BinaryIO] = {}
-        found: dict[Path, int] = {}
+        appenders: dict[Path, Appender] = {}
+        limit = None
+        if self.layout.exact and self._limit is not None:
+            limit = self.layout.header + self._limit * self._dtype.itemsize  # what follows moves to the next shard
         with ExitStack() as opened:
             for path in [shard.tokens_path, *self._spools(shard)]:
                 if sizes is not None and not (path.name in sizes and path.exists()):
                     raise FormatError(f"{path}: missing, or not in the journal; overwrite=True starts anew")
                 handle = open_own(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sizes is None else 0))
                 file: BinaryIO = opened.enter_context(open(handle, "r+b", buffering=0))
-                files[path], found[path] = file, 0 if sizes is None else sizes[path.name]
-                if os.fstat(file.fileno()).st_size < found[path]:
+                size = 0 if sizes is None else sizes[path.name]
+                if os.fstat(file.fileno()).st_size < size:
                     raise FormatError(f"{path}: shorter than the journal says; overwrite=True starts anew")
-                file.truncate(found[path])
-                file.seek(found[path])
+                file.truncate(size)
+                if path == shard.tokens_path and size:
+                    # a run that was killed while it finished the shard may have written the header, which is not known
+                    write_at(file, bytes(self.layout.header), 0)
+                files[path] = file
+                appenders[path] = Appender(
+                    file, path, size, writers=self._writers, algorithm=self._algorithm,
+                    limit=limit if path == shard.tokens_path else None, durable=self._durable,
+                )  # fmt: skip
+                opened.callback(appenders[path].close)
             opened.pop_all()
-        # Most headers come first and are known last: the checksum of such a file cannot begin before its end.
-        follows = not self.layout.spooled and (self._known is not None or not self.layout.header)
-        limit = None
-        if self.layout.exact and self._limit is not None:
-            limit = self.layout.header + self._limit * self._dtype.itemsize  # what follows moves to the next shard
-        appender = Appender(
-            files[shard.tokens_path],
-            shard.tokens_path,
-            found.pop(shard.tokens_path),
-            checksum=(hashlib.sha256() if self._durable else Crc32()) if follows else None,
-            limit=limit,
-            durable=self._durable,
-        )
-        self._growing = _Growing(shard, files, found, appender)
+        self._growing = _Growing(shard, files, appenders)
         return self._growing
 
     def _finish(self, growing: _Growing) -> None:
@@ -263,7 +268,7 @@ class ShardWriter:
         """Make the final files, durable and with checksums; returns the journal's record of them."""
         shard = growing.shard
         try:
-            growing.tokens.drain()
+            growing.drain()
             tokens, *others = self.layout.outputs(shard.base)
             drop = self._spools(shard)
             outputs = []
@@ -278,13 +283,20 @@ class ShardWriter:
                 file.seek(0)
                 write_all(file, self.layout.head(shard))
                 size = self.layout.header + shard.tokens * self._dtype.itemsize
-                outputs.append(_output(shard.tokens_path, tokens, size, file, self._durable, growing.tokens))
+                if self._durable:
+                    os.fsync(file.fileno())
+                # most headers come first and are known last
+                sums = growing.tokens.sums(size, head=bool(self.layout.header) and self._known is None)
+                outputs.append(_output(shard.tokens_path, tokens, size, sums))
             for path in others:
                 temporary = path.with_name(path.name + PARTIAL)
                 with open(open_own(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC), "w+b") as file:
                     self.layout.index(shard, path, file)
                     file.flush()
-                    outputs.append(_output(temporary, path, os.fstat(file.fileno()).st_size, file, self._durable))
+                    if self._durable:
+                        os.fsync(file.fileno())
+                    size = os.fstat(file.fileno()).st_size
+                outputs.append(_output(temporary, path, size, sums_of(temporary, size, self._algorithm, self._threads)))
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:
@@ -310,13 +322,14 @@ class ShardWriter:
             growing.close()
         if self._finishing is not None:
             self._finishing.wait()
+        self._writers.close()
 
     # Crash safety
 
     def sync(self) -> None:
         """Make what has been added durable."""
         if self._growing is not None:
-            self._growing.tokens.drain()
+            self._growing.drain()
             for file in self._growing.files.values():
                 os.fsync(file.fileno())
 
@@ -328,13 +341,13 @@ class ShardWriter:
 
     def state(self) -> dict[str, Any]:
         """What the journal records: the open shard and the sizes of its files."""
-        state: dict[str, Any] = {"index": self._index, "open": False, "tokens": 0, "documents": 0, "sizes": {}}
+        state: dict[str, Any] = {"index": self._index, "open": False, "tokens": 0, "documents": 0, "files": {}}
         growing = self._growing
         if growing is not None:
-            shard = growing.shard
-            sizes = {shard.tokens_path: growing.tokens.size, **growing.sizes}
-            state |= {"open": True, "tokens": shard.tokens, "documents": shard.documents}
-            state["sizes"] = {path.name: size for path, size in sizes.items()}
+            state |= {"open": True, "tokens": growing.shard.tokens, "documents": growing.shard.documents}
+            state["files"] = {
+                path.name: [appender.size, appender.root()] for path, appender in growing.appenders.items()
+            }
         return state
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -345,30 +358,25 @@ class ShardWriter:
             sizes = {shard.tokens_path: self.layout.header + shard.tokens * self._dtype.itemsize}
             if self.layout.lengths:
                 sizes[shard.lengths_path] = 8 * shard.documents
+            found = {name: size for name, (size, _) in state["files"].items()}
             for path, size in sizes.items():
-                if state["sizes"].get(path.name) != size:
+                if found.get(path.name) != size:
                     raise FormatError(f"{path}: not {size} bytes in the journal; overwrite=True starts anew")
-            self._grow(shard, state["sizes"])
+            try:
+                growing = self._grow(shard, found)
+                for path, appender in growing.appenders.items():
+                    if appender.root() != state["files"][path.name][1]:
+                        raise FormatError(f"{path}: has been changed since the run was interrupted: its first "
+                                          f"{appender.size} bytes differ from the checksum in the journal; "
+                                          "overwrite=True starts anew")
+            except BaseException:
+                self.close()
+                raise
 
 
-def _output(
-    temporary: Path, path: Path, size: int, file: BinaryIO, durable: bool, appender: Appender | None = None
-) -> dict[str, Any]:
-    """Sync a finished file and take its checksum; returns the journal's record of it."""
-    output = {"temporary": temporary.name, "name": path.name, "bytes": size}
-    kind = "sha256" if durable else "crc32"
-    if appender is not None and appender.checksum is not None:
-        if durable:
-            os.fsync(file.fileno())
-        return {**output, kind: appender.digest()}
-    if not durable:
-        return {**output, kind: crc32_of(temporary, size)}
-    digest = Future.started(partial(sha256_of, temporary, size))  # while the disk is busy
-    try:
-        os.fsync(file.fileno())
-    finally:
-        digest.wait()
-    return {**output, kind: digest.result()}
+def _output(temporary: Path, path: Path, size: int, sums: Sums) -> dict[str, Any]:
+    """The journal's record of a finished file."""
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "checksum": sums.listed()}
 
 
 def task_records(journal: Journal) -> list[dict[str, Any]]:
@@ -388,8 +396,11 @@ def finished_outputs(journal: Journal) -> list[dict[str, Any]]:
     return [output for shards in finished for shard in shards for output in shard["outputs"]]
 
 
-def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
+def settle(folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = False) -> None:
     """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
+
+    Args:
+        check: Compare files with their checksums before they get their names: they are of an earlier process.
 
     Raises:
         FormatError: A shard has neither its temporary nor its final name, or has another size.
@@ -404,6 +415,8 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]]) -> None:
                     os.truncate(temporary, size)
                     with temporary.open("rb") as file:
                         os.fsync(file.fileno())
+                if check:
+                    check_file(temporary, output)
                 os.replace(temporary, path)
             elif not path.exists() or path.stat().st_size != size:
                 raise FormatError(f"{path}: finished by an earlier run, but missing or changed now; "
