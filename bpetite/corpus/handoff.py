@@ -58,12 +58,6 @@ class BoundedQueue(Generic[Item]):
             self._changed.notify_all()
             return True
 
-    def join(self) -> None:
-        """Wait until every item has been consumed, or the queue has been stopped."""
-        with self._changed:
-            while self._open and not self._stopped:
-                self._changed.wait()
-
     def end(self) -> None:
         """Mark the end of the items."""
         with self._changed:

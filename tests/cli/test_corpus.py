@@ -228,7 +228,8 @@ def test_inspect(ram_path: Path, tok: str, bpe: Bpe) -> None:
     (ram_path / "o.npy").write_bytes(data)
     code, _, err = bpe("inspect", ram_path / "o.npy", "--verify")
     assert code == 1
-    assert "differs from the checksum" in err
+    assert "o.npy: bytes 0 to " in err
+    assert "differ from the checksum" in err
 
 
 def test_inspect_a_foreign_file(ram_path: Path, tok: str, bpe: Bpe) -> None:

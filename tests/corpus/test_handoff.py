@@ -125,31 +125,9 @@ def test_what_is_never_begun_starts_no_thread() -> None:
     reading.close()
 
 
-def test_a_queue_is_done_when_its_last_item_has_been_consumed() -> None:
-    queue: BoundedQueue[str] = BoundedQueue(10)
-    assert queue.put("a", 1)
-    assert queue.put("b", 1)
-    joined = threading.Event()
-
-    def join() -> None:
-        queue.join()
-        joined.set()
-
-    thread = threading.Thread(target=join)
-    thread.start()
-    items = iter(queue)
-    assert [next(items), next(items)] == ["a", "b"]
-    assert not joined.wait(0.1)  # the second one is still being worked on
-    queue.end()
-    assert list(items) == []
-    assert joined.wait(20)
-    thread.join()
-
-
 def test_a_stopped_queue_takes_and_gives_nothing() -> None:
     queue: BoundedQueue[str] = BoundedQueue(1)
     assert queue.put("a", 5)
     threading.Timer(0.1, queue.stop).start()
     assert not queue.put("b", 5)  # waits for room, until the queue is stopped
     assert list(queue) == []
-    queue.join()
