@@ -79,6 +79,16 @@ def test_extend(benchmark: Any, text: str, way: str) -> None:
     assert longer.to_merges().merges == Tokenizer.train_from_counts(counts, 32_000).merges
 
 
+@pytest.mark.benchmark(group="prune to the half")
+@pytest.mark.parametrize("kind", ["merges", "ranks"])
+def test_prune(benchmark: Any, text: str, kind: str) -> None:
+    counts = count_pretokens(text, special_tokens=[texts.END])
+    tok = Tokenizer.train_from_counts(counts, 32_000)
+    tok = tok if kind == "merges" else tok.to_ranks()
+    small, ids = measure(benchmark, lambda: tok.prune(counts=counts, vocab_size=16_000))
+    assert len(small) == len(ids) == 16_001
+
+
 @pytest.mark.benchmark(group="train by text size")
 @pytest.mark.parametrize("megabytes", [8, 32, 128])
 def test_growth_with_text(benchmark: Any, megabytes: int) -> None:

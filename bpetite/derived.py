@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .errors import show
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .training.options import Specials
     from .vocabulary.vocab import Vocab
 
-__all__ = ["extend", "token_origins", "with_words"]
+__all__ = ["Pruned", "extend", "prune", "token_origins", "with_words"]
 
 
 def extend(
@@ -95,6 +95,59 @@ def with_words(tokenizer: Tokenizer, words: Iterable[str]) -> Tokenizer:
             raise ValueError(f"{word!r} is not one pre-token: this tokenizer cuts it into {cut}")
         found.append(parts[0])
     return tokenizer.from_vocab(add_words(vocab, found))
+
+
+class Pruned(NamedTuple):
+    """What :meth:`prune` gives.
+
+    Attributes:
+        tokenizer: The smaller tokenizer.
+        ids: old id -> new id of the tokens that it has, in order: ``embedding[list(ids)]`` are the rows of its model.
+    """
+
+    tokenizer: Tokenizer
+    ids: dict[int, int]
+
+
+def prune(
+    tokenizer: Tokenizer,
+    *,
+    keep: Iterable[int | str | bytes] = (),
+    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | None = None,
+    vocab_size: int | None = None,
+) -> Pruned:
+    """This tokenizer without tokens that are not used, renumbered from 0 in the order of the ids.
+
+    A token goes only when no token that stays needs it, leaves first. Special tokens and single bytes always stay.
+    Text in which no token went is encoded as before; every pre-token of ``counts`` is encoded again to prove it. A
+    token that went is encoded as its parts.
+
+    Args:
+        keep: Tokens that stay, as ids, ``str`` or ``bytes``.
+        counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts: what is used.
+        vocab_size: How many tokens are to be left, special tokens not counted, as for :meth:`train`: those of least use
+            go, of several the highest id first. The use of one that went counts for its parts. When None, all go that
+            neither ``keep`` nor ``counts`` need.
+
+    Raises:
+        ValueError: Nothing to go by; ``vocab_size`` is less than what has to stay; an unknown token in ``keep``.
+
+    >>> tok = Tokenizer.train("ab ab ab cd", 260)
+    >>> smaller, ids = tok.prune(counts=["ab ab"])
+    >>> smaller.merges, ids[260], smaller.encode("ab<|endoftext|>")
+    ([(b'a', b'b'), (b' ', b'ab')], 258, [256, 258])
+    >>> tok.prune(vocab_size=258, counts={b" cd": 9}).tokenizer.merges
+    [(b' ', b'c'), (b' c', b'd')]
+    """
+    from .training.pruning import prove, prune
+
+    def encode(pretoken: bytes) -> list[int]:
+        return tokenizer.encode_pretokens(pretoken, array("q", [len(pretoken)]))
+
+    vocab, ids, used = prune(tokenizer.to_vocab(), encode, keep, counts, vocab_size)
+    pruned = tokenizer.from_vocab(vocab)
+    prove(used, ids, encode, lambda pretoken: pruned.encode_pretokens(pretoken, array("q", [len(pretoken)])))
+    return Pruned(pruned, ids)
 
 
 def token_origins(tokenizer: Tokenizer, old: Tokenizer) -> list[tuple[int, list[int]]]:

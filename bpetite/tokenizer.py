@@ -492,6 +492,7 @@ class Tokenizer(Surface):
 
     # Functions of other modules as methods; Final gives them the functions' types.
     extend: Final = derived.extend
+    prune: Final = derived.prune
     with_words: Final = derived.with_words
     token_origins: Final = derived.token_origins
     encode_bytes: Final = byte_runs.encode_bytes

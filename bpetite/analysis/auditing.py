@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..tokenizer import Tokenizer
+from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, show
 from .provenance import Provenance, counted, default_names
@@ -163,6 +164,7 @@ def audit(
     texts_of = dict(_texts(ordinary))
     script_of = scripts_of("".join(texts_of.values()))
     found = reach(tokenizer)
+    usage = None if texts is None else measure(tokenizer, texts)
     findings = [
         *_missing_bytes(vocab),
         *_forgeable(vocab, found.forgeable),
@@ -172,6 +174,7 @@ def audit(
         *_overlapping_specials(vocab),
         *_second_ways(vocab),
         *_gaps(vocab),
+        *_unused(vocab, usage),
     ]
     return AuditReport(
         settings=settings_of(tokenizer),
@@ -182,7 +185,7 @@ def audit(
         longest=sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES],
         unreachable=found.unreachable,
         findings=sorted(findings, key=lambda finding: finding.severity != "fault"),
-        usage=None if texts is None else measure(tokenizer, texts),
+        usage=usage,
         provenance=Provenance(default_names(tokenizer) if name is None else (name,), tuple(files)),
     )
 
@@ -338,3 +341,12 @@ def _gaps(vocab: Vocab) -> Iterator[Finding]:
             ids[-1] + 1 - len(ids),
             tuple({"first": first, "last": last} for first, last in gaps[:EXAMPLES]),
         )
+
+
+def _unused(vocab: Vocab, usage: Usage | None) -> Iterator[Finding]:
+    if usage is None:
+        return
+    used = usage.ids[usage.counts > 0].tolist()
+    unused = sorted(vocab.tokens.keys() - closure(always_kept(vocab).union(used), needs(vocab)))
+    message = "tokens that neither the texts use, nor any token that they use needs: Tokenizer.prune leaves them out"
+    yield from _finding("unused", "note", message, unused, lambda token_id: _token_example(vocab, token_id))

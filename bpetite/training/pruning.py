@@ -1,0 +1,79 @@
+"""Pruning a vocabulary by what is used of it, and the proof that the rest is encoded as before."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from typing import Any
+
+from ..errors import show
+from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
+from ..vocabulary.vocab import Vocab
+from .counting import count_as
+from .counts import check_count
+from .options import check_integer
+from .train import texts_not_paths
+
+__all__ = ["prune", "prove"]
+
+#: Encodes one pre-token.
+Encode = Callable[[bytes], list[int]]
+
+
+def prune(
+    vocab: Vocab,
+    encode: Encode,
+    keep: Iterable[int | str | bytes],
+    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | None,
+    vocab_size: int | None,
+) -> tuple[Vocab, dict[int, int], dict[bytes, int]]:
+    """The vocabulary without tokens that are not needed, old id -> new id, and the counts;
+    :meth:`bpetite.Tokenizer.prune` documents the arguments."""
+    wanted = _ids(vocab, keep)
+    fixed = always_kept(vocab) | wanted
+    if counts is None and vocab_size is None and not wanted:
+        raise ValueError("prune takes what to go by: keep, counts or vocab_size")
+    checked: dict[bytes, int] = {}
+    if counts is not None:
+        found = counts if isinstance(counts, Mapping) else count_as(vocab, texts_not_paths(counts))
+        checked = dict(check_count(*item) for item in found.items())
+    used = Counter[int]()
+    for pretoken, count in checked.items():
+        for token_id in encode(pretoken) if count else ():
+            used[token_id] += count
+    parts = needs(vocab)
+    if vocab_size is None:
+        kept = closure(fixed.union(used), parts)
+    else:
+        excess = len(vocab.tokens.keys() - vocab.special_only) - check_integer("vocab_size", vocab_size, 1)
+        kept = largest_use(vocab.tokens, parts, used, fixed, max(0, excess))
+    pruned, ids = renumbered(vocab, kept)
+    return pruned, ids, checked
+
+
+def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
+    if isinstance(keep, str | bytes) or not isinstance(keep, Iterable):
+        raise TypeError(f"keep is a collection of tokens or ids, not {show(keep)}")
+    found: set[int] = set()
+    for one in keep:
+        token: Any = one.encode() if isinstance(one, str) else one
+        try:
+            token_id = vocab.id_of.get(token) if isinstance(token, bytes) else index(token)
+        except TypeError:
+            raise TypeError(f"keep: a token is str or bytes, an id an int, not {show(one)}") from None
+        if token_id not in vocab.tokens:
+            raise ValueError(f"keep: there is no token {show(one)}")
+        found.add(token_id)
+    return found
+
+
+def prove(counts: Iterable[bytes], ids: Mapping[int, int], before: Encode, after: Encode) -> None:
+    """Encode every pre-token before and after: the ids of those that had no token that went must be the same tokens.
+
+    Raises:
+        AssertionError: They are not, which is a mistake in this package.
+    """
+    for pretoken in counts:
+        old = before(pretoken)
+        if all(one in ids for one in old) and after(pretoken) != [ids[one] for one in old]:
+            raise AssertionError(f"pruning changed {pretoken!r}: {old} became {after(pretoken)}; please report it")
