@@ -1,5 +1,6 @@
 """Fixtures that several test modules use."""
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +14,10 @@ from hypothesis import settings
 # A loaded machine is no failure.
 settings.register_profile("bpetite", deadline=None)
 settings.load_profile("bpetite")
+
+# What a shell starts in the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
