@@ -83,7 +83,7 @@ def test_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Path, format: str)
     errors: list[OSError] = []
     found = set()
     # with more and more room the write that fails is one of tokens, lengths, an index, the journal, the manifest
-    for room in (0, 4096, 50_000, *range(100_000, peak + 100_000, peak // 12)):
+    for room in (0, 4096, 50_000, *range(100_000, peak + 100_000, peak // 8)):
         for path in disk.path.iterdir():
             path.unlink()
         disk.change("size=8m")

@@ -138,7 +138,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 @pytest.mark.parametrize("name", ["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"])
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    # 600 MB in less than a megabyte, with an address space of 200 MB more
+    # 400 MB in less than a megabyte, with an address space of 200 MB more
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),
@@ -147,13 +147,13 @@ def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
     if name.endswith("gz"):
         with gzip.open(path, "wb", 9) as file:
             file.write(start)
-            for _ in range(600):
+            for _ in range(400):
                 file.write(b"a" * (1 << 20))
             file.write(stop)
     else:
         packer = pytest.importorskip("zstandard").ZstdCompressor().compressobj()
         with path.open("wb") as file:
-            for _ in range(600):
+            for _ in range(400):
                 file.write(packer.compress(b"a" * (1 << 20)))
             file.write(packer.compress(stop) + packer.flush())
     code = BOMB.format(path=PYTHONPATH.split(os.pathsep), file=str(path), whole=name.startswith("whole"))

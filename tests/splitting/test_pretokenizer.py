@@ -59,7 +59,7 @@ def test_code_points_of_every_kind_in_every_context(name: str) -> None:
         for before, char, after in zip(every, every[1:], every[2:])
         if len({*map(unicodedata.category, (before, char, after))}) > 1
     ]
-    in_contexts([*every[:0x250], *changes[::3]], CONTEXTS, patterns.NAMED[name])
+    in_contexts([*every[:0x250], *changes[::7]], CONTEXTS, patterns.NAMED[name])
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_every_code_point_in_every_context(name: str) -> None:
 def test_shared_texts(name: str, shared: Callable[[str], Path]) -> None:
     data = shared(f"text/{name}.txt").read_bytes()
     for start in (0, len(data) // 2):
-        text = data[start : start + 400_000].decode("utf-8", "ignore")
+        text = data[start : start + 150_000].decode("utf-8", "ignore")
         for pattern in patterns.NAMED.values():
             pieces = split(text, pattern)
             for kind in SCANNER_KINDS[:2]:

@@ -138,6 +138,7 @@ def test_places_outside_the_file_are_refused() -> None:
 values = st.recursive(
     st.integers() | st.text('a"\\{}[],:', max_size=4),
     lambda part: st.lists(part) | st.dictionaries(st.text("a", max_size=2), part),
+    max_leaves=20,
 )
 
 
