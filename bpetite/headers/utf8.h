@@ -3,7 +3,7 @@
 #define BPETITE_UTF8_H
 
 #include "bytes.h"
-#include "simd.h"
+#include "simd_vec16.h"
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 
@@ -113,6 +113,52 @@ static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, pt
     return at - out;
 }
 
+#ifdef BP_HAS_VEC16
+/* Which bytes to keep of four characters with two bytes each: bit j of the row's number says that character j has two.
+   The second half is for the upper eight bytes of a vector. */
+static const uint8_t bp_utf8_fours[32][16] = {
+    {0, 2, 4, 6, 0, 0, 0, 0}, {0, 1, 2, 4, 6, 0, 0, 0}, {0, 2, 3, 4, 6, 0, 0, 0}, {0, 1, 2, 3, 4, 6, 0, 0},
+    {0, 2, 4, 5, 6, 0, 0, 0}, {0, 1, 2, 4, 5, 6, 0, 0}, {0, 2, 3, 4, 5, 6, 0, 0}, {0, 1, 2, 3, 4, 5, 6, 0},
+    {0, 2, 4, 6, 7, 0, 0, 0}, {0, 1, 2, 4, 6, 7, 0, 0}, {0, 2, 3, 4, 6, 7, 0, 0}, {0, 1, 2, 3, 4, 6, 7, 0},
+    {0, 2, 4, 5, 6, 7, 0, 0}, {0, 1, 2, 4, 5, 6, 7, 0}, {0, 2, 3, 4, 5, 6, 7, 0}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {8, 10, 12, 14, 0, 0, 0, 0}, {8, 9, 10, 12, 14, 0, 0, 0}, {8, 10, 11, 12, 14, 0, 0, 0}, {8, 9, 10, 11, 12, 14, 0, 0},
+    {8, 10, 12, 13, 14, 0, 0, 0}, {8, 9, 10, 12, 13, 14, 0, 0}, {8, 10, 11, 12, 13, 14, 0, 0}, {8, 9, 10, 11, 12, 13, 14, 0},
+    {8, 10, 12, 14, 15, 0, 0, 0}, {8, 9, 10, 12, 14, 15, 0, 0}, {8, 10, 11, 12, 14, 15, 0, 0}, {8, 9, 10, 11, 12, 14, 15, 0},
+    {8, 10, 12, 13, 14, 15, 0, 0}, {8, 9, 10, 12, 13, 14, 15, 0}, {8, 10, 11, 12, 13, 14, 15, 0}, {8, 9, 10, 11, 12, 13, 14, 15},
+};
+
+/* Of two characters with four bytes each: bits j and 2 + j say that character j has two bytes or more, and three. */
+static const uint8_t bp_utf8_twos[32][16] = {
+    {0, 4, 0, 0, 0, 0, 0, 0}, {0, 1, 4, 0, 0, 0, 0, 0}, {0, 4, 5, 0, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0},
+    {0, 1, 4, 0, 0, 0, 0, 0}, {0, 1, 2, 4, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0}, {0, 1, 2, 4, 5, 0, 0, 0},
+    {0, 4, 5, 0, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0}, {0, 4, 5, 6, 0, 0, 0, 0}, {0, 1, 4, 5, 6, 0, 0, 0},
+    {0, 1, 4, 5, 0, 0, 0, 0}, {0, 1, 2, 4, 5, 0, 0, 0}, {0, 1, 4, 5, 6, 0, 0, 0}, {0, 1, 2, 4, 5, 6, 0, 0},
+    {8, 12, 0, 0, 0, 0, 0, 0}, {8, 9, 12, 0, 0, 0, 0, 0}, {8, 12, 13, 0, 0, 0, 0, 0}, {8, 9, 12, 13, 0, 0, 0, 0},
+    {8, 9, 12, 0, 0, 0, 0, 0}, {8, 9, 10, 12, 0, 0, 0, 0}, {8, 9, 12, 13, 0, 0, 0, 0}, {8, 9, 10, 12, 13, 0, 0, 0},
+    {8, 12, 13, 0, 0, 0, 0, 0}, {8, 9, 12, 13, 0, 0, 0, 0}, {8, 12, 13, 14, 0, 0, 0, 0}, {8, 9, 12, 13, 14, 0, 0, 0},
+    {8, 9, 12, 13, 0, 0, 0, 0}, {8, 9, 10, 12, 13, 0, 0, 0}, {8, 9, 12, 13, 14, 0, 0, 0}, {8, 9, 10, 12, 13, 14, 0, 0},
+};
+
+/* The number of bits set. */
+static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+#endif
+
+#ifdef BP_HAS_SSSE3
+#define BP_FORM(name) name##_ssse3
+#define BP_FORM_TARGET BP_SSSE3_TARGET
+#include "utf8_units.h"
+#undef BP_FORM
+#undef BP_FORM_TARGET
+#endif
+
+#ifdef BP_HAS_AVX2
+#define BP_FORM(name) name##_avx2
+#define BP_FORM_TARGET BP_AVX2_TARGET
+#include "utf8_units.h"
+#undef BP_FORM
+#undef BP_FORM_TARGET
+#endif
+
 #ifdef BP_HAS_AVX512
 /* Sixteen code points, none a surrogate, as UTF-8. Writes 64 bytes; returns the end of the valid ones. */
 BP_AVX512_INLINE uint8_t *bp_utf8_put_sixteen(uint8_t *to, __m512i c) {
@@ -190,9 +236,18 @@ BP_AVX512_TARGET static uint8_t *bp_utf8_from_units_avx512(int kind, const void 
 static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
                                            ptrdiff_t *bad) {
     uint8_t *at = out;
+    if (to - from >= 16)
+        switch (bp_simd()) {
 #ifdef BP_HAS_AVX512
-    if (to - from >= 16 && bp_simd() == BP_SIMD_AVX512) at = bp_utf8_from_units_avx512(kind, units, &from, to, at);
+        case BP_SIMD_AVX512: at = bp_utf8_from_units_avx512(kind, units, &from, to, at); break;
 #endif
+#ifdef BP_HAS_AVX2
+        case BP_SIMD_AVX2: at = bp_utf8_from_units_avx2(kind, units, &from, to, at); break;
+#endif
+#ifdef BP_HAS_SSSE3
+        case BP_SIMD_SSSE3: at = bp_utf8_from_units_ssse3(kind, units, &from, to, at); break;
+#endif
+        }
     return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
 }
 

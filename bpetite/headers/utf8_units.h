@@ -1,0 +1,110 @@
+/* UTF-8 from the code units of a str, sixteen at a time: included by utf8.h once for each set of vector instructions,
+   with BP_FORM(name), the name of a function of this set, and BP_FORM_TARGET.
+
+   Most groups are ASCII and are narrowed. In others the bytes of four or of two characters are made side by side, with
+   room for the longest, and a byte shuffle moves them together; which one, the lengths of the characters say. */
+
+/* Eight code points below 0x800, in 16 bits each. */
+BP_FORM_TARGET static inline uint8_t *BP_FORM(bp_utf8_put_eight)(uint8_t *to, bp_vec16 c) {
+    const bp_vec16 two = bp_vec_above16(c, bp_vec_each16(0x7F));
+    const bp_vec16 marked = bp_vec_or(bp_vec_or(bp_vec_right16(c, 6), bp_vec_each16(0x80C0)),
+                                      bp_vec_left16(bp_vec_and(c, bp_vec_each16(0x3F)), 8));
+    const bp_vec16 bytes = bp_vec_choose(two, marked, c);
+    const unsigned longer = bp_vec_bits16(two), low = longer & 15, high = longer >> 4;
+    bp_vec_store8(to, bp_vec_shuffle(bytes, bp_vec_load(bp_utf8_fours[low])));
+    to += 4 + bp_utf8_bits[low];
+    bp_vec_store8(to, bp_vec_shuffle(bytes, bp_vec_load(bp_utf8_fours[16 + high])));
+    return to + 4 + bp_utf8_bits[high];
+}
+
+/* Four code points below 0x10000, none a surrogate. */
+BP_FORM_TARGET static inline uint8_t *BP_FORM(bp_utf8_put_four)(uint8_t *to, bp_vec16 c) {
+    const bp_vec16 six = bp_vec_each32(0x3F);
+    const bp_vec16 last = bp_vec_and(c, six), rest = bp_vec_right32(c, 6);
+    const bp_vec16 two = bp_vec_above32(c, bp_vec_each32(0x7F)), three = bp_vec_above32(c, bp_vec_each32(0x7FF));
+    const bp_vec16 of_two = bp_vec_or(bp_vec_or(rest, bp_vec_each32(0x80C0)), bp_vec_left32(last, 8));
+    const bp_vec16 of_three = bp_vec_or(
+        bp_vec_or(bp_vec_right32(c, 12), bp_vec_each32(0x8080E0)),
+        bp_vec_or(bp_vec_left32(bp_vec_and(rest, six), 8), bp_vec_left32(last, 16)));
+    const bp_vec16 bytes = bp_vec_choose(three, of_three, bp_vec_choose(two, of_two, c));
+    const unsigned twos = bp_vec_bits32(two), threes = bp_vec_bits32(three);
+    const unsigned low = (twos & 3) | (threes & 3) << 2, high = twos >> 2 | (threes & 12);
+    bp_vec_store8(to, bp_vec_shuffle(bytes, bp_vec_load(bp_utf8_twos[low])));
+    to += 2 + bp_utf8_bits[low];
+    bp_vec_store8(to, bp_vec_shuffle(bytes, bp_vec_load(bp_utf8_twos[16 + high])));
+    return to + 2 + bp_utf8_bits[high];
+}
+
+/* Sixteen code points in four vectors; NULL where one is a surrogate. */
+BP_FORM_TARGET static inline uint8_t *BP_FORM(bp_utf8_put_sixteen)(uint8_t *to, const bp_vec16 *c) {
+    const bp_vec16 any = bp_vec_or(bp_vec_or(c[0], c[1]), bp_vec_or(c[2], c[3]));
+    if (!bp_vec_any(bp_vec_and(any, bp_vec_each32(~0x7FFu)))) {
+        to = BP_FORM(bp_utf8_put_eight)(to, bp_vec_narrow32(c[0], c[1]));
+        return BP_FORM(bp_utf8_put_eight)(to, bp_vec_narrow32(c[2], c[3]));
+    }
+    for (int i = 0; i < 4; i++) {
+        const bp_vec16 high = bp_vec_and(c[i], bp_vec_each32(~0x7FFu));
+        if (bp_vec_any(bp_vec_equal32(high, bp_vec_each32(0xD800)))) return NULL;
+        if (bp_vec_any(bp_vec_and(high, bp_vec_each32(~0xFFFFu)))) {
+            uint32_t points[4];
+            bp_vec_store(points, c[i]);
+            for (int j = 0; j < 4; j++) to = bp_utf8_put(to, points[j]);
+        } else {
+            to = BP_FORM(bp_utf8_put_four)(to, c[i]);
+        }
+    }
+    return to;
+}
+
+/* bp_utf8_from_units for whole groups of sixteen, up to a surrogate; advances *from and returns the end. */
+BP_FORM_TARGET static uint8_t *BP_FORM(bp_utf8_from_units)(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
+                                                           uint8_t *at) {
+    ptrdiff_t i = *from;
+    if (kind == 1) {
+        for (; i + 16 <= to; i += 16) {
+            const bp_vec16 c = bp_vec_load((const uint8_t *)units + i);
+            if (!bp_vec_any(bp_vec_and(c, bp_vec_each16(0x8080)))) {
+                bp_vec_store(at, c);
+                at += 16;
+            } else {
+                const bp_vec16 zero = bp_vec_each16(0);
+                at = BP_FORM(bp_utf8_put_eight)(at, bp_vec_zip_low(c, zero));
+                at = BP_FORM(bp_utf8_put_eight)(at, bp_vec_zip_high(c, zero));
+            }
+        }
+    } else if (kind == 2) {
+        for (; i + 16 <= to; i += 16) {
+            const bp_vec16 a = bp_vec_load((const uint16_t *)units + i), b = bp_vec_load((const uint16_t *)units + i + 8);
+            const bp_vec16 any = bp_vec_or(a, b);
+            if (!bp_vec_any(bp_vec_and(any, bp_vec_each16(0xFF80)))) {
+                bp_vec_store(at, bp_vec_narrow16(a, b));
+                at += 16;
+            } else if (!bp_vec_any(bp_vec_and(any, bp_vec_each16(0xF800)))) {
+                at = BP_FORM(bp_utf8_put_eight)(at, a);
+                at = BP_FORM(bp_utf8_put_eight)(at, b);
+            } else {
+                const bp_vec16 c[4] = {bp_vec_widen_low(a), bp_vec_widen_high(a), bp_vec_widen_low(b),
+                                       bp_vec_widen_high(b)};
+                uint8_t *end = BP_FORM(bp_utf8_put_sixteen)(at, c);
+                if (!end) break;
+                at = end;
+            }
+        }
+    } else {
+        for (; i + 16 <= to; i += 16) {
+            const uint32_t *p = (const uint32_t *)units + i;
+            const bp_vec16 c[4] = {bp_vec_load(p), bp_vec_load(p + 4), bp_vec_load(p + 8), bp_vec_load(p + 12)};
+            const bp_vec16 any = bp_vec_or(bp_vec_or(c[0], c[1]), bp_vec_or(c[2], c[3]));
+            if (!bp_vec_any(bp_vec_and(any, bp_vec_each32(~0x7Fu)))) {
+                bp_vec_store(at, bp_vec_narrow16(bp_vec_narrow32(c[0], c[1]), bp_vec_narrow32(c[2], c[3])));
+                at += 16;
+            } else {
+                uint8_t *end = BP_FORM(bp_utf8_put_sixteen)(at, c);
+                if (!end) break;
+                at = end;
+            }
+        }
+    }
+    *from = i;
+    return at;
+}
