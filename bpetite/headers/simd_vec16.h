@@ -12,6 +12,10 @@ typedef __m128i bp_vec16;
 #define bp_vec_load(p) _mm_loadu_si128((const __m128i *)(p))
 #define bp_vec_store(p, v) _mm_storeu_si128((__m128i *)(p), v)
 #define bp_vec_store8(p, v) _mm_storel_epi64((__m128i *)(p), v)  /* the lower eight bytes */
+#define bp_vec_row(p) _mm_loadu_si128((const __m128i *)(p))     /* the same sixteen bytes in every cell */
+#define bp_vec_cells(p, apart) bp_vec_load(p)                   /* a cell from p, one from p + apart, ... */
+#define bp_vec_store_cells(p, apart, v) bp_vec_store(p, v)
+#define bp_vec_each8(x) _mm_set1_epi8((char)(x))
 #define bp_vec_each16(x) _mm_set1_epi16((short)(x))
 #define bp_vec_each32(x) _mm_set1_epi32((int)(x))
 #define bp_vec_or(a, b) _mm_or_si128(a, b)
@@ -21,6 +25,10 @@ typedef __m128i bp_vec16;
 #define bp_vec_left16(v, n) _mm_slli_epi16(v, n)
 #define bp_vec_right32(v, n) _mm_srli_epi32(v, n)
 #define bp_vec_left32(v, n) _mm_slli_epi32(v, n)
+#define bp_vec_xor(a, b) _mm_xor_si128(a, b)
+#define bp_vec_add8(a, b) _mm_add_epi8(a, b)
+#define bp_vec_equal8(a, b) _mm_cmpeq_epi8(a, b)
+#define bp_vec_signs(v) ((uint64_t)(uint32_t)_mm_movemask_epi8(v))  /* the topmost bit of each byte */
 #define bp_vec_equal32(a, b) _mm_cmpeq_epi32(a, b)
 #define bp_vec_above16(a, b) _mm_cmpgt_epi16(a, b)               /* values below 2^15 */
 #define bp_vec_above32(a, b) _mm_cmpgt_epi32(a, b)               /* values below 2^31 */

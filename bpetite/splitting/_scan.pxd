@@ -40,16 +40,26 @@ cdef extern from "splitting/scanner.h" nogil:
         const uint8_t* values
         uint32_t pages, ascii_pages
 
+    ctypedef struct scan_rows:
+        const uint8_t* classes
+        const uint8_t* transition
+        const uint8_t* subset
+        const uint8_t* out
+        uint32_t count, ascii_count
+        uint8_t all_states
+
     ctypedef struct scan_vector:
         scan_paged transition
         const uint8_t* next
         const uint8_t* out
         scan_paged subset
         uint8_t all_states
+        scan_rows rows
 
 
 cdef class Scanner:
     cdef readonly int lanes                # of a long text that are read side by side: 64, 4 or 1
+    cdef int simd                          # the form of its loops (simd.h)
     cdef scan_tables tables
     cdef scan_vector vector
     cdef object owner                      # the objects that the pointers point into

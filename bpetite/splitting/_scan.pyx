@@ -61,14 +61,16 @@ cdef extern from "splitting/scan_short.h" nogil:
 
 cdef extern from "headers/simd.h" nogil:
     enum:
-        BP_SIMD_AVX512
+        BP_SIMD_PLAIN
     int bp_simd()
 
-cdef extern from "splitting/scan_avx512.h" nogil:
-    uint32_t scan_run_avx512(const scan_tables* tables, const scan_vector* vector, scan_span* span, uint32_t state)
-    void scan_encode_avx512(const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks, uint8_t* codes,
-                            uint64_t* leads)
-    Py_ssize_t scan_put_blocks_avx512(scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
+cdef extern from "splitting/scan_forms.h" nogil:
+    bint scan_has_lanes(int simd, const scan_vector* vector)
+    uint32_t scan_run_in_lanes(int simd, const scan_tables* tables, const scan_vector* vector, scan_span* span,
+                               uint32_t state)
+    int scan_encode_blocks(int simd, const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks,
+                           uint8_t* codes, uint64_t* leads)
+    Py_ssize_t scan_put_blocks(int simd, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
 cdef uint64_t ALL = ~<uint64_t>0
 
@@ -91,9 +93,11 @@ cdef class Scanner:
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         self.lanes = 1 if kind == "tables" else 4
-        if kind == "vector" and lanes == WIDE_LANES and tables.vector is not None and bp_simd() == BP_SIMD_AVX512:
-            self.lanes = WIDE_LANES
+        self.simd = bp_simd() if kind == "vector" and lanes == WIDE_LANES else BP_SIMD_PLAIN
+        if tables.vector is not None:
             self._set_vector(tables.vector)
+            if scan_has_lanes(self.simd, &self.vector):
+                self.lanes = WIDE_LANES
         self.owner = tables
         self.tables.next = following
         self.tables.out = out
@@ -112,6 +116,9 @@ cdef class Scanner:
         self.vector.out = out
         self.vector.subset = paged(tables.subset)
         self.vector.all_states = tables.all_states
+        if tables.rows is not None:
+            self.vector.rows = rows(tables.rows)
+            self.vector.rows.all_states = tables.all_states
 
     def ends(self, const uint8_t[::1] data not None, *, Py_ssize_t capacity=ROOM):
         """The ends of the pre-tokens of `data`, which must be valid UTF-8, as byte offsets in an ``array('q')``.
@@ -185,8 +192,7 @@ cdef class Scanner:
                 count = scan_put(&cursor.before, cursor.base - SCAN_BLOCK, ends, count, capacity)
                 if cursor.before:
                     break
-            if self.lanes == WIDE_LANES:
-                count = scan_put_blocks_avx512(cursor, ends, count, capacity)
+            count = scan_put_blocks(self.simd, cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
                 if count and capacity - count < SCAN_BLOCK <= capacity:
                     cursor.done = ends[count - 1]
@@ -233,9 +239,9 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     if cursor.ended or (cursor.position == cursor.length and not cursor.final):
         return False
     measure_span(scanner, cursor, &span)
-    encode_span(&scanner.tables, cursor, &span)
+    encode_span(scanner, cursor, &span)
     if span.lane:
-        cursor.state = scan_run_avx512(&scanner.tables, &scanner.vector, &span, cursor.state)
+        cursor.state = scan_run_in_lanes(scanner.simd, &scanner.tables, &scanner.vector, &span, cursor.state)
     else:
         cursor.state = scan_run_span(&scanner.tables, &span, scanner.lanes, cursor.state)
     cursor.base = cursor.position
@@ -270,20 +276,19 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
     span.ascii = span.size == longest and scan_is_ascii(cursor.text + cursor.position, longest)
 
 
-cdef void encode_span(const scan_tables* tables, const scan_cursor* cursor, scan_span* span) noexcept nogil:
+cdef void encode_span(Scanner scanner, const scan_cursor* cursor, scan_span* span) noexcept nogil:
     """Turn the text of a span into codes, and say which bytes begin a character."""
     cdef const uint8_t* text = cursor.text + cursor.position
     cdef Py_ssize_t left = cursor.length - cursor.position
-    cdef int block, whole = 0
+    cdef const scan_tables* tables = &scanner.tables
+    cdef int block, whole
     if span.ascii:
         span.codes = text
         for block in range(span.blocks):
             span.leads[block] = ALL
         return
     span.codes = span.rewritten
-    if span.lane:
-        whole = span.size // SCAN_BLOCK
-        scan_encode_avx512(tables, text, left, whole, span.rewritten, span.leads)
+    whole = scan_encode_blocks(scanner.simd, tables, text, left, span.size // SCAN_BLOCK, span.rewritten, span.leads)
     for block in range(whole, (span.size + SCAN_BLOCK - 1) // SCAN_BLOCK):
         span.leads[block] = scan_encode(tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
                                         span.rewritten + block * SCAN_BLOCK)
@@ -311,6 +316,18 @@ cdef scan_paged paged(tables):
     pointers.page = page
     pointers.values = values
     pointers.pages, pointers.ascii_pages = tables.pages, tables.ascii_pages
+    return pointers
+
+
+cdef scan_rows rows(tables):
+    """Pointers into a `vector_tables.Rows`, which the caller keeps."""
+    cdef bytes classes = tables.classes, transition = tables.transition, subset = tables.subset, out = tables.out
+    cdef scan_rows pointers
+    pointers.classes = classes
+    pointers.transition = transition
+    pointers.subset = subset
+    pointers.out = out
+    pointers.count, pointers.ascii_count = tables.count, tables.ascii_count
     return pointers
 
 

@@ -1,8 +1,11 @@
-"""The scanner's tables for processors that look up 64 bytes at once (scan_avx512.h).
+"""The scanner's tables for processors with byte shuffles.
 
-Such a processor has one instruction that looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
+With AVX-512 (scan_avx512.h) one instruction looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
 and a state takes as many pages as its distinct rows need: codes that do the same in every state share a row, and a page
 has room for 128 // states rows.
+
+Others (scan_lanes.h) look up each byte in a table of sixteen. There the codes of one row are a *class*, and the row of
+a class is one such table, or two where there are more than sixteen states.
 """
 from __future__ import annotations
 
@@ -15,6 +18,10 @@ ASCII = 128
 CODES = 256
 PAGE = 128
 MAX_PAGES = 8
+ROW_CODES = 144  # codes that have a class: nine tables of sixteen
+ROW = 32  # states, and sets of states, that a class has entries for
+MAX_OUTPUTS = 8  # a state and an output's number share a byte
+MAX_CLASSES = 32  # with more, four look-ups side by side are as fast
 
 
 class Paged(NamedTuple):
@@ -27,6 +34,17 @@ class Paged(NamedTuple):
     ascii_pages: int  # pages with rows of ASCII codes: they come first
 
 
+class Rows(NamedTuple):
+    """The transducer and its subset automaton in rows of 32 bytes by class; classes of ASCII codes come first."""
+
+    classes: bytes  # code -> class, 144
+    transition: bytes  # class * 32 + state -> next state | 32 * number of the output
+    subset: bytes  # class * 32 + set -> set; the sets of one state have that state's number
+    out: bytes  # number of an output -> output, 16
+    count: int
+    ascii_count: int
+
+
 class VectorTables(NamedTuple):
     """The transducer and its subset automaton in pages."""
 
@@ -34,7 +52,8 @@ class VectorTables(NamedTuple):
     next: bytes  # transition -> state
     out: bytes  # transition -> output
     subset: Paged  # (code, set of states) -> set; the sets of one state have that state's number
-    all_states: int  # the set of all states, from which the subset automaton starts
+    all_states: int  # the set of all states, from which the subset automaton starts; in rows too
+    rows: Rows | None
 
 
 def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables | None:
@@ -56,11 +75,34 @@ def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables
     transition = in_pages([numbers[at : at + states] for at in starts])
     if transition is None:
         return None
-    subset = in_pages(subset_rows([following[at : at + states] for at in starts]))
+    moves = [following[at : at + states] for at in starts]
+    subset = in_pages(subset_rows(moves, room_in_pages(moves)))
     if subset is None:
         return None
     after, out = (bytes(column).ljust(PAGE, b"\0") for column in zip(*transitions, strict=True))
-    return VectorTables(transition, after, out, subset, states)
+    return VectorTables(transition, after, out, subset, states, in_rows(moves, outputs))
+
+
+def in_rows(moves: Sequence[bytes], outputs: bytes) -> Rows | None:
+    """The transducer in rows, or None if it does not fit: the next states by state, for each code, and the outputs."""
+    states, kinds = len(moves[0]), list(dict.fromkeys(outputs))
+    if states >= ROW or len(moves) > ROW_CODES or len(kinds) > MAX_OUTPUTS:
+        return None
+    number = {output: at * ROW for at, output in enumerate(kinds)}
+    steps = [
+        bytes(after | number[output] for after, output in zip(move, outputs[at * states :]))
+        for at, move in enumerate(moves)
+    ]
+    classes = {step: at for at, step in enumerate(dict.fromkeys(steps))}
+    if len(classes) > MAX_CLASSES:
+        return None
+    class_of = bytes(map(classes.__getitem__, steps)).ljust(ROW_CODES, b"\0")
+    subset = {class_of[at]: row for at, row in enumerate(subset_rows(moves, ROW))}
+    return Rows(
+        class_of, b"".join(step.ljust(ROW, b"\0") for step in classes),
+        b"".join(subset[at].ljust(ROW, b"\0") for at in range(len(classes))), bytes(kinds).ljust(16, b"\0"),
+        len(classes), max(class_of[:ASCII]) + 1,
+    )  # fmt: skip
 
 
 def in_pages(rows: Sequence[bytes]) -> Paged | None:
@@ -82,11 +124,20 @@ def pages_for(rows: int, rows_per_page: int) -> int:
     return -(-rows // rows_per_page)
 
 
-def subset_rows(moves: Sequence[bytes]) -> list[bytes]:
+def room_in_pages(moves: Sequence[bytes]) -> int:
+    """How many sets of states there may be so that the subset automaton fits into pages."""
+    distinct, room = len(set(moves)), len(moves[0]) + 1
+    while room < PAGE and pages_for(distinct, PAGE // (room + 1)) <= MAX_PAGES:
+        room += 1
+    return room
+
+
+def subset_rows(moves: Sequence[bytes], room: int) -> list[bytes]:
     """The subset automaton by code: which states the transducer can be in, given what was read so far.
 
     Args:
         moves: The next states by state, for each code.
+        room: How many sets there may be; more than there are states.
 
     Returns:
         The next sets by set, for each code. The sets of one state come first, with the numbers of the states; then the
@@ -95,9 +146,6 @@ def subset_rows(moves: Sequence[bytes]) -> list[bytes]:
     """
     states = len(moves[0])
     distinct = list(dict.fromkeys(moves))
-    room = states + 1
-    while room < PAGE and pages_for(len(distinct), PAGE // (room + 1)) <= MAX_PAGES:
-        room += 1
     sets = [frozenset((state,)) for state in range(states)] + [frozenset(range(states))]
     at = states
     while at < len(sets):
