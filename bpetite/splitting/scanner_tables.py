@@ -8,7 +8,7 @@ The whole way from a pattern to these tables:
     automaton.py       tree and groups -> a deterministic automaton that finds one match
     transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
     scanner_tables.py  the transducer -> tables by code and state (this module)
-    vector_tables.py   the same for processors that look up 64 bytes at once
+    vector_tables.py   the same for processors with byte shuffles
 
 The scanner does not read groups but *codes* of one byte: an ASCII character is its own code, the groups of other
 characters are numbered from 128, one code stands for the continuation bytes of a character and changes nothing, one for

@@ -41,8 +41,8 @@ class Rows(NamedTuple):
     transition: bytes  # class * 32 + state -> next state | 32 * number of the output
     subset: bytes  # class * 32 + set -> set; the sets of one state have that state's number
     out: bytes  # number of an output -> output, 16
-    count: int
-    ascii_count: int
+    size: int  # classes
+    ascii_size: int
 
 
 class VectorTables(NamedTuple):

@@ -45,6 +45,54 @@ def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
     assert all(len(states) < tables.states for states in members.values())
 
 
+@pytest.mark.parametrize("name", COMPILED)
+def test_every_transition_in_rows_is_the_transducer_s(name: str) -> None:
+    tables = compile_pattern(as_tuple(COMPILED[name]))
+    assert tables.vector is not None
+    rows, states = tables.vector.rows, tables.states
+    if rows is None:
+        assert states > 31 or len(set(tables.out)) > 8
+        return
+    assert (len(rows.classes), len(rows.out)) == (144, 16)
+    assert len(rows.transition) == len(rows.subset) == 32 * rows.size
+    assert max(rows.classes[:128]) < rows.ascii_size <= rows.size
+    for at, (following, output) in enumerate(zip(tables.next, tables.out, strict=True)):
+        code, state = divmod(at, states)
+        step = rows.transition[rows.classes[code] * 32 + state]
+        assert (step & 31, rows.out[step >> 5]) == (following, output)
+
+
+def test_the_patterns_in_use_fit_in_rows() -> None:
+    fits = {name for name in COMPILED if (vector := compile_pattern(as_tuple(COMPILED[name])).vector) and vector.rows}
+    assert {"gpt2", "cl100k", "llama3", "qwen2", "deepseek-v3"} - fits == set()
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_set_in_rows_holds_every_state_the_text_may_be_in(name: str) -> None:
+    tables = compile_pattern(as_tuple(COMPILED[name]))
+    assert tables.vector is not None
+    rows, codes = tables.vector.rows, len(tables.next) // tables.states
+    if rows is None:
+        return
+    choose = random.Random(name)
+    for _ in range(400):
+        states, one = set(range(tables.states)), tables.vector.all_states
+        for code in choose.choices([*range(128), *[9, 10, 32, 39, 48, 65, 97, 108] * 8, *range(128, codes)], k=12):
+            states = {tables.next[code * tables.states + state] for state in states}
+            one = rows.subset[rows.classes[code] * 32 + one]
+            assert one >= tables.states or states == {one}
+
+
+def test_what_does_not_fit_has_no_rows() -> None:
+    for states, outputs in ((32, bytes(32 * 3)), (4, bytes(range(9)) + bytes(3))):
+        vector = vector_tables(bytes(states * 3), outputs, states)
+        assert vector is not None
+        assert vector.rows is None
+    vector = vector_tables(bytes(31 * 3), bytes(range(8)) + bytes(31 * 3 - 8), 31)
+    assert vector is not None
+    assert vector.rows is not None
+
+
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"])
 def test_a_word_and_a_space_are_enough_to_know_the_state(name: str) -> None:
     tables = compile_pattern(as_tuple(COMPILED[name]))
