@@ -22,7 +22,7 @@ from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead
 from .plan import Plan
-from .reading.readers import Block, Position, read_blocks, require
+from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .reading.sources import STDIN, Piece
 from .tally import Tally
 from .unfinished import raw_before
@@ -47,10 +47,11 @@ TOGETHER = 1024
 
 @dataclass
 class Batch:
-    """Blocks that are worked on together."""
+    """Blocks that are worked on together; or a range of a piece, (its number, start, stop), that the worker reads."""
 
     blocks: list[Block]
     size: int
+    range: tuple[int, int, int] | None = None
 
 
 class ShardTask(Plan):
@@ -177,8 +178,9 @@ class ShardTask(Plan):
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
         """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
-        batches = self.batches(position)
-        if all(map(_reads_apart, self.pieces)):
+        batches = self.batches(position, spread=jobs > 1)
+        ranges = jobs > 1 and all(has_ranges(piece, self.rules.reading) for piece in self.pieces)
+        if all(map(_reads_apart, self.pieces)) and not ranges:
             batches = read_ahead(batches)
         pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
         with closing(batches), closing(pool):
@@ -186,13 +188,38 @@ class ShardTask(Plan):
 
     def work(self, batch: Batch) -> Encoded:
         """What workers do."""
-        return encode_blocks(batch.blocks, self.codec, self.rules)
+        blocks = batch.blocks
+        if batch.range is not None:
+            number, start, stop = batch.range
+            blocks = list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
+            if not blocks:  # nothing but a byte-order mark
+                return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
+        return encode_blocks(blocks, self.codec, self.rules)
 
-    def batches(self, position: Position) -> Generator[Batch, None, None]:
-        """Blocks, small ones together."""
+    def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
+        """Blocks, small ones together.
+
+        Args:
+            position: Where to begin.
+            spread: Leave the reading of large plain files to the workers.
+        """
+        reading = self.rules.reading
+        first = position.piece
+        for number in range(first, len(self.pieces) if spread else first):
+            piece = self.pieces[number]
+            if has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block:
+                yield from self._blocks(position, number)
+                offset = position.offset if number == position.piece else 0
+                for start, stop in cut_ranges(piece, offset, reading):
+                    yield Batch([], stop - start, (number, start, stop))
+                position = Position(number + 1)
+        yield from self._blocks(position, len(self.pieces))
+
+    def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
+        """The blocks from a position on, up to a piece."""
         blocks: list[Block] = []
         size = 0
-        for block in read_blocks(self.pieces, self.rules.reading, position):
+        for block in read_blocks(self.pieces[:stop], self.rules.reading, position):
             if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0

@@ -151,6 +151,34 @@ def test_jobs_and_blocks_do_not_change_the_output(ram_path: Path, format: str) -
     assert made[0] == made[1] == made[2] == made[3]
 
 
+@pytest.mark.parametrize("format", ["npy", "dolma"])
+@pytest.mark.parametrize("separator", ["<|endoftext|>", "\n", "\n\n"])
+@pytest.mark.parametrize("rank", [None, 0, 2])
+def test_workers_read_ranges_of_plain_files(
+    ram_path: Path, format: str, separator: str, rank: int | None
+) -> None:
+    """Long documents, byte-order marks, records with problems, ranks: the same as one reader gives, in that order."""
+    documents = [*some_documents(150), "é" * 900, *some_documents(60, 2), "", "x" * 3000]
+    plain, lines = ram_path / "a.txt", ram_path / "b.jsonl"
+    plain.write_bytes(b"\xef\xbb\xbf" + separator.join(documents).encode())
+    rows = [json.dumps({"id": str(n), "text": text}, ensure_ascii=n % 2 == 0) for n, text in enumerate(documents)]
+    rows[70] = '{"text": 5}'
+    lines.write_text("\n\n".join(rows) + "\n")
+    (ram_path / "c.txt").write_text("small")
+    (ram_path / "mark.txt").write_bytes(b"\xef\xbb\xbf")
+    inputs = [lines, ram_path / "c.txt", plain, ram_path / "mark.txt"]
+    made = []
+    for jobs, block in ((1, 4 << 20), (2, 1), (3, 333), (2, 2000)):
+        out = ram_path / f"{jobs}-{block}"
+        out.mkdir()
+        part = {} if rank is None else {"rank": rank, "world_size": 3}
+        options = Options(format=format, separator=separator, on_error="skip")
+        task = make_task(inputs, out / "o", byte_codec(), options=options, **part)
+        summary = replace(task, block=block).run(jobs=jobs)
+        made.append((outputs(out), summary["problems"], summary["documents"]))
+    assert made[0] == made[1] == made[2] == made[3]
+
+
 def test_a_finished_run_is_not_done_again(ram_path: Path) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(30))
     first = run(inputs, ram_path / "o")

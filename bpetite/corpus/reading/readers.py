@@ -1,8 +1,8 @@
 """Pieces to blocks: whole records, a few megabytes together, cut in one pass and parsed later.
 
-Reading is sequential and does as little as possible, because it cannot be spread over workers: for text and JSON lines
-it searches for the last separator of the bytes that it has read (`cutting.py`) and hands the bytes on. `records.py`
-parses the blocks, in parallel.
+Plain files of text and JSON lines are cut into ranges, of which workers read their own (`cut_ranges`, `read_range`).
+For other inputs, and for a single worker, reading is sequential and does as little as possible: it searches for the last
+separator of the bytes that it has read (`cutting.py`) and hands them on. `records.py` parses the blocks, in parallel.
 
 A block has the position where reading goes on after it, which a journal records.
 """
@@ -21,10 +21,14 @@ from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
 from .cutting import Damage, segments
 from .expanding import DamagedError
 from .parquet import parquet_blocks
-from .sources import STDIN, Piece
+from .sources import STDIN, Piece, overlaps_itself
 from .streams import BOM, Stream, open_stream
 
-__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "read_blocks", "require"]
+__all__ = [
+    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",
+    "require",
+]  # fmt: skip
+
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
     """The blocks of all pieces in order, from a position on.
@@ -61,10 +65,45 @@ def require(pieces: Sequence[Piece]) -> None:
 # Text and JSON lines: bytes cut at separators
 
 
-def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+def has_ranges(piece: Piece, reading: Reading) -> bool:
+    """Whether a piece can be read from any separator on: a plain file, the separators of which its bytes show."""
+    if piece.path == STDIN or piece.compression is not None or not piece.size:
+        return False
+    return piece.kind == "jsonl" or (piece.kind == "text" and not overlaps_itself(reading.separator))
+
+
+def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[int, int]]:
+    """(start, stop) of consecutive ranges of a piece that `has_ranges`, about as large as a block and cut where
+    documents start. Only some kilobytes at each cut are read, and a document that is longer than a block.
+
+    Args:
+        offset: Where to begin; 0 for the start of the piece.
+    """
     separator = b"\n" if piece.kind == "jsonl" else reading.separator
-    limit = None
+    start = offset or (_next_start(piece, piece.start, separator) if piece.start else 0)
+    limit = piece.size
     if piece.stop is not None and piece.stop < piece.size:
+        limit = _next_start(piece, piece.stop, separator)
+    while start < limit:
+        stop = limit
+        if start + reading.block < limit:
+            stop = min(limit, _next_start(piece, start + reading.block, separator))
+        if stop <= start:  # the file has become shorter, which its reader will say
+            stop = limit
+        yield start, stop
+        start = stop
+
+
+def read_range(piece: Piece, number: int, start: int, stop: int, reading: Reading) -> Iterator[Block]:
+    """The blocks of a range that `cut_ranges` gave: one, unless a long document is in it."""
+    if stop - start <= 4 * reading.block:
+        reading = replace(reading, block=stop - start)
+    return _separated(piece, Position(number, start), reading, stop)
+
+
+def _separated(piece: Piece, position: Position, reading: Reading, limit: int | None = None) -> Iterator[Block]:
+    separator = b"\n" if piece.kind == "jsonl" else reading.separator
+    if limit is None and piece.stop is not None and piece.stop < piece.size:
         limit = _next_start(piece, piece.stop, separator)
     with reading.open(piece) as stream:
         start = position.offset
@@ -132,7 +171,9 @@ def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
     with open_stream(piece) as stream:
         stream.skip(begin)
         edge = b""
-        while chunk := stream.read(1 << 20):
+        size = 1 << 14
+        while chunk := stream.read(size):
+            size = min(1 << 20, 4 * size)
             window = edge + chunk
             found = window.find(separator)
             if found >= 0:
