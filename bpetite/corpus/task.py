@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -188,30 +188,36 @@ class ShardTask(Plan):
 
     def work(self, batch: Batch) -> Encoded:
         """What workers do."""
-        blocks = batch.blocks
-        if batch.range is not None:
+        blocks = batch.blocks or self._read(batch)
+        if not blocks:  # nothing but a byte-order mark
+            assert batch.range is not None
             number, start, stop = batch.range
-            blocks = list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
-            if not blocks:  # nothing but a byte-order mark
-                return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
+            return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
         return encode_blocks(blocks, self.codec, self.rules)
+
+    def _read(self, batch: Batch) -> list[Block]:
+        """The blocks of a batch that is a range."""
+        assert batch.range is not None
+        number, start, stop = batch.range
+        return list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
 
     def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
         """Blocks, small ones together.
 
         Args:
             position: Where to begin.
-            spread: Leave the reading of large plain files to the workers.
+            spread: Leave the reading of large plain files to the workers. A single one has a thread that reads ahead.
         """
         reading = self.rules.reading
         first = position.piece
-        for number in range(first, len(self.pieces) if spread else first):
+        for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
             if has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block:
                 yield from self._blocks(position, number)
                 offset = position.offset if number == position.piece else 0
                 for start, stop in cut_ranges(piece, offset, reading):
-                    yield Batch([], stop - start, (number, start, stop))
+                    batch = Batch([], stop - start, (number, start, stop))
+                    yield batch if spread else replace(batch, blocks=self._read(batch))
                 position = Position(number + 1)
         yield from self._blocks(position, len(self.pieces))
 

@@ -76,7 +76,9 @@ class Segment:
         return [*self.head, memoryview(self.chunk)[: self.end]]
 
     def join(self) -> bytes:
-        """All the bytes."""
+        """All the bytes; no copy of a chunk that is all of them."""
+        if not self.head and self.end == len(self.chunk):
+            return self.chunk
         return b"".join(self.parts())
 
 

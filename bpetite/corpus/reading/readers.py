@@ -1,8 +1,8 @@
 """Pieces to blocks: whole records, a few megabytes together, cut in one pass and parsed later.
 
-Plain files of text and JSON lines are cut into ranges, of which workers read their own (`cut_ranges`, `read_range`).
-For other inputs, and for a single worker, reading is sequential and does as little as possible: it searches for the last
-separator of the bytes that it has read (`cutting.py`) and hands them on. `records.py` parses the blocks, in parallel.
+Plain files of text and JSON lines are cut into ranges, which workers read by themselves (`cut_ranges`, `read_range`).
+Of other inputs reading is sequential and does as little as possible: it searches for the last separator of the bytes
+that it has read (`cutting.py`) and hands them on. `records.py` parses the blocks, in parallel.
 
 A block has the position where reading goes on after it, which a journal records.
 """
