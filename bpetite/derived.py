@@ -80,12 +80,14 @@ def with_words(tokenizer: Tokenizer, words: Iterable[str]) -> Tokenizer:
     ([259, 259], [260], [100, 111, 115, 101, 115])
     """
     from .engine.pretokens import pretokens
+    from .training.config import config_of
     from .vocabulary.whole_words import add_words
 
     if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         raise TypeError(f"words is a list of str, not {show(words)}")
     vocab = tokenizer.to_vocab()
     found: list[bytes] = []
+    words = list(words)
     for word in words:
         if not isinstance(word, str):
             raise TypeError(f"a word is a str, not {show(word)}")
@@ -94,7 +96,7 @@ def with_words(tokenizer: Tokenizer, words: Iterable[str]) -> Tokenizer:
             cut = [part.decode() if isinstance(part, bytes) else vocab.tokens[part].decode() for part in parts]
             raise ValueError(f"{word!r} is not one pre-token: this tokenizer cuts it into {cut}")
         found.append(parts[0])
-    return tokenizer.from_vocab(add_words(vocab, found))
+    return tokenizer.from_vocab(add_words(vocab, found, config_of("with_words", {"words": words}, None, vocab)))
 
 
 class Pruned(NamedTuple):

@@ -101,6 +101,11 @@ class Tokenizer(Surface):
         """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
         return self._vocab
 
+    @property
+    def train_config(self) -> dict[str, Any] | None:
+        """How it was trained, see :class:`bpetite.Vocab`; None where its file does not say."""
+        return self._vocab.train_config
+
     def with_cache(self, cache_bytes: int) -> Tokenizer:
         """The same tokenizer with another bound of the word cache, 64 MiB at first.
 

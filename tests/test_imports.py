@@ -41,10 +41,11 @@ ROWS = [
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 
 #: What stands above the module that imports it, and may: methods of the tokenizer that give a view of itself or that
-#: learn from files.
+#: learn from files, and the release.
 UPWARDS = {
     ("tokenizer.py", "adapters"),
     ("tokenizer.py", "corpus"),
+    ("training/config.py", "bpetite"),
 }
 
 

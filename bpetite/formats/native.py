@@ -25,13 +25,13 @@ __all__ = ["dump", "from_bytes", "from_json", "recognizes"]
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
-RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "merges")
+RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges")
 #: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary; the same bytes for equal vocabularies."""
+    """The file of a vocabulary; the same bytes for equal vocabularies that were trained alike."""
     import regex  # these three not at the top: reading does without them
 
     from ..splitting.unicode_version import unicode_version
@@ -69,6 +69,8 @@ def dump(vocab: Vocab) -> bytes:
         head["aliases"] = dict(sorted(aliases.items(), key=lambda item: item[::-1]))
     if vocab.unreachable:
         head["unreachable"] = [[spelled[token_id], token_id] for token_id in sorted(vocab.unreachable)]
+    if vocab.train_config is not None:
+        head["train_config"] = vocab.train_config
     parts = [f' "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in head.items()]
     ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in written}
     parts.append(' "tokens": ' + _lines(ordinary))
@@ -215,7 +217,11 @@ def _build(
             settings["template"] = Template.from_json(content["template"])
         if not isinstance(kept, dict):
             raise ValueError(f"kept must be an object, not {show(kept)}")
+        config = content.get("train_config")
+        if "train_config" in content and not isinstance(config, dict):
+            raise ValueError(f"train_config must be an object, not {show(config)}")
         settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
+        settings["train_config"] = config
         return Vocab(tokens, merges, specials | _read_aliases(content, specials), table=table, **settings)
 
 

@@ -13,5 +13,8 @@ class CountTable:
         """A pre-token's count, 0 where it never occurred."""
     def totals(self) -> tuple[int, int, int]:
         """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
+    def checksum(self) -> str:
+        """32 hex digits: the sums of two hashes of each pre-token with its count. Equal for equal counts, on every
+        little-endian machine; no protection against someone who looks for other counts with the same sums."""
     def sorted(self) -> Iterator[tuple[bytes, int]]:
         """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""

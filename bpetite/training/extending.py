@@ -18,6 +18,7 @@ from ..errors import TrainingWarning, warn_caller
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
+from .config import config_of, corpus_of
 from .counting import Progress, count_as
 from .counts import PretokenCounts
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
@@ -57,7 +58,10 @@ def extend(
             f"not {n}; extend with more text, or by fewer",
             TrainingWarning,
         )
-    return _extended(vocab, merger, ids, start, placed)
+    record = {"n": n, "special_tokens": special_tokens, **{
+        name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")
+    }}  # fmt: skip
+    return _extended(vocab, merger, ids, start, placed, config_of("extend", record, corpus_of(counts), vocab))
 
 
 def _counts(
@@ -151,7 +155,12 @@ def replay(vocab: Vocab, merges: Sequence[tuple[int, int]], merger: Merger) -> d
 
 
 def _extended(
-    vocab: Vocab, merger: Merger, ids: dict[int, int], start: int, placed: Mapping[str, int | None]
+    vocab: Vocab,
+    merger: Merger,
+    ids: dict[int, int],
+    start: int,
+    placed: Mapping[str, int | None],
+    config: dict[str, Any],
 ) -> Vocab:
     """The vocabulary, then what was learned. IN: the merger's id -> id, up to `start`."""
     free = max(vocab.tokens) + 1
@@ -169,4 +178,4 @@ def _extended(
     merges = None
     if vocab.merges is not None:
         merges = (*vocab.merges, *((ids[left], ids[right]) for left, right in merger.merges()))
-    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None)
+    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)

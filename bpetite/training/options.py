@@ -149,6 +149,10 @@ class TrainingOptions:
                 raise ValueError(f"{name}={given!r} contradicts these counts, made with {name}={value!r}")
         return replace(self, **agreed)
 
+    def record(self) -> dict[str, Any]:
+        """All options with their values, for :func:`bpetite.training.config.config_of`."""
+        return vars(self) | self.counting() | {"special_tokens": self.special_tokens}
+
     def counting(self) -> dict[str, Any]:
         """The options that :func:`bpetite.count_pretokens` takes too, as its keyword arguments."""
         return {

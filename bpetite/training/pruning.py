@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import show
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
+from .config import config_of, corpus_of
 from .counting import count_as
 from .counts import check_count
 from .options import check_integer
@@ -47,7 +48,9 @@ def prune(
     else:
         excess = len(vocab.tokens.keys() - vocab.special_only) - check_integer("vocab_size", vocab_size, 1)
         kept = largest_use(vocab.tokens, parts, used, fixed, max(0, excess))
-    pruned, ids = renumbered(vocab, kept)
+    record = {"keep": sorted(wanted), "vocab_size": vocab_size}
+    config = config_of("prune", record, None if counts is None else corpus_of(checked), vocab)
+    pruned, ids = renumbered(vocab, kept, config)
     return pruned, ids, checked
 
 

@@ -17,6 +17,7 @@ from ..errors import TrainingWarning, warn_caller
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
+from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, check_count
 from .options import TrainingOptions
@@ -77,8 +78,9 @@ def train(
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     _check_cut(counts, options)
     merger = merger_of(counts, options)
+    corpus = corpus_of(counts)
     del counts  # the merger has all it needs
-    return _learn(merger, options, progress)
+    return _learn(merger, options, progress, corpus)
 
 
 def train_from_counts(
@@ -104,7 +106,7 @@ def train_from_counts(
     if isinstance(counts, PretokenCounts):
         options = options.for_counts(counts)
         _check_cut(counts, options)
-    return _learn(merger_of(counts, options), options, progress)
+    return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -114,7 +116,7 @@ def rehearse(options: TrainingOptions) -> Vocab:
         ValueError: The pattern is no regular expression.
     """
     counts = count_pretokens((), **options.counting(), num_threads=1)
-    return _learn(merger_of(counts, options), options, None, short=True)
+    return _learn(merger_of(counts, options), options, None)
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -188,19 +190,21 @@ def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
     merger.finish()
 
 
-def _learn(merger: Merger, options: TrainingOptions, progress: Progress | None, *, short: bool = False) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless that is expected."""
+def _learn(
+    merger: Merger, options: TrainingOptions, progress: Progress | None, corpus: Mapping[str, Any] | None = None
+) -> Vocab:
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus."""
     learn_until(merger, options.vocab_size, progress)
-    if merger.tokens < options.vocab_size and not short:
+    if merger.tokens < options.vocab_size and corpus is not None:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
             f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
             TrainingWarning,
         )
-    return _new_vocab(merger, options)
+    return _new_vocab(merger, options, corpus)
 
 
-def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
+def _new_vocab(merger: Merger, options: TrainingOptions, corpus: Mapping[str, Any] | None) -> Vocab:
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
     # the merger's id -> id: bytes have the ids that they are
@@ -225,6 +229,7 @@ def _new_vocab(merger: Merger, options: TrainingOptions) -> Vocab:
         pattern=settings["pattern"],
         normalization=settings["normalization"],
         unicode=settings["unicode"],
+        train_config=None if corpus is None else config_of("train", options.record(), corpus),
     )
 
 

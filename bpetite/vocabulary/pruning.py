@@ -99,7 +99,9 @@ def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fi
     return left
 
 
-def renumbered(vocab: Vocab, kept: Collection[int]) -> tuple[Vocab, dict[int, int]]:
+def renumbered(
+    vocab: Vocab, kept: Collection[int], train_config: dict[str, Any] | None = None
+) -> tuple[Vocab, dict[int, int]]:
     """The vocabulary with some of its tokens alone, numbered from 0 in the order of their ids; and old id -> new id.
 
     IN: no token that is kept needs one that is not.
@@ -124,6 +126,7 @@ def renumbered(vocab: Vocab, kept: Collection[int]) -> tuple[Vocab, dict[int, in
         token_flags={literal: flags for literal, flags in vocab.token_flags.items() if literal in special_tokens},
         unreachable=frozenset(ids[old] for old in vocab.unreachable if old in ids),
         name=None,
+        train_config=train_config,
         beside={name: _with_ids(name, content, ids) for name, content in vocab.beside.items()},
     ), ids
 

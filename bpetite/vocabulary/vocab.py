@@ -57,6 +57,7 @@ class Settings(TypedDict, total=False):
     kept: dict[str, Any]
     unicode: str | None
     unreachable: frozenset[int]
+    train_config: dict[str, Any] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +90,9 @@ class Vocab:
             them. None for the version that ``regex`` and Python have. See docs/unicode.md.
         unreachable: Ids that no text gives: they only decode. A token without bytes is always one of them, a special
             token never.
+        train_config: How it was trained, as JSON holds it: method, options, the corpus with a checksum, the release. It
+            is no part of the content: what encodes alike is equal and has one fingerprint, however it was trained. The
+            native file keeps it.
         table: The TokenTable of ``tokens`` and ``unreachable``, where a loader has made one already. It is ignored if
             ``tokens`` has grown since.
 
@@ -117,6 +121,7 @@ class Vocab:
     unreachable: frozenset[int] = frozenset()
     name: str | None = field(default=None, compare=False)
     beside: dict[str, str] = field(default_factory=dict, compare=False)
+    train_config: dict[str, Any] | None = field(default=None, compare=False)
     table: InitVar[TokenTable | None] = None
 
     def __post_init__(self, table: TokenTable | None) -> None:

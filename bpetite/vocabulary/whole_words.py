@@ -4,13 +4,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from .vocab import Vocab
 
 __all__ = ["add_words"]
 
 
-def add_words(vocab: Vocab, words: Iterable[bytes]) -> Vocab:
+def add_words(vocab: Vocab, words: Iterable[bytes], train_config: dict[str, Any] | None = None) -> Vocab:
     """The vocabulary with a token for each pre-token that is not one token yet, after the highest id, in this order.
 
     A vocabulary with a merge list gets ``ignore_merges``. Tokens that their own merges do not make, which no text has
@@ -42,7 +43,7 @@ def add_words(vocab: Vocab, words: Iterable[bytes]) -> Vocab:
     free = max(vocab.tokens, default=-1) + 1
     added = {free + at: word for at, word in enumerate(word for word in words if word not in looked_up)}
     return replace(vocab, tokens=vocab.tokens | added, merges=merges, unreachable=unreachable, name=None,
-                   ignore_merges=merges is not None)  # fmt: skip
+                   ignore_merges=merges is not None, train_config=train_config)  # fmt: skip
 
 
 def _makes_itself(vocab: Vocab, token_id: int) -> bool:

@@ -1,0 +1,105 @@
+"""What a tokenizer says about its training."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bpetite
+from bpetite import FormatError, PretokenCounts, Tokenizer, Vocab, count_pretokens
+from bpetite.formats import native
+from bpetite.training.config import corpus_of
+
+TEXTS = ["ab ab ab", "größer ab"]
+counts = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 2**40), max_size=12)
+
+
+def test_it_has_every_option(tmp_path: Path) -> None:
+    tok = Tokenizer.train(TEXTS, 258, pattern=(r"\w+", r"\s"), special_tokens={"<a>": 300}, tie_break="bytes")
+    assert tok.train_config == {
+        "method": "train",
+        "bpetite": bpetite.__version__,
+        "options": {
+            "vocab_size": 258, "special_tokens": {"<a>": 300}, "special_ids": "after", "pattern": [r"\w+", r"\s"],
+            "min_frequency": 1, "tie_break": "bytes", "normalization": None, "max_token_bytes": None, "unicode": None,
+        },
+        "corpus": {"documents": 2} | corpus_of({b"ab": 4, b" ": 3, "größer".encode(): 1}),
+    }
+    tok.save(tmp_path / "tok.json")
+    again = Tokenizer.load(tmp_path / "tok.json")
+    assert again.train_config == tok.train_config
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tok.json").read_bytes()
+
+
+@settings(deadline=None)
+@given(counts, st.randoms(use_true_random=False))
+def test_the_checksum_is_that_of_the_counts(given_: dict[bytes, int], random: Any) -> None:
+    found = corpus_of(given_)
+    shuffled = list(given_.items())
+    random.shuffle(shuffled)
+    half = len(shuffled) // 2
+    assert corpus_of(dict(shuffled)) == found
+    together = PretokenCounts(shuffled[:half]) + PretokenCounts(shuffled[half:])
+    assert corpus_of(together) == {"documents": 0} | found
+    assert (found["pretokens"], found["different"]) == (sum(given_.values()), len(given_))
+    for pretoken, count in shuffled[:2]:
+        for other in (given_ | {pretoken: count + 1}, given_ | {pretoken + b"x": 1}):
+            assert other == given_ or corpus_of(other)["checksum"] != found["checksum"]
+
+
+def test_the_checksum_is_the_same_everywhere() -> None:
+    assert corpus_of({})["checksum"] == "0" * 32
+    long = b"a pre-token of more than fifteen bytes"
+    assert corpus_of({b"ab": 2, b" ab": 1, long: 2**40})["checksum"] == "8c0d84c9a7f43f9f43119b633657dacc"
+
+
+def test_threads_and_the_way_of_the_text_do_not_change_it() -> None:
+    text = "the cat sat on the mat " * 120_000
+    found = [Tokenizer.train([text], 260, num_threads=threads).train_config for threads in (1, 2)]
+    found.append(Tokenizer.train_from_counts(count_pretokens([text]), 260).train_config)
+    assert found[0] == found[1] == found[2]
+
+
+def test_it_is_no_content() -> None:
+    trained = Tokenizer.train(TEXTS, 258)
+    vocab = trained.to_vocab()
+    bare = Vocab(vocab.tokens, vocab.merges, vocab.special_tokens)
+    assert (bare, bare.fingerprint(), hash(bare)) == (vocab, vocab.fingerprint(), hash(vocab))
+    assert bare.train_config is None
+    assert b"train_config" not in native.dump(bare)
+    with_it, without = json.loads(native.dump(vocab)), json.loads(native.dump(bare))
+    assert with_it.pop("train_config") == trained.train_config
+    assert with_it == without
+
+
+def test_what_is_made_of_a_tokenizer_says_of_which() -> None:
+    tok = Tokenizer.train(TEXTS, 258)
+    for made, method, options in (
+        (tok.extend(TEXTS, 1), "extend", {"n": 1, "special_tokens": [], "min_frequency": 1, "tie_break": "ids",
+                                         "max_token_bytes": None}),
+        (tok.with_words([" cd"]), "with_words", {"words": [" cd"]}),
+        (tok.prune(keep=[256]).tokenizer, "prune", {"keep": [256], "vocab_size": None}),
+    ):  # fmt: skip
+        config = made.train_config
+        assert config is not None
+        assert (config["method"], config["options"], config["after"]) == (method, options, tok.train_config)
+    assert tok.to_ranks().train_config == tok.train_config
+    vocab = tok.to_vocab()
+    loaded = Tokenizer.from_vocab(Vocab(vocab.tokens, vocab.merges, vocab.special_tokens))
+    extended = loaded.extend(TEXTS, 1).train_config
+    assert extended is not None
+    assert extended["after"] == {"fingerprint": tok.fingerprint()}
+    assert extended["corpus"]["checksum"] == (tok.train_config or {})["corpus"]["checksum"]
+
+
+@pytest.mark.parametrize("value", [7, [], "x", None])
+def test_a_file_with_something_else(value: object, tmp_path: Path) -> None:
+    content = json.loads(native.dump(Vocab({0: b"a"}, (), {})))
+    (tmp_path / "tok.json").write_text(json.dumps(content | {"train_config": value}))
+    with pytest.raises(FormatError, match="train_config must be an object, not"):
+        Tokenizer.load(tmp_path / "tok.json")
