@@ -94,6 +94,8 @@ def command(
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
+    if not output:
+        raise click.UsageError("--output has no name; . is this folder")
     if rank >= world_size:
         raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
     settings = Options(separator=unescape(separator), **options)

@@ -31,6 +31,8 @@ def command(parts: tuple[str, ...], output: str, overwrite: bool, delete: bool, 
     into a folder NAME.ranks, because a trainer that reads a whole folder would read them, too. A summary goes to
     standard output as JSON; to a terminal only with --json.
     """
+    if not output:
+        raise click.UsageError("--output has no name; . is this folder")
     with progress_bar(unit=" tokens", unit_scale=True) as bar:
         manifest = merge_outputs(output, parts, overwrite=overwrite, delete=delete, progress=bar.update)
     files = [file["name"] for file in manifest["files"]]

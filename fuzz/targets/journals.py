@@ -12,7 +12,7 @@ from .scratch import fresh, scratch
 __all__ = ["WORDS", "one", "seeds"]
 
 WORDS = (
-    b'"name"', b'"../keep"', b'"/keep"', b'"out.npy"', b'"finished"', b'"writers"', b'"sizes"', b'"position"',
+    b'"name"', b'"../keep"', b'"/keep"', b'"out.npy"', b'"finished"', b'"writers"', b'"files"', b'"position"',
     b'"tally"', b"null", b"[]", b"{}", b"-1", b"1e300", b'"outputs"', b'"partial"', b"\n", b'"out.npy.partial"',
 )  # fmt: skip
 
@@ -27,7 +27,8 @@ def one(data: bytes) -> None:
     out = folder / "out"
     out.mkdir()
     lines = [line for line in data.split(b"\n") if line]
-    (out / "journal").write_bytes(b"".join(b"%08x %b\n" % (zlib.crc32(line), line) for line in lines))
+    records = [b"%08x %b\n" % (zlib.crc32(line), line) for line in lines]
+    (out / "journal").write_bytes(b"".join([b"bpetite journal\n", *records]))  # without its head, nothing is read
     try:
         encode_corpus(folder / "in.txt", out, TOK, checkpoint_seconds=0)
     except (ValueError, OSError):

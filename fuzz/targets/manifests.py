@@ -14,7 +14,8 @@ __all__ = ["WORDS", "one", "seeds"]
 
 WORDS = (
     b'"files"', b'"name"', b'"../keep"', b'"/keep"', b'"format"', b'"dtype"', b'"uint8"', b'"rank"', b'"options"',
-    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"sha256"', b'"split"', b'"tokens"', b'"documents"', b'"bytes"',
+    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"ranges"', b'"root"',
+    b'"split"', b'"tokens"', b'"documents"', b'"bytes"',
 )  # fmt: skip
 
 TOK = Tokenizer.train("ab ab ab", 258)

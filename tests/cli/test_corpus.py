@@ -318,3 +318,24 @@ def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: li
     assert (code, out) == (2 if message in ("nope", "--val-fraction", "--rank 5") else 1, b"")
     assert message in err
     assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["encode", "a.txt"], ["merge"]])
+def test_an_output_without_a_name(
+    ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(ram_path)
+    (ram_path / "a.txt").write_text("one")
+    code, out, err = bpe(*command, "-o", "")
+    assert (code, out) == (2, b"")
+    assert "--output has no name" in err
+    assert os.listdir(ram_path) == ["a.txt"]
+
+
+def test_ranks_are_deleted_when_they_have_been_merged(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "a.txt").write_text(TEXT)
+    for rank in (0, 1):
+        bpe("encode", ram_path / "a.txt", "-t", tok, "-o", ram_path / "o", "--rank", rank, "--world-size", 2)
+    assert bpe("merge", "-o", ram_path / "o", "--delete")[0] == 0
+    assert not list(ram_path.glob("*.rank*"))
+    assert bpe("decode", ram_path / "o")[:2] == (0, TEXT.encode())
