@@ -369,10 +369,12 @@ def meta_line(found: str | None, source: str, number: int) -> bytes:
 def _metric(count: int) -> str:
     """A number of tokens for people, as `humanize.metric(count, unit="T")` writes it.
 
-    >>> _metric(0), _metric(12_345), _metric(2_500_000_000)
-    ('0.00 T', '12.3 kT', '2.50 GT')
+    >>> _metric(0), _metric(12_345), _metric(2_500_000_000), _metric(999_999)
+    ('0.00 T', '12.3 kT', '2.50 GT', '1.00 MT')
     """
     power = len(str(count)) - 1
+    if round(count / 10 ** (power // 3 * 3), 2 - power % 3) >= 10 ** (power % 3 + 1):
+        power += 1  # rounding gives it one digit more
     prefix = ["", *"kMGTPE"][power // 3]
     return f"{count / 10 ** (power // 3 * 3):.{2 - power % 3}f} {prefix}T"
 
