@@ -31,8 +31,8 @@ __all__ = ["command"]
 @click.command(
     cls=Command,
     examples=[
-        "bpetite extend notes.txt -t gpt2 -n 1k -o medical.json",
-        "bpetite extend notes/ -t llama/tokenizer.json -n 500 -o longer/ --to huggingface",
+        "bpetite extend corpus.txt -t bpetite-32k -n 1k -o longer.json",
+        "bpetite extend texts/ -t bpetite-32k -n 500 --special '<|pad|>' -o longer/ --to huggingface",
     ],
     after_interrupt="nothing is written",
 )
