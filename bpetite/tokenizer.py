@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import derived, patterns
-from .engine import _stream_decoder, arrow
+from .engine import _stream_decoder, arrow, padded
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import Padding, RowOptions, SpecialSelection, Text
-    from .engine.padding import PaddedBatch
+    from .engine.options import SpecialSelection, Text
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
@@ -431,70 +430,6 @@ class Tokenizer(Surface):
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
-    def encode_padded(
-        self,
-        texts: Iterable[Text],
-        *,
-        padding: Padding = "longest",
-        pad_token: str | int | None = None,
-        **options: Unpack[RowOptions],
-    ) -> PaddedBatch:
-        """Token ids of many texts as a rectangle with its attention mask.
-
-        Args:
-            texts: The texts.
-            padding: Fill up to the "longest" row, or to "max_length".
-            pad_token: A special token or an id; :attr:`eot_token` when None.
-            options: Those of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
-                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. What
-                ``add_special_tokens`` adds counts in ``max_length`` and is never cut off.
-
-        Returns:
-            ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
-            ``rows`` int64[rows], the index of the text that each row comes from.
-
-        Raises:
-            ValueError: Arguments that contradict each other, no token to pad with.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> input_ids, attention_mask = tok.encode_padded(["ab", "ab ab"])
-        >>> input_ids.tolist(), attention_mask.tolist()
-        ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
-        """
-        from .engine.padding import encode_rows, pad
-
-        ids, offsets, settings = encode_rows(self, texts, pad_token, options)
-        return pad(ids, offsets, padding=padding, **settings)
-
-    def padded_batches(
-        self,
-        texts: Iterable[Text],
-        *,
-        max_tokens: int,
-        pad_token: str | int | None = None,
-        **options: Unpack[RowOptions],
-    ) -> Iterator[PaddedBatch]:
-        """Yield rectangles of texts of similar length, each of at most ``max_tokens`` tokens, padding included.
-
-        All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
-
-        Args:
-            texts: The texts.
-            max_tokens: Rows times width of a batch, at most.
-            pad_token: As for :meth:`encode_padded`, and so are ``options``.
-
-        Raises:
-            ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
-        [[1, 2], [0]]
-        """
-        from .engine.padding import encode_rows, pad_by_length
-
-        ids, offsets, settings = encode_rows(self, texts, pad_token, options)
-        return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
-
     # Functions of other modules as methods; Final gives them the functions' types.
     extend: Final = derived.extend
     prune: Final = derived.prune
@@ -502,6 +437,8 @@ class Tokenizer(Surface):
     token_origins: Final = derived.token_origins
     encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
+    encode_padded: Final = padded.encode_padded
+    padded_batches: Final = padded.padded_batches
     growing: Final = growing.growing
     heal: Final = healing.heal
     decoder: Final = _stream_decoder.decoder

@@ -134,7 +134,7 @@ class Encoding:
             return whole, []
         stable = self.tokenizer.encode(text[:at], allowed_special=options["allowed_special"])
         more, rest = unstable.open_end(self.tokenizer, text[at:].encode("utf-8"))
-        found = unstable.completions(self.tokenizer, self.tokenizer.decode_bytes(rest), self._token_byte_values)
+        found = unstable.completions(self.tokenizer, self.tokenizer.decode_bytes(rest))
         return stable + more, found
 
     # Ids to text

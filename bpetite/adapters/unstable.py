@@ -9,7 +9,6 @@ Source: ``_encode_bytes`` and ``_encode_unstable_native`` in https://github.com/
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -62,20 +61,19 @@ def open_end(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
     return ids[:at], ids[at:] + last
 
 
-def completions(tokenizer: Tokenizer, unstable: bytes, tokens: Sequence[bytes]) -> list[list[int]]:
+def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
     """Ids that a text which ends in unstable bytes may have in their place once it is continued, in ascending order.
 
     Args:
         tokenizer: The tokenizer.
         unstable: The bytes, UTF-8 and not empty.
-        tokens: The bytes of all tokens that are not special, ascending.
     """
-    found: set[tuple[int, ...]] = {(tokenizer.token_id(token),) for token in _starting_with(tokens, unstable)}
+    found: set[tuple[int, ...]] = {(tokenizer.token_id(token),) for token in _starting_with(tokenizer, unstable)}
     # a token may begin inside the unstable bytes and go on behind them
     texts: list[bytes] = []
     broken: list[bytes] = []
     for at in range(1, len(unstable)):
-        for token in _starting_with(tokens, unstable[at:]):
+        for token in _starting_with(tokenizer, unstable[at:]):
             (texts if _is_utf8(one := unstable[:at] + token) else broken).append(one)
     encoded = [*tokenizer.encode_batch(texts, allowed_special=()), *(_merged(tokenizer, one) for one in broken)]
     found |= {tuple(_covering(tokenizer, ids, len(unstable))) for ids in encoded}
@@ -87,11 +85,12 @@ def completions(tokenizer: Tokenizer, unstable: bytes, tokens: Sequence[bytes]) 
     return [list(ids) for ids in sorted(found)]
 
 
-def _starting_with(tokens: Sequence[bytes], prefix: bytes) -> Iterator[bytes]:
-    for at in range(bisect_left(tokens, prefix), len(tokens)):
-        if not tokens[at].startswith(prefix):
-            return
-        yield tokens[at]
+def _starting_with(tokenizer: Tokenizer, prefix: bytes) -> Iterator[bytes]:
+    """The bytes of the tokens that begin with a prefix and are not special."""
+    special = set(tokenizer.special_tokens.values())
+    for token_id in tokenizer._vocab.prefix_index.completions(prefix):
+        if token_id not in special:
+            yield tokenizer.token_bytes(token_id)
 
 
 def _is_utf8(data: bytes) -> bool:
