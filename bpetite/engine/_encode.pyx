@@ -30,12 +30,8 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
     cdef int status
     if specials is not None and specials.size:
         if not final:
-            # A special token that starts from here on may be a longer one once more text is there.
-            limit = length - specials.longest
-            while limit > 0 and text[limit] & 0xC0 == 0x80:
-                limit -= 1
-            if limit < 0:
-                limit = 0
+            # A special token that starts from here on may be another one once more text is there.
+            limit = specials.open_from(text, 0, length)
         while True:
             found = specials.find(text, at, length, &which)
             if found < 0 or (found >= limit and not final):
@@ -47,6 +43,8 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
             at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
+            if limit < at:
+                limit = specials.open_from(text, at, length)
     if at < limit:
         status = worker.encode(text + at, limit - at, readable - at, final, &inside)
         done[0] = at + inside

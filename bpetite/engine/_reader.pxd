@@ -46,6 +46,7 @@ cdef class Reader:
     cdef Py_ssize_t keep           # ids and ends before this offset are not kept
     cdef Py_ssize_t dropped        # ids that are not kept
     cdef Py_ssize_t done           # up to where the text has been encoded
+    cdef Py_ssize_t limit          # up to where it has been read for that
     cdef bint ended                # that is all of it
     cdef bint goes_on              # what is given is the beginning of a text
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`

@@ -93,6 +93,7 @@ cdef class Reader:
             limit = min(self.done + size, self.filled)
             while limit < self.filled and self.data[limit - self.base] & 0xC0 == 0x80:
                 limit += 1
+            self.limit = limit
             final = limit == self.filled and (self.worker.window.read if self.view.utf8 == NULL
                                               else self.filled) == self.view.length
             if size > KEEP_LOCK:
@@ -148,10 +149,7 @@ cdef class Reader:
         cdef Py_ssize_t hold = limit, found, which = 0, end
         cdef int status = DONE
         if self.specials is not None and self.specials.size and not final:
-            # What starts from here on may be a special token, or a longer one, once more text is there.
-            hold = limit - self.specials.longest
-            while hold > self.done and self.data[hold - self.base] & 0xC0 == 0x80:
-                hold -= 1
+            hold = self.base + self.specials.open_from(self.data, self.done - self.base, limit - self.base)
         while status == DONE:
             found = -1
             if self.specials is not None and self.specials.size:
@@ -172,6 +170,8 @@ cdef class Reader:
                 status = self.put_stone(&self.stones, end)
             if status == DONE:
                 status = self.put_stone(&self.after_specials, end)
+            if hold < end:                         # what began inside does not matter any more
+                hold = self.base + self.specials.open_from(self.data, end - self.base, limit - self.base)
         if status == DONE and self.done < hold:
             self.done = self.encode_ordinary(self.done, hold, final, bad, &status)
         return status

@@ -26,6 +26,9 @@ cdef class Specials:
     # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
     # to its number, or returns -1.
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
+    # The first offset in text[at:length] from which on all of it is the beginning of a literal, which more text may
+    # complete; or length.
+    cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil
     cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil
 
 

@@ -30,6 +30,14 @@ class Specials:
         [(1, 4, 7)]
         """
 
+    def first_open(self, text: Buffer, start: int) -> int:
+        """The first offset from `start` on from which the rest of a text is the beginning of a special token, which
+        more text may complete; or its length.
+
+        >>> Specials({"<s>": 7}).first_open(b"a<s><s", 0)
+        4
+        """
+
     def spans(self, text: str) -> list[tuple[int, int, int]]:
         """[(start, end, id), ...] of the special tokens in a text, in characters.
 

@@ -126,6 +126,36 @@ cdef class Specials:
                 return at
             at += 1
 
+    def first_open(self, const uint8_t[::1] text not None, Py_ssize_t start):
+        """The first offset from `start` on from which the rest of a text is the beginning of a special token, which
+        more text may complete; or its length.
+
+        >>> Specials({"<s>": 7}).first_open(b"a<s><s", 0)
+        4
+        """
+        return self.open_from(&text[0] if text.shape[0] else NULL, start, text.shape[0])
+
+    cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
+        cdef Py_ssize_t low, high, middle, size, rest
+        cdef int order
+        at = max(at, length - self.longest + 1)
+        while at < length:
+            low, high, rest = self.firsts[text[at]], self.firsts[text[at] + 1], length - at
+            while low < high:                      # the first literal behind the rest of the text
+                middle = (low + high) >> 1
+                size = <Py_ssize_t> (self.starts[middle + 1] - self.starts[middle])
+                order = memcmp(self.blob + self.starts[middle], text + at, min(size, rest))
+                if order < 0 or (order == 0 and size <= rest):
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < <Py_ssize_t> self.firsts[text[at] + 1]:
+                size = <Py_ssize_t> (self.starts[low + 1] - self.starts[low])
+                if size > rest and memcmp(self.blob + self.starts[low], text + at, rest) == 0:
+                    return at
+            at += 1
+        return length
+
     cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
         # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
         cdef Py_ssize_t low = self.firsts[text[0]], high = self.firsts[text[0] + 1], depth = 1, found = -1

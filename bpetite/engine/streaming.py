@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import unicodedata
 from array import array
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
@@ -186,9 +185,7 @@ class OpenSpecials:
 
     def __init__(self, special_tokens: dict[str, int]) -> None:
         self.finder: Specials = Specials(special_tokens)
-        self.literals: list[bytes] = sorted(literal.encode("utf-8") for literal in special_tokens)
-        self.firsts: frozenset[int] = frozenset(literal[0] for literal in self.literals)
-        self.longest: int = max(map(len, self.literals), default=0)
+        self.longest: int = self.finder.longest
         self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[tuple[bytes, int | None]]:
@@ -200,11 +197,11 @@ class OpenSpecials:
 
     def cut(self, data: bytes, final: bool) -> tuple[list[tuple[bytes, int | None]], int]:
         """The same of a text from its beginning on, and up to where that is certain."""
-        if not self.literals:
+        if not self.longest:
             return [(data, None)], len(data)
         found: list[tuple[bytes, int | None]] = []
         at = 0
-        limit = len(data) if final else self.first_open(data, 0)
+        limit = len(data) if final else self.finder.first_open(data, 0)
         for start, end, token_id in self.finder.cut(data):
             # The match is certain unless something that starts there or before it may become another one; what
             # begins inside it no longer matters.
@@ -213,20 +210,10 @@ class OpenSpecials:
             found.append((data[at:start], token_id))
             at = end
             if limit < end:
-                limit = self.first_open(data, end)
+                limit = self.finder.first_open(data, end)
         if at < limit:
             found.append((data[at:limit], None))
         return found, limit
-
-    def first_open(self, data: bytes, start: int) -> int:
-        """The first offset from `start` on where the rest of the data is the beginning of a special token."""
-        for at in range(max(start, len(data) - self.longest + 1), len(data)):
-            if data[at] in self.firsts:
-                rest = data[at:]
-                after = bisect_right(self.literals, rest)
-                if after < len(self.literals) and self.literals[after].startswith(rest):
-                    return at
-        return len(data)
 
 
 class Refusal:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..engine._special import Specials, choose
 from ..engine.streaming import OpenSpecials, starts_afresh
 from ..errors import not_a_text
-from ..splitting._scan import Scan
 from ..steps.normalizers import normalize
+from ._edges import read
 
 if TYPE_CHECKING:
     from ..engine._surface import Surface
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     """Text between two edges."""
 
     end: int  #: in bytes of what was read
-    ids: list[int]
+    ids: array[int]  #: of uint32
     read: int  #: bytes that had to be read to know that its end is an edge
 
 
@@ -74,82 +74,43 @@ class Edges:
         Returns:
             The pieces, and the stop that the last one ends at, or None.
         """
+        if self.plain:
+            return read(self._tokenizer, data, self.finder, BLOCK, stops, False, None, Piece)
         pieces: list[Piece] = []
-        start = 0
+        start = 0  # of the stretch
         if self._tokenizer._pipeline is not None:
             return pieces, None
         reach = self._specials.longest + 1  # decides what begins where reading ended: a special token, a mark
-        offset = 0  # of the stretch
         for stretch, token_id in self._specials.cut(data, False)[0]:
-            for closed, ends, read in self._closed(stretch, token_id is not None):
-                end = start + len(closed)
-                for stop in stops[bisect_left(stops, start + 1) :]:
-                    if stop > end:
-                        break
-                    at = len(ends) if stop == end else bisect_left(ends, stop - start)
-                    if stop < end and (at == len(ends) or ends[at] != stop - start or not self._is_fresh(data, stop)):
-                        continue
-                    if stop < end:
-                        closed, ends, end = closed[: stop - start], ends[: at + 1], stop
-                    pieces.append(Piece(end, self._ids(closed, ends), min(offset + read + reach, len(data))))
-                    return pieces, stop
-                pieces.append(Piece(end, self._ids(closed, ends), min(offset + read + reach, len(data))))
-                start = end
+            inside = [stop - start for stop in stops[bisect_left(stops, start + 1) :]]
+            made, found = self._stretch(stretch, inside, token_id is not None)
+            pieces += [
+                Piece(start + piece.end, piece.ids, min(start + piece.read + reach, len(data))) for piece in made
+            ]
+            if found is not None:
+                return pieces, start + found
+            start += len(stretch)
             if token_id is not None:
                 start += self._literals[token_id]
-                pieces.append(Piece(start, [token_id], min(start + reach, len(data))))
-                offset = start
+                pieces.append(Piece(start, array("I", [token_id]), min(start + reach, len(data))))
                 if start in stops:
                     return pieces, start
         return pieces, None
 
-    def _ids(self, closed: bytes, ends: array[int]) -> list[int]:
-        if not ends:  # it ends at a special token, and nothing compiled splits it
-            return self._tokenizer.encode_ordinary(closed)
-        return self._tokenizer.encode_pretokens(closed, ends)
-
-    def _closed(self, text: bytes, final: bool) -> Iterator[tuple[bytes, array[int], int]]:
-        """Yield (bytes up to an edge, the ends of pre-tokens in them, up to where the text has been read).
-
-        Args:
-            text: Text between special tokens.
-            final: Whether a special token follows.
-        """
+    def _stretch(self, text: bytes, stops: Sequence[int], final: bool) -> tuple[list[Piece], int | None]:
+        """The same of text between special tokens; a special token follows it where it is final."""
         limit = len(text)
-        plain = self._form is None
-        if not plain and not final:
+        if self._form is not None and not final:
             limit -= 1
             while limit > 0 and not self._is_fresh(text, limit):
                 limit -= 1
         if self._scanner is None or not self._is_normalized(text[:limit]):
-            if final and text:
-                yield text, array("q"), len(text)
-            return
-        scan = Scan(self._scanner)
-        kept, kept_ends = b"", array("q")  # up to an end that is no edge
-        at = 0
-        while at < limit:
-            chunk = min(at + BLOCK, limit)
-            while chunk < limit and not self._is_fresh(text, chunk):
-                chunk += 1
-            last = final and chunk == limit
-            closed, ends = scan.feed(text[at:chunk], final=last)
-            at = chunk
-            if not closed:
-                continue
-            if not plain:
-                ends = kept_ends + array("q", [len(kept) + end for end in ends])
-                closed = kept + closed
-                whole = at - scan.held - len(closed)
-                count = len(ends)
-                while count and not (last and count == len(ends)) and not self._is_fresh(text, whole + ends[count - 1]):
-                    count -= 1
-                edge = ends[count - 1] if count else 0
-                kept, kept_ends = closed[edge:], array("q", [end - edge for end in ends[count:]])
-                closed, ends = closed[:edge], ends[:count]
-                if not closed:
-                    continue
-            yield closed, ends, at
+            if not final or not text:
+                return [], None
+            ids = array("I", self._tokenizer.encode_ordinary(text))
+            return [Piece(limit, ids, limit)], limit if limit in stops else None
+        fresh = None if self._form is None else self._is_fresh
+        return read(self._tokenizer, text[: max(limit, 0)], None, BLOCK, stops, final, fresh, Piece)
 
     def _is_fresh(self, text: bytes, at: int) -> bool:
         """Whether a character starts at an offset, and where text is normalized, one that starts afresh."""
