@@ -52,6 +52,7 @@ cdef class Reader:
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
     cdef milestones after_specials  # the ends of special tokens
     cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone
+    cdef Py_ssize_t asked          # the one that was asked for last
     cdef bint ascii                # all of it
     cdef Py_ssize_t char_bytes, chars     # a place whose offset in characters is known
 

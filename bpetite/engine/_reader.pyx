@@ -30,7 +30,7 @@ from ..errors import not_a_text, show
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter stretches
     LARGEST = 1 << 20          # bytes of the longest stretch
-    FORGET = 1 << 16           # bytes; less is not worth moving the rest
+    FORGET = 1 << 14           # bytes; less is not worth moving the rest
 
 cdef Py_ssize_t MOST = <Py_ssize_t> ((<size_t> -1) >> 2)      # no text has as many bytes
 
@@ -318,13 +318,27 @@ cdef class Reader:
                 and self.after_specials.items[i].start - size_of(self, self.after_specials.items[i].used - 1) < at)
 
     cdef Py_ssize_t end_after(self, Py_ssize_t at) noexcept nogil:
-        cdef Py_ssize_t low = 0, high = self.ends.n, middle
+        cdef Py_ssize_t low = 0, high = self.ends.n, middle = min(self.asked, high), step
+        # The one that was asked for before is near, as a rule.
+        if middle < high and self.ends.items[middle] <= at:
+            low, step = middle + 1, 1
+            while low + step < high and self.ends.items[low + step] <= at:
+                low += step + 1
+                step *= 2
+            high = min(high, low + step)
+        else:
+            high, step = middle, 1
+            while high - step > 0 and self.ends.items[high - step] > at:
+                high -= step
+                step *= 2
+            low = max(low, high - step)
         while low < high:
             middle = (low + high) >> 1
             if self.ends.items[middle] <= at:
                 low = middle + 1
             else:
                 high = middle
+        self.asked = low
         return low
 
     cdef bint is_end(self, Py_ssize_t at) noexcept nogil:

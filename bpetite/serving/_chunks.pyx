@@ -22,7 +22,23 @@ cdef enum:
     UNKNOWN = -1
     NONE = -2
 
-cdef object new = tuple.__new__
+
+cdef extern from *:
+    """
+    /* tuple.__new__(kind, (a, b, c, d)) without a tuple for the arguments and another one for the items. */
+    static PyObject *bp_tuple_of_four(PyTypeObject *kind, PyObject *a, PyObject *b, PyObject *c, PyObject *d)
+    {
+        PyObject *made = kind->tp_alloc(kind, 4);
+        if (!made)
+            return NULL;
+        Py_INCREF(a); PyTuple_SET_ITEM(made, 0, a);
+        Py_INCREF(b); PyTuple_SET_ITEM(made, 1, b);
+        Py_INCREF(c); PyTuple_SET_ITEM(made, 2, c);
+        Py_INCREF(d); PyTuple_SET_ITEM(made, 3, d);
+        return made;
+    }
+    """
+    object make_tuple "bp_tuple_of_four"(type kind, object a, object b, object c, object d)
 
 
 cdef class ChunkReader:
@@ -41,7 +57,8 @@ cdef class ChunkReader:
     cdef Reader reader
     cdef str text
     cdef Py_ssize_t most, overlap
-    cdef object boundaries, kind
+    cdef object boundaries
+    cdef type kind
     cdef list ahead                        # boundaries that have been taken from the iterator
     cdef Py_ssize_t start, end             # of the chunk given last, in bytes; end is 0 at first
     cdef Py_ssize_t anchor, before         # the last edge of a token at or before start, and the tokens up to there
@@ -87,7 +104,7 @@ cdef class ChunkReader:
             end = self.prefer(start, end, first, last, &tokens)
             last = reader.char_at(end)
         self.start, self.end = start, end
-        return new(self.kind, (self.text[first:last], first, last, tokens))
+        return make_tuple(self.kind, self.text[first:last], first, last, tokens)
 
     cdef Py_ssize_t find(self, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t* tokens) except -2:
         """The end of the chunk from `start` on, behind `floor`, or -1 where it is none; its tokens."""
@@ -100,11 +117,16 @@ cdef class ChunkReader:
         reader.feed_tokens(self.before + self.most, STRETCH)
         most = min(self.before + self.most, reader.total())
         while most >= self.before:
-            # Walk from the last milestone before token `most`, or from the anchor, and try the last edges.
+            # Walk from the milestone near token `most`, or from the anchor, and try the last edges.
             stone = reader.stone_of(max(most - LAST, self.before))
             at, used = reader.stones.items[stone].start, reader.stones.items[stone].used
             if at < self.anchor:
                 at, used = self.anchor, self.before
+            if stone + 1 < reader.stones.n and reader.stones.items[stone + 1].used + used < 2 * (most - LAST):
+                at, used = reader.stones.items[stone + 1].start, reader.stones.items[stone + 1].used     # nearer
+                while used > most - LAST:
+                    used -= 1
+                    at -= size_of(reader, used)
             while used < most - LAST:
                 at += size_of(reader, used)
                 used += 1
@@ -180,12 +202,38 @@ cdef class ChunkReader:
         if self.met == UNKNOWN:
             self.meet(start, end)
         self.certain = reader.certain(end)
+        if 0 <= self.met <= self.certain.start and end >= self.need and self.ends_alike(end):
+            self.tail = 0
+            return self.left + self.certain.used - self.met_used
         if self.met < 0 or self.certain.start < self.met or end < self.need or reader.in_special(end):
             self.certain.start = UNKNOWN
             self.tail = reader.count_alone(start, end)
             return self.tail
         self.tail = reader.count_ordinary(self.certain.start, end)
         return self.left + self.certain.used - self.met_used + self.tail
+
+    cdef bint ends_alike(self, Py_ssize_t end) noexcept:
+        """Whether the text up to there has the ends that it has when it goes on: then all of them are certain."""
+        cdef Reader reader = self.reader
+        cdef Py_ssize_t ends[BP_BLOCK]
+        cdef scan_cursor cursor
+        cdef Py_ssize_t start = self.certain.start, known = reader.end_after(start), n, i
+        reader.scanner.begin(&cursor, reader.data + start - reader.base, end - start, True)
+        while start < end:
+            n = reader.scanner.next_ends(&cursor, ends, BP_BLOCK)
+            for i in range(n):
+                if known + i >= reader.ends.n or reader.ends.items[known + i] != self.certain.start + ends[i]:
+                    return False
+            if n == 0:
+                return False
+            start = self.certain.start + ends[n - 1]
+            known += n
+        start = self.certain.start
+        while start < end:
+            start += size_of(reader, self.certain.used)
+            self.certain.used += 1
+        self.certain.start = end
+        return True
 
     cdef int meet(self, Py_ssize_t start, Py_ssize_t end) except -1:
         """Find an end that the chunk and the text have in common. IN: the longest chunk that is asked for."""

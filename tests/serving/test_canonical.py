@@ -86,3 +86,17 @@ def test_errors() -> None:
         tok.is_canonical("ab")  # type: ignore[arg-type]
     assert tok.first_divergence([65, 0xE4, 0xB8]) == 1
     assert not tok.is_canonical([0xFF])
+
+
+@pytest.mark.parametrize("name", ["merges", "cl100k", "sparse"])
+def test_texts_of_several_stretches(name: str) -> None:
+    """Words, special tokens and one long pre-token over the places where a stretch ends."""
+    tok = TOKENIZERS[name]
+    for text in ("ab é " * 20_000, "<|endoftext|> x" * 7000, "a" * 100_000 + " b", " " * 70_000, "的" * 40_000):
+        for shift in range(4):
+            ids = tok.encode("b" * shift + text)
+            assert tok.is_canonical(ids)
+            assert tok.first_divergence(ids[:-1]) == first_divergence(tok, ids[:-1])
+        at = len(ids) * 2 // 3
+        changed = ids[:at] + list(tok.decode_bytes([ids[at]])) + ids[at + 1 :]
+        assert tok.first_divergence(changed) == first_divergence(tok, changed)
