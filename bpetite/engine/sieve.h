@@ -2,7 +2,7 @@
 
    Up to four distinct pairs are compared one by one, sixteen positions at a time. More go through four shuffles:
    each pair belongs to one of eight groups, and each nibble of the text says which groups it allows. What passes is
-   looked up in a bitmap of all 65,536 pairs. Without SSE2 or SSSE3 that bitmap is all there is. */
+   looked up in a bitmap of all 65,536 pairs. Without such instructions that bitmap is all there is. */
 #ifndef BPETITE_SIEVE_H
 #define BPETITE_SIEVE_H
 
@@ -82,6 +82,44 @@ BP_SSSE3_TARGET static ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint
 }
 #endif
 
+#ifdef BP_HAS_NEON
+/* Which of sixteen positions may start a string. */
+BP_NEON_INLINE uint8x16_t bp_sieve_sixteen_neon(const bp_sieve *sieve, const uint8x16_t *nibbles, int few,
+                                                const uint8_t *p) {
+    const uint8x16_t here = vld1q_u8(p), next = vld1q_u8(p + 1), low = vdupq_n_u8(15);
+    uint8x16_t found = vdupq_n_u8(0);
+    if (few) {
+        for (int i = 0; i < sieve->few; i++)
+            found = vorrq_u8(found, vandq_u8(vceqq_u8(here, vdupq_n_u8(sieve->first[i])),
+                                             vceqq_u8(next, vdupq_n_u8(sieve->second[i]))));
+        return found;
+    }
+    found = vandq_u8(vqtbl1q_u8(nibbles[0], vandq_u8(here, low)), vqtbl1q_u8(nibbles[1], vshrq_n_u8(here, 4)));
+    return vtstq_u8(found, vandq_u8(vqtbl1q_u8(nibbles[2], vandq_u8(next, low)),
+                                    vqtbl1q_u8(nibbles[3], vshrq_n_u8(next, 4))));
+}
+
+/* Either of the two, 64 positions at a time, as long as a byte follows them all. */
+BP_INLINE ptrdiff_t bp_sieve_neon_of(const bp_sieve *sieve, int few, const uint8_t *text, ptrdiff_t at,
+                                     ptrdiff_t length) {
+    uint8x16_t nibbles[4], found[4];
+    for (int i = 0; i < 4; i++) nibbles[i] = vld1q_u8(sieve->nibbles[i]);
+    for (; at + 65 <= length; at += 64) {
+        for (int i = 0; i < 4; i++) found[i] = bp_sieve_sixteen_neon(sieve, nibbles, few, text + at + 16 * i);
+        if (!bp_vec_any(vorrq_u8(vorrq_u8(found[0], found[1]), vorrq_u8(found[2], found[3])))) continue;
+        for (uint64_t mask = bp_vec_bits64(found[0], found[1], found[2], found[3]); mask; mask &= mask - 1) {
+            const ptrdiff_t place = at + __builtin_ctzll(mask);
+            if (bp_sieve_pair(sieve, text + place)) return place;
+        }
+    }
+    return at;
+}
+
+static inline ptrdiff_t bp_sieve_neon(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
+    return sieve->few <= 4 ? bp_sieve_neon_of(sieve, 1, text, at, length) : bp_sieve_neon_of(sieve, 0, text, at, length);
+}
+#endif
+
 #ifdef BP_HAS_AVX512
 BP_AVX512_INLINE __mmask64 bp_sieve_compare(const bp_sieve *sieve, __mmask64 valid, __m512i here, __m512i next) {
     __mmask64 found = 0;
@@ -131,6 +169,9 @@ static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text
                                       ptrdiff_t length) {
 #ifdef BP_HAS_AVX512
     if (sieve->simd == BP_SIMD_AVX512 && at + 1 < length) return bp_sieve_avx512(sieve, text, at, length);
+#endif
+#ifdef BP_HAS_NEON
+    if (sieve->simd == BP_SIMD_NEON) at = bp_sieve_neon(sieve, text, at, length);
 #endif
 #ifdef BP_SSE2
     if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);

@@ -95,8 +95,9 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
     }
 }
 
-static inline void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
-                              ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
+/* Not inlined, as bp_emit is not: their loops need the registers. */
+BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
+                                   ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
     ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
     while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
 #ifdef BP_HAS_AVX512
@@ -113,7 +114,7 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
     __m128i a = _mm_loadu_si128((const __m128i *)&entry->low), b = _mm_loadu_si128((const __m128i *)key);
     return _mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) == 0xFFFF;
 #else
-    return entry->low == key[0] && entry->high == key[1];
+    return ((entry->low ^ key[0]) | (entry->high ^ key[1])) == 0;
 #endif
 }
 
@@ -166,8 +167,10 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
             }
             ids = cache->arena + ids[0];
         } else {
-            ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &count);
+            size_t found; /* `count` itself would be kept in memory, as bp_find_far takes its address */
+            ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found);
             if (!ids) break;
+            count = found;
         }
         if (at + count > limit) {
             *starved = 1;
@@ -188,9 +191,9 @@ BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys 
 }
 #endif
 
-static inline ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                ptrdiff_t *used, int *starved) {
+BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+                                     const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
+                                     ptrdiff_t *used, int *starved) {
 #ifdef BP_HAS_AVX512
     if (cache->simd == BP_SIMD_AVX512) return bp_emit_avx512(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif

@@ -16,7 +16,7 @@
 #define BP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define BP_PREFETCH(p) __builtin_prefetch(p)
 #define BP_INLINE static inline __attribute__((always_inline))
-#define BP_NOINLINE __attribute__((noinline))
+#define BP_NOINLINE __attribute__((noinline, unused))
 #else
 #define BP_LIKELY(x) (x)
 #define BP_UNLIKELY(x) (x)

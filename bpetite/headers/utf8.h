@@ -151,6 +151,14 @@ static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 
 #undef BP_FORM_TARGET
 #endif
 
+#ifdef BP_HAS_NEON
+#define BP_FORM(name) name##_neon
+#define BP_FORM_TARGET BP_NEON_TARGET
+#include "utf8_units.h"
+#undef BP_FORM
+#undef BP_FORM_TARGET
+#endif
+
 #ifdef BP_HAS_AVX2
 #define BP_FORM(name) name##_avx2
 #define BP_FORM_TARGET BP_AVX2_TARGET
@@ -243,6 +251,9 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
 #endif
 #ifdef BP_HAS_AVX2
         case BP_SIMD_AVX2: at = bp_utf8_from_units_avx2(kind, units, &from, to, at); break;
+#endif
+#ifdef BP_HAS_NEON
+        case BP_SIMD_NEON: at = bp_utf8_from_units_neon(kind, units, &from, to, at); break;
 #endif
 #ifdef BP_HAS_SSSE3
         case BP_SIMD_SSSE3: at = bp_utf8_from_units_ssse3(kind, units, &from, to, at); break;

@@ -3,6 +3,7 @@
 #define BPETITE_SCAN_FORMS_H
 
 #include "scan_avx512.h"
+#include "scan_neon.h"
 #include "../headers/simd_vec16.h"
 #include "../headers/simd_vec32.h"
 
@@ -55,11 +56,28 @@ BP_AVX2_TARGET static Py_ssize_t scan_put_blocks_avx2(scan_cursor *cursor, Py_ss
 }
 #endif
 
+#ifdef BP_HAS_NEON
+#define BP_FORM(name) name##_neon
+#define BP_FORM_TARGET BP_NEON_TARGET
+#define V(operation) bp_vec_##operation
+#define SCAN_VEC bp_vec16
+#define SCAN_WIDTH 16
+#define SCAN_OWN_LOOK_UPS
+#include "scan_lanes.h"
+#undef BP_FORM
+#undef BP_FORM_TARGET
+#undef V
+#undef SCAN_VEC
+#undef SCAN_WIDTH
+#undef SCAN_OWN_LOOK_UPS
+#endif
+
 /* Whether the transducer runs in 64 lanes: its tables fit the form. */
 static inline int scan_has_lanes(int simd, const scan_vector *vector)
 {
     switch (simd) {
     case BP_SIMD_AVX512: return vector->transition.values != NULL;
+    case BP_SIMD_NEON:
     case BP_SIMD_AVX2:
     case BP_SIMD_SSSE3: return vector->rows.transition != NULL;
     default: return 0;
@@ -74,6 +92,9 @@ static inline uint32_t scan_run_in_lanes(int simd, const scan_tables *tables, co
     case BP_SIMD_AVX512: return scan_run_avx512(tables, vector, span, state);
 #ifdef BP_HAS_AVX2
     case BP_SIMD_AVX2: return scan_run_avx2(tables, &vector->rows, span, state);
+#endif
+#ifdef BP_HAS_NEON
+    case BP_SIMD_NEON: return scan_run_neon(tables, &vector->rows, span, state);
 #endif
 #ifdef BP_HAS_SSSE3
     case BP_SIMD_SSSE3: return scan_run_ssse3(tables, &vector->rows, span, state);
@@ -90,6 +111,9 @@ static inline int scan_encode_blocks(int simd, const scan_tables *tables, const 
     case BP_SIMD_AVX512: scan_encode_avx512(tables, text, left, blocks, codes, leads); return blocks;
 #ifdef BP_HAS_AVX2
     case BP_SIMD_AVX2: scan_encode_avx2(tables, text, left, blocks, codes, leads); return blocks;
+#endif
+#ifdef BP_HAS_NEON
+    case BP_SIMD_NEON: scan_encode_neon(tables, text, left, blocks, codes, leads); return blocks;
 #endif
 #ifdef BP_HAS_SSSE3
     case BP_SIMD_SSSE3: scan_encode_ssse3(tables, text, left, blocks, codes, leads); return blocks;

@@ -5,13 +5,15 @@
    A span is cut into 64 lanes of 16, 32 or 64 codes, and all lanes step together. Codes that do the same in every state
    are one class, and a class has a row of sixteen or 32 transitions by state, which a shuffle looks up; a step looks up
    the state of each lane in the rows of all classes and keeps that of the lane's own. So a step costs four instructions
-   for each class and vector (vector_tables.py: Rows).
+   for each class and vector (vector_tables.py: Rows). A set with look-ups in larger tables has forms of its own of
+   scan_classes, scan_step, scan_mask and scan_encode, and defines SCAN_OWN_LOOK_UPS.
 
    How the state at the start of a lane is found is told in scan_avx512.h. Codes are turned into classes while they are
    transposed from lane by lane to step by step, and transitions are transposed back. */
 
 enum { BP_FORM(SCAN_VECS) = 64 / SCAN_WIDTH };
 
+#ifndef SCAN_OWN_LOOK_UPS
 /* The class of each code. */
 BP_FORM_TARGET static inline SCAN_VEC BP_FORM(scan_classes)(const scan_rows *rows, SCAN_VEC codes, int ascii)
 {
@@ -59,6 +61,7 @@ BP_FORM_TARGET static inline void BP_FORM(scan_step)(const uint8_t *table, const
     for (int k = 0; k < BP_FORM(SCAN_VECS); k++)
         states[k] = after[k];
 }
+#endif
 
 /* Transpose sixteen rows of sixteen bytes, in each cell of the vectors. Each level interleaves the first half of the
    rows with the second. */
@@ -107,6 +110,7 @@ BP_FORM_TARGET static inline void BP_FORM(scan_to_lanes)(const scan_rows *rows, 
         }
 }
 
+#ifndef SCAN_OWN_LOOK_UPS
 /* Bit `bit` of 64 bytes as a mask. */
 BP_FORM_TARGET static inline uint64_t BP_FORM(scan_mask)(const uint8_t *out, int bit)
 {
@@ -117,6 +121,7 @@ BP_FORM_TARGET static inline uint64_t BP_FORM(scan_mask)(const uint8_t *out, int
     }
     return mask;
 }
+#endif
 
 BP_FORM_TARGET static inline uint32_t BP_FORM(scan_run_halves)(const scan_tables *tables, const scan_rows *rows,
                                                                scan_span *span, const int halves, uint32_t state)
@@ -169,6 +174,7 @@ BP_FORM_TARGET BP_NOINLINE static uint32_t BP_FORM(scan_run)(const scan_tables *
                                : BP_FORM(scan_run_halves)(tables, rows, span, 1, state);
 }
 
+#ifndef SCAN_OWN_LOOK_UPS
 /* scan_encode for `blocks` whole blocks. */
 BP_FORM_TARGET BP_NOINLINE static void BP_FORM(scan_encode)(const scan_tables *tables, const uint8_t *text,
                                                             Py_ssize_t left, int blocks, uint8_t *codes,
@@ -188,3 +194,4 @@ BP_FORM_TARGET BP_NOINLINE static void BP_FORM(scan_encode)(const scan_tables *t
             scan_encode_others(tables, text, left, high & leads[block], codes);
     }
 }
+#endif

@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     """The transducer and its subset automaton in rows of 32 bytes by class; classes of ASCII codes come first."""
 
     classes: bytes  # code -> class, 144
-    transition: bytes  # class * 32 + state -> next state | 32 * number of the output
+    transition: bytes  # class * 32 + state -> next state | 32 * number of the output; a multiple of four classes
     subset: bytes  # class * 32 + set -> set; the sets of one state have that state's number
     out: bytes  # number of an output -> output, 16
     size: int  # classes
@@ -99,10 +99,15 @@ def in_rows(moves: Sequence[bytes], outputs: bytes) -> Rows | None:
     class_of = bytes(map(classes.__getitem__, steps)).ljust(ROW_CODES, b"\0")
     subset = {class_of[at]: row for at, row in enumerate(subset_rows(moves, ROW))}
     return Rows(
-        class_of, b"".join(step.ljust(ROW, b"\0") for step in classes),
-        b"".join(subset[at].ljust(ROW, b"\0") for at in range(len(classes))), bytes(kinds).ljust(16, b"\0"),
+        class_of, table(list(classes)), table([subset[at] for at in range(len(classes))]),
+        bytes(kinds).ljust(16, b"\0"),
         len(classes), max(class_of[:ASCII]) + 1,
     )  # fmt: skip
+
+
+def table(rows: list[bytes]) -> bytes:
+    """Rows one after the other, and zeros up to a multiple of four, which are looked up at once."""
+    return b"".join(row.ljust(ROW, b"\0") for row in rows).ljust(-(-len(rows) // 4) * 4 * ROW, b"\0")
 
 
 def in_pages(rows: Sequence[bytes]) -> Paged | None:
