@@ -1,0 +1,182 @@
+"""bpetite on arm64 where the processor is another: Debian's arm64 Python under qemu, bpetite cross-compiled.
+
+    python tests/support/arm64.py                           makes or renews everything below build/arm64
+    python tests/support/arm64.py -c 'import bpetite'       and runs the arm64 Python with these arguments
+    python tests/support/arm64.py -m pytest tests/engine
+
+It takes ``qemu-user`` and ``gcc-aarch64-linux-gnu``, both of Debian, and ``apt-get`` and ``pip`` for what it downloads.
+Nothing of the system is changed: apt has its own state here, and packages are unpacked, not installed.
+
+    build/arm64/root       Debian's arm64 Python and the libraries that it and wheels for arm64 need
+    build/arm64/lib        bpetite, cross-compiled by setup.py
+    build/arm64/tests      a copy of the tests, beside which no other bpetite lies
+    build/arm64/python     runs the arm64 Python; it is its sys.executable as well, so that tests can start processes
+"""
+import fcntl
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = REPOSITORY / "build" / "arm64"
+
+QEMU = "qemu-aarch64"
+COMPILER = "aarch64-linux-gnu-gcc"
+
+#: apt adds what these depend on. libstdc++6 is for wheels.
+PACKAGES = ["python3-minimal", "libpython3-stdlib", "libpython3-dev", "libstdc++6"]
+WHEELS = ["numpy", "regex", "click", "tqdm", "pytest>=8", "hypothesis>=6.100", "tokenizers>=0.22,<1"]
+PLATFORMS = ["manylinux2014_aarch64", "manylinux_2_28_aarch64"]
+
+
+class NotHere(Exception):
+    """What cannot be had on this machine."""
+
+
+def run(*command: str | Path, **options: object) -> None:
+    """Run to the end; what it printed is part of the error."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)  # type: ignore[call-overload]
+    if done.returncode:
+        raise RuntimeError(f"{shlex.join(map(str, command))}: exit status {done.returncode}\n{done.stdout[-4000:]}")
+
+
+def download(*command: str | Path, **options: object) -> None:
+    try:
+        run(*command, **options)
+    except RuntimeError as error:
+        raise NotHere(f"packages for arm64 cannot be had: {error}") from None
+
+
+class Arm64:
+    """The folder of the module's docstring."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.folder = folder
+        self.root = folder / "root"
+        self.lib = folder / "lib"
+        self.python = folder / "python"
+
+    def make(self) -> None:
+        """Make what is missing, and bring bpetite and the tests up to date. Raises NotHere where that cannot be."""
+        for tool in (QEMU, COMPILER, "apt-get", "dpkg-deb"):
+            if shutil.which(tool) is None:
+                raise NotHere(f"{tool} is not installed (Debian: apt-get install qemu-user gcc-aarch64-linux-gnu)")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            if not self.python.exists():
+                self._unpack()
+            self._compile()
+            self._copy_tests()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with open(self.folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _unpack(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+        packages = self._packages()
+        for package in packages:
+            run("dpkg-deb", "--extract", package, self.root)
+        self._install_wheels()
+        binary = self.root / "usr" / "bin" / f"python{self.version}"
+        self.python.write_text(
+            f'#!/bin/sh\nexec {QEMU} -L {shlex.quote(str(self.root))} {shlex.quote(str(binary))} "$@"\n'
+        )
+        self.python.chmod(0o755)  # last: it says that the root is whole
+
+    def _packages(self) -> list[Path]:
+        """The Debian packages, downloaded with the system's sources and keys into a state of their own."""
+        apt = self.folder / "apt"
+        archives = apt / "cache" / "archives"
+        for folder in (apt / "lists" / "partial", archives / "partial"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (apt / "status").touch()
+        (apt / "conf").write_text(
+            'APT::Architecture "arm64"; APT::Architectures { "arm64"; }; APT::Install-Recommends "false";\n'
+            f'Dir::State "{apt}"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n'
+        )
+        environment = {**os.environ, "APT_CONFIG": str(apt / "conf"), "DEBIAN_FRONTEND": "noninteractive"}
+        download("apt-get", "update", env=environment)
+        download("apt-get", "install", "--yes", "--download-only", *PACKAGES, env=environment)
+        return sorted(archives.glob("*.deb"))
+
+    @property
+    def version(self) -> str:
+        """Of Debian's Python: "3.11"."""
+        return (self.root / "usr" / "bin" / "python3").readlink().name.removeprefix("python")
+
+    def _install_wheels(self) -> None:
+        packages = self.root / "usr" / "lib" / "python3" / "dist-packages"
+        platforms = [f"--platform={platform}" for platform in PLATFORMS]
+        download(
+            sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "--only-binary=:all:",
+            "--no-compile", f"--python-version={self.version}", *platforms, *WHEELS,
+        )  # fmt: skip
+        (packages / "bpetite.pth").write_text(f"{self.lib}\nimport sys; sys.executable = {str(self.python)!r}\n")
+
+    def _compile(self) -> None:
+        """setup.py with the cross compiler, and with the headers of the arm64 Python before those of this one."""
+        include = self.folder / "include"  # without the C library's headers, which are the compiler's own
+        include.mkdir(exist_ok=True)
+        headers = self.root / "usr" / "include"
+        for name in (f"python{self.version}", "aarch64-linux-gnu"):
+            if not (include / name).exists():
+                (include / name).symlink_to(headers / name)
+        for path in self.lib.rglob("*"):
+            if path.is_file() and path.suffix != ".so":
+                path.unlink()
+        compiler = ["ccache"] * (shutil.which("ccache") is not None) + [COMPILER]
+        environment = {
+            **{name: value for name, value in os.environ.items() if name not in ("CFLAGS", "LDFLAGS", "CPPFLAGS")},
+            "CC": " ".join(compiler),
+            "LDSHARED": f"{COMPILER} -shared",
+            "_PYTHON_HOST_PLATFORM": "linux-aarch64",
+            "SETUPTOOLS_EXT_SUFFIX": f".cpython-{self.version.replace('.', '')}-aarch64-linux-gnu.so",
+        }
+        run(
+            sys.executable, "setup.py", "--quiet",
+            "build", "--build-base", self.folder / "temp", "--build-lib", self.lib,
+            "build_ext", f"--include-dirs={include / f'python{self.version}'}:{include}",
+            cwd=REPOSITORY, env=environment,
+        )  # fmt: skip
+
+    def _copy_tests(self) -> None:
+        shutil.rmtree(self.folder / "tests", ignore_errors=True)
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPOSITORY / "tests", self.folder / "tests", ignore=unwanted)
+        shutil.copy(REPOSITORY / "pyproject.toml", self.folder)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of this process, without what is meant for its own Python."""
+        return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENBLAS_"))}
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """The arm64 Python with these arguments and environment variables, among the copied tests."""
+        return subprocess.run(
+            [str(self.python), *arguments],
+            env={**self.environment, **variables}, cwd=self.folder, capture_output=True, text=True,
+        )  # fmt: skip
+
+
+def main() -> int:
+    arm64 = Arm64()
+    try:
+        arm64.make()
+    except NotHere as error:
+        print(error, file=sys.stderr)
+        return 1
+    if len(sys.argv) == 1:
+        return 0
+    return subprocess.run([arm64.python, *sys.argv[1:]], env=arm64.environment, cwd=arm64.folder).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
