@@ -19,6 +19,7 @@ from difflib import get_close_matches
 import click
 
 from .. import __version__
+from . import reports
 from .reports import discard_output
 
 __all__ = ["cli", "main"]
@@ -113,6 +114,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _print_error(line: str) -> None:
+    if reports.manner.json:
+        line = reports.log_line(line.removeprefix("Error: "), "error")
     with suppress(BrokenPipeError):
         click.echo(line, file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""What all commands have: examples in their help, -q and --no-progress, exit codes, and errors in the words of a shell.
+"""What all commands have: examples, -q, --no-progress, --log, exit codes, and errors in the words of a shell.
 
 0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted, 141 the reader of the output is gone. A
 command whose exit code is an answer (the tokenizers differ; there is a fault) ends every error with 2, as diff does.
@@ -50,7 +50,11 @@ class Command(click.Command):
             ),
             click.Option(
                 ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_without_bars,
-                help="No progress bars, also in a terminal.",
+                help="No progress bars, also in a terminal; no lines of progress elsewhere.",
+            ),
+            click.Option(
+                ["--log"], type=click.Choice(["text", "json"]), default="text", expose_value=False, is_eager=True,
+                callback=_log_as, help="Messages on standard error as lines for people or as JSON, an object a line.",
             ),
         ])
 
@@ -80,6 +84,10 @@ class Command(click.Command):
 
 def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     reports.manner.quiet = value
+
+
+def _log_as(ctx: click.Context, param: click.Parameter, value: str) -> None:
+    reports.manner.json = value == "json"
 
 
 def _without_bars(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,8 +10,9 @@ import click
 from ..corpus import Options, count_corpus
 from ..engine._threads import thread_count
 from .base import Command
-from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape
-from .reports import corpus_bar, counted, report_problems, say, show, show_json
+from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape, watch_options
+from .reports import counted, refuse_nothing, report_problems, say, show, show_json
+from .watching import Watch
 
 __all__ = ["command"]
 
@@ -24,6 +26,7 @@ __all__ = ["command"]
     ],
 )
 @encoding_options
+@watch_options
 @json_option
 def command(
     files: tuple[str, ...],
@@ -31,6 +34,8 @@ def command(
     jobs: int | None,
     as_json: bool,
     separator: str | None,
+    max_errors: str | None,
+    status: Path | None,
     **options: Any,
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
@@ -42,12 +47,15 @@ def command(
     settings.check()
     sources = find_inputs(files, settings.input_kind, settings.whole_files)
     loaded = load_tokenizer(tokenizer)
-    bar, move = corpus_bar(sources.pieces)
-    with bar:
-        found = count_corpus(sources, loaded, jobs=thread_count(jobs), progress=move, log=say, **asdict(settings))
+    with Watch(sources.pieces, status) as watch:
+        found = count_corpus(
+            sources, loaded, jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say,
+            max_errors=max_errors, **asdict(settings),
+        )
     report_problems(found)
     say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
     if as_json:
         show_json(found)
     else:
         show(str(found["tokens"]))
+    refuse_nothing(found)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -22,9 +23,11 @@ from .options import (
     only_with_engine,
     overwrite_option,
     unescape,
+    watch_options,
 )
 from .outputs import is_stream
-from .reports import corpus_bar, counted, report_problems, say, show_summary
+from .reports import counted, refuse_nothing, report_problems, say, show_summary
+from .watching import Watch
 
 __all__ = ["command"]
 
@@ -63,6 +66,7 @@ __all__ = ["command"]
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
 )
+@watch_options
 @engine_options
 @click.option(
     "--no-join", is_flag=True, default=None,
@@ -83,6 +87,8 @@ def command(
     address: str | None,
     task_bytes: int | None,
     no_join: bool | None,
+    max_errors: str | None,
+    status: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -105,6 +111,7 @@ def command(
         "overwrite": overwrite,
         "tokenizer_name": tokenizer or PACKAGED,
         "checkpoint_seconds": checkpoint_seconds,
+        "max_errors": max_errors,
     }
     loaded = load_tokenizer(tokenizer)
     if engine == "ray":
@@ -112,21 +119,22 @@ def command(
             raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
         from ..cluster import ray
 
-        bar, move = corpus_bar(sources.pieces)
-        with bar:
+        with Watch(sources.pieces, status) as watch:
             summary = ray.encode_corpus(
                 sources, output, loaded, address=address, threads=jobs or 1, task_bytes=task_bytes or TASK_BYTES,
-                join_tasks=not no_join, progress=move, log=say, **common, **asdict(settings),
+                join_tasks=not no_join, progress=watch.move, log=say, **common, **asdict(settings),
             )
     else:
         only_with_engine(address=address, task_bytes=task_bytes, no_join=no_join)
         task = make_task(sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common)
-        bar, move = corpus_bar(task.pieces)
-        with bar:
-            summary = task.run(jobs=thread_count(jobs), progress=move, log=say)
+        with Watch(task.pieces, status) as watch:
+            summary = task.run(
+                jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say
+            )
     report_problems(summary)
     first, *others = summary["files"]
     more = f" and {counted(len(others), 'more file')}" if others else ""
     numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))
     say(f"{numbers} in {summary['seconds']:.1f} s: {first}{more}")
     show_summary(summary, as_json)
+    refuse_nothing(summary)

@@ -17,6 +17,7 @@ from ..tokenizer import Tokenizer
 from .base import Command
 from .options import COUNT_OR_NONE, json_option, load_tokenizer
 from .reports import show, show_json
+from .watching import read_status
 
 __all__ = ["command"]
 
@@ -50,7 +51,8 @@ def command(
 ) -> None:
     """Describe token FILES: documents, tokens, type, the first tokens as text; of an unfinished output, how far it is.
 
-    A file may also be an output name as given to encode, a manifest, or a folder. With --json, a line a file.
+    A file may also be an output name as given to encode, a manifest, a folder, or a status file of encode. With --json,
+    a line a file.
     """
     for name in files:
         for found in _look(name, tokenizer, format, dtype, shown, verify):
@@ -66,6 +68,9 @@ def command(
 def _look(
     name: str, spec: str | None, format: str | None, dtype: str | None, shown: int, verify: bool
 ) -> list[dict[str, Any]]:
+    status = read_status(name)
+    if status is not None:
+        return [status]
     located = None if format else find_manifest(name)
     if located is None:
         journals = [] if format else find_journals(name)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -34,6 +35,7 @@ __all__ = [
     "sample_options",
     "tokenizer_option",
     "unescape",
+    "watch_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -147,6 +149,18 @@ encoding_options: Options = _all_of(
     ),
     jobs_option,
     corpus_options,
+)
+
+#: How a long run is watched, and when it gives up.
+watch_options: Options = _all_of(
+    click.option(
+        "--max-errors", metavar="N|X%",
+        help="End the run at more problems than this: a number, or a share of the records.",
+    ),
+    click.option(
+        "--status", type=click.Path(dir_okay=False, path_type=Path),
+        help="A file that says how far the run is, for `inspect`; in Prometheus's text format if it ends in .prom.",
+    ),
 )
 
 #: --engine, and its own options.

@@ -5,24 +5,24 @@ import codecs
 import json
 import os
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from ..corpus import Piece, Sources
-    from ..corpus.task import Progress
 
 __all__ = [
     "bytes_bar",
-    "corpus_bar",
     "counted",
     "discard_output",
+    "log_line",
     "manner",
     "progress_bar",
+    "refuse_nothing",
     "report_left_out",
     "report_problems",
     "say",
@@ -34,24 +34,33 @@ __all__ = [
 
 @dataclass
 class Manner:
-    """How much people are told: the options -q and --no-progress of the command that runs."""
+    """How people are told, and how much: the options -q, --no-progress and --log of the command that runs."""
 
     quiet: bool = False
     bars: bool = True
+    json: bool = False
 
 
 manner: Manner = Manner()
 
 
-def say(text: str) -> None:
-    """A line for people, above the progress bars."""
+def say(text: str, event: str = "message", **numbers: Any) -> None:
+    """A line for people, above the progress bars; with ``--log json``, an object for programs."""
     if manner.quiet:
         return
+    if manner.json:
+        text = log_line(text, event, **numbers)
     tqdm = sys.modules.get("tqdm")
     if tqdm is None:
         click.echo(text, file=sys.stderr)
     else:
         tqdm.tqdm.write(text, file=sys.stderr)
+
+
+def log_line(text: str, event: str, **numbers: Any) -> str:
+    """A line of ``--log json``."""
+    time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return json.dumps({"time": time, "event": event, "message": text, **numbers})
 
 
 def show(text: str, color: bool | None = None) -> None:
@@ -102,6 +111,12 @@ def report_problems(summary: dict[str, Any]) -> None:
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
 
 
+def refuse_nothing(summary: dict[str, Any]) -> None:
+    """Raises ValueError where problems left no document: what comes next would work on nothing."""
+    if summary["problems"] and not summary["documents"]:
+        raise ValueError("no document was kept: every record had a problem")
+
+
 class _NoBar:
     """The interface of a tqdm bar, as far as it is used; shows nothing."""
 
@@ -122,7 +137,7 @@ class _NoBar:
 def progress_bar(**options: Any) -> Any:
     """A tqdm bar on standard error if that is a terminal and bars are wanted; else one that shows nothing, without the
     import of tqdm, which takes longer than encoding a megabyte."""
-    if manner.quiet or not manner.bars or not sys.stderr.isatty():
+    if manner.quiet or manner.json or not manner.bars or not sys.stderr.isatty():
         return _NoBar()
     from tqdm import tqdm
 
@@ -132,22 +147,3 @@ def progress_bar(**options: Any) -> Any:
 def bytes_bar(pieces: Iterable[Piece], **options: Any) -> Any:
     """A progress bar over the bytes of the inputs."""
     return progress_bar(total=sum(piece.size for piece in pieces) or None, unit="B", unit_scale=True, **options)
-
-
-def corpus_bar(pieces: Iterable[Piece]) -> tuple[Any, Progress]:
-    """A progress bar over the bytes of the inputs that shows tokens a second, and the function that moves it."""
-    bar = bytes_bar(pieces)
-    began = time.monotonic()
-    before: int | None = None
-
-    def move(raw: int, tokens: int, documents: int) -> None:
-        nonlocal before
-        if bar.disable:
-            return
-        if before is None:
-            before = tokens
-        seconds = max(1e-9, time.monotonic() - began)
-        bar.set_postfix_str(f"{(tokens - before) / seconds / 1e6:.1f}M tokens/s", refresh=False)
-        bar.update(raw)
-
-    return bar, move

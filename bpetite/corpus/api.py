@@ -50,7 +50,7 @@ def encode_corpus(
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
         log: Called with messages for people.
         options: What to write, see `Options`: format, dtype, eot, special, separator, text_key, ...; and overwrite,
-            tokenizer_name, checkpoint_seconds, see `bpetite.corpus.options.TaskOptions`.
+            tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.options.TaskOptions`.
 
     Returns:
         "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "on_error", "files"
@@ -127,13 +127,16 @@ def count_corpus(
     *,
     jobs: int = 1,
     progress: Progress | None = None,
+    problems: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
+    max_errors: str | int | None = None,
     **options: Unpack[CorpusOptions],
 ) -> dict[str, Any]:
     """Count the tokens of a corpus, without end-of-text tokens; nothing is written.
 
     Args:
-        sources, tokenizer, jobs, progress, log: As for `encode_corpus`.
+        sources, tokenizer, jobs, progress, log, max_errors: As for `encode_corpus`.
+        problems: Called with the number of problems so far, before ``progress``.
         options: See `Options`; those of the output have no effect.
 
     Returns:
@@ -147,12 +150,15 @@ def count_corpus(
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     require(pieces)
     task = ShardTask(pieces, pieces, tokenizer, "count", settings)
-    tally = Tally(task.pieces, settings.on_error, log)
+    tally = Tally(task.pieces, settings.on_error, log, max_errors)
     with closing(task.results(Position(), jobs)) as results:
         for encoded in results:
             tally.add(encoded)
+            if problems is not None:
+                problems(tally.problem_count)
             if progress is not None:
                 progress(encoded.raw, tally.tokens, tally.documents)
+    tally.check_limit(at_end=True)
     return {
         "documents": tally.documents,
         "tokens": tally.tokens,

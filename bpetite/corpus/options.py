@@ -109,11 +109,13 @@ class TaskOptions(TypedDict, total=False):
         overwrite: Replace an existing output instead of refusing, and start anew even if there is a journal.
         tokenizer_name: What the manifest calls the tokenizer.
         checkpoint_seconds: How often progress is made durable, 10 by default; a crash costs at most this much work.
+        max_errors: The run ends at more problems than this, 100, or "0.1%" of the records; None for any number.
     """
 
     overwrite: bool
     tokenizer_name: str | None
     checkpoint_seconds: float
+    max_errors: str | int | None
 
 
 class EncodeOptions(CorpusOptions, TaskOptions, total=False):

@@ -29,7 +29,7 @@ class Plan:
         output: Path of the output: a name with or without suffix, or a folder.
         options: What to write.
         rank, world_size: Which share of the inputs this is.
-        overwrite, tokenizer_name, checkpoint_seconds: See `TaskOptions`.
+        overwrite, tokenizer_name, checkpoint_seconds, max_errors: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
@@ -46,6 +46,7 @@ class Plan:
     world_size: int = 1
     overwrite: bool = False
     checkpoint_seconds: float = 10.0
+    max_errors: str | int | None = None
     block: int = BLOCK
     durable: bool = True
     known_digest: str | None = None

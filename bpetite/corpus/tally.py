@@ -1,6 +1,7 @@
 """Counts of what a run has done, and the problems that it has met."""
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +11,10 @@ from .reading.records import Problem
 from .reading.sources import STDIN, Piece
 from .reading.streams import open_stream
 
-__all__ = ["RecordError", "Tally"]
+__all__ = ["RecordError", "Tally", "error_limit"]
+
+#: Records after which a share of problems means something before the end.
+ENOUGH = 1000
 
 PROBLEMS = {
     "invalid-utf8": "text that is not UTF-8",
@@ -28,7 +32,24 @@ STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece",
 
 
 class RecordError(ValueError):
-    """A record has a problem, and the policy is to stop there."""
+    """A record has a problem, and the policy is to stop there; or more of them have than ``max_errors`` allows."""
+
+
+def error_limit(limit: str | int | None) -> tuple[int | None, float | None]:
+    """(most problems, largest share of them among all records) of ``max_errors``.
+
+    >>> error_limit(5), error_limit("12"), error_limit("0.5%"), error_limit(None)
+    ((5, None), (12, None), (None, 0.005), (None, None))
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if limit is None:
+        return None, None
+    found = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)\s*%", str(limit))
+    if not found or (found[2] and float(found[2]) > 100):
+        raise ValueError(f"max_errors {limit!r} is neither a number such as 100 nor a share such as 0.1%")
+    return (int(found[1]), None) if found[1] else (None, float(found[2]) / 100)
 
 
 class Tally:
@@ -41,10 +62,15 @@ class Tally:
         piece, records: The number of records that have been read from the piece.
     """
 
-    def __init__(self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
+        max_errors: str | int | None = None,
+    ) -> None:
         self._pieces = pieces
         self._policy = policy
         self._log = log
+        self._limit = max_errors
+        self._most, self._share = error_limit(max_errors)
         self.documents: int = 0
         self.tokens: int = 0
         self.bytes: int = 0
@@ -57,7 +83,7 @@ class Tally:
         """Count a result; returns the number in its file of the first record of each block.
 
         Raises:
-            RecordError: It has a problem and the policy is "fail".
+            RecordError: It has a problem and the policy is "fail", or there have been too many.
         """
         for problem in encoded.problems:
             self._note(problem)
@@ -72,7 +98,29 @@ class Tally:
                 self.piece, self.records = piece, 0
             firsts.append(self.records)
             self.records += records
+        if encoded.problems:
+            self.check_limit()
         return firsts
+
+    @property
+    def problem_count(self) -> int:
+        """Problems so far."""
+        return sum(problem["count"] for problem in self.problems.values())
+
+    def check_limit(self, *, at_end: bool = False) -> None:
+        """Raises RecordError where there are more problems than ``max_errors``; a share counts from `ENOUGH` records
+        on, and at the end."""
+        count = self.problem_count
+        records = self.documents + (count if self._policy == "skip" else 0)
+        too_many = self._most is not None and count > self._most
+        if self._share is not None and (at_end or records >= ENOUGH):
+            too_many = count > self._share * records
+        if too_many:
+            kinds = ", ".join(f"{problem['count']:,} x {kind}" for kind, problem in self.problems.items())
+            raise RecordError(
+                f"{count:,} problems in {records:,} records ({kinds}), more than max_errors {self._limit}; with "
+                "a larger one, the run goes on"
+            )
 
     def _note(self, problem: Problem) -> None:
         known = self.problems.get(problem.what)

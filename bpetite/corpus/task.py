@@ -24,7 +24,7 @@ from .handoff import read_ahead
 from .plan import Plan
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .reading.sources import STDIN, Piece
-from .tally import Tally
+from .tally import Tally, error_limit
 from .unfinished import raw_before
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.layouts import meta_line
@@ -58,13 +58,15 @@ class ShardTask(Plan):
     """A picklable, restartable, idempotent piece of work: pieces of input to finished token files."""
 
     def run(
-        self, *, jobs: int = 1, progress: Progress | None = None, log: Callable[[str], None] | None = None
+        self, *, jobs: int = 1, progress: Progress | None = None, problems: Callable[[int], object] | None = None,
+        log: Callable[[str], None] | None = None,
     ) -> dict[str, Any]:
         """Do the work, or the rest of it.
 
         Args:
             jobs: Threads that encode; reading, writing and checksums have their own. Never changes the output.
             progress: Called after each write.
+            problems: Called before that with the number of problems so far.
             log: Called with messages for people.
 
         Returns:
@@ -78,6 +80,7 @@ class ShardTask(Plan):
         """
         if jobs < 1:
             raise ValueError(f"jobs {jobs} is not at least 1")
+        error_limit(self.max_errors)
         began = time.perf_counter()
         header = self._header()  # before a file is touched: it finds every mistake in the options
         self.layout.require()
@@ -93,7 +96,7 @@ class ShardTask(Plan):
             return self.summary(done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
-            manifest, resumed = self._run(journal, header, jobs, progress, log)
+            manifest, resumed = self._run(journal, header, jobs, progress, problems, log)
             journal.close(remove=True)
         except OSError as error:
             if error.errno not in NO_ROOM:
@@ -136,6 +139,7 @@ class ShardTask(Plan):
         header: dict[str, Any],
         jobs: int,
         progress: Progress | None,
+        problems: Callable[[int], object] | None,
         log: Callable[[str], None] | None,
     ) -> tuple[dict[str, Any], int]:
         position, tally, states, shards = self._resume(journal, header, log)
@@ -161,11 +165,14 @@ class ShardTask(Plan):
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
                     self._write(encoded, writers, tally)
+                    if problems is not None:
+                        problems(tally.problem_count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
                     if time.monotonic() - last >= self.checkpoint_seconds:
                         self._checkpoint(journal, encoded.end, tally, writers, shards)
                         last = time.monotonic()
+            tally.check_limit(at_end=True)
             for writer in writers.values():
                 writer.finish()
             self._checkpoint(journal, Position(len(self.pieces)), tally, writers, shards)
@@ -291,7 +298,7 @@ class ShardTask(Plan):
     ) -> tuple[Position, Tally, dict[str, Any], dict[str, list[dict[str, Any]]]]:
         """Where to go on, at the start or after a journal's last record: (position, counts, states of the writers,
         finished shards)."""
-        tally = Tally(self.pieces, self.options.on_error, log)
+        tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
             self._clear(journal)

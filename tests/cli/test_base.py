@@ -129,7 +129,7 @@ def test_exit_codes(
 
 
 def test_messages_name_options_of_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "bad.jsonl").write_text('{"text": 5}\n')
+    (folder / "bad.jsonl").write_text('{"text": 5}\n{"text": "ab"}\n')
     for name in ("audit", "diff", "count", "train", "encode"):
         option_of = {
             "audit": ["-t", "bpetite-32k"], "diff": ["bpetite-32k", "bpetite-32k"], "count": [],

@@ -1,0 +1,176 @@
+"""What is seen of a run over a corpus while it goes on: a bar in a terminal, lines elsewhere, a file from afar."""
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FormatError
+from ..formats.atomic import write_file
+from . import reports
+from .reports import bytes_bar, counted
+
+if TYPE_CHECKING:
+    from ..corpus import Piece
+
+__all__ = ["Watch", "read_status"]
+
+#: Seconds between two lines, and between two states of the file.
+LINE_SECONDS = 30.0
+STATUS_SECONDS = 5.0
+
+#: The version of the status file.
+VERSION = 1
+
+
+class Watch:
+    """Shows a run; a context manager around it.
+
+    Args:
+        pieces: What is read.
+        status: A file that says how far the run is; Prometheus's text format where its name ends in ``.prom``.
+    """
+
+    def __init__(self, pieces: Iterable[Piece], status: Path | None = None) -> None:
+        pieces = tuple(pieces)
+        self._total = sum(piece.raw_bytes for piece in pieces)
+        self._bar = bytes_bar(pieces)
+        self._status = status
+        self._lines = self._bar.disable and reports.manner.bars and not reports.manner.quiet
+        self._started = _now()
+        self._said = self._written = time.monotonic()
+        self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
+        self._read = self._tokens = self._documents = self._problems = 0
+
+    def __enter__(self) -> Watch:
+        self._write("running")
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._bar.__exit__(kind, error, trace)
+        with suppress(OSError):
+            self._write("finished" if kind is None else "failed", error)
+
+    def move(self, raw: int, tokens: int, documents: int) -> None:
+        """A step of the run, as `corpus.task.Progress` has it."""
+        now = time.monotonic()
+        self._read += raw
+        self._tokens, self._documents = tokens, documents
+        if self._first is None:
+            self._first = now, self._read, tokens
+        if not self._bar.disable:
+            self._bar.set_postfix_str(f"{self.rate() / 1e6:.1f}M tokens/s", refresh=False)
+            self._bar.update(raw)
+        if self._lines and now - self._said >= LINE_SECONDS:
+            self._said = now
+            self._say()
+        if now - self._written >= STATUS_SECONDS:
+            self._written = now
+            with suppress(OSError):  # a full disk ends the run where it matters
+                self._write("running")
+
+    def count_problems(self, count: int) -> None:
+        """The number of problems so far."""
+        self._problems = count
+
+    def rate(self) -> float:
+        """Tokens a second, since the first step."""
+        if self._first is None:
+            return 0.0
+        return (self._tokens - self._first[2]) / max(1e-9, time.monotonic() - self._first[0])
+
+    def left(self) -> float | None:
+        """Seconds that the rest takes at the rate so far, if that can be said."""
+        if self._first is None or self._read <= self._first[1] or not self._total:
+            return None
+        seconds = time.monotonic() - self._first[0]
+        return max(0, self._total - self._read) * seconds / (self._read - self._first[1])
+
+    def numbers(self) -> dict[str, Any]:
+        """How far the run is."""
+        left = self.left()
+        return {
+            "tokens": self._tokens,
+            "documents": self._documents,
+            "problems": self._problems,
+            "bytes_read": self._read,
+            "bytes_total": self._total,
+            "tokens_per_second": round(self.rate()),
+            "seconds_left": None if left is None else round(left),
+        }
+
+    def _say(self) -> None:
+        found = self.numbers()
+        text = f"{counted(self._tokens, 'token')}, {self.rate() / 1e6:.1f}M tokens/s"
+        if self._total:
+            text += f", {min(1, self._read / self._total):.0%} read"
+        if found["seconds_left"] is not None:
+            text += f", {_duration(found['seconds_left'])} left"
+        if self._problems:
+            text += f", {counted(self._problems, 'problem')}"
+        reports.say(text, event="progress", **found)
+
+    def _write(self, state: str, error: BaseException | None = None) -> None:
+        if self._status is None:
+            return
+        content: dict[str, Any] = {
+            "bpetite_status": VERSION, "state": state, "host": platform.node(), "pid": os.getpid(),
+            "started": self._started, "updated": _now(), **self.numbers(),
+        }  # fmt: skip
+        if error is not None:
+            content["error"] = " ".join(str(error).split()) or type(error).__name__
+        data = json.dumps(content, indent=1) + "\n"
+        if self._status.suffix == ".prom":
+            content["running"] = int(state == "running")
+            content["failed"] = int(state == "failed")
+            data = "".join(
+                f"# TYPE bpetite_{name} gauge\nbpetite_{name} {value}\n"
+                for name, value in content.items()
+                if isinstance(value, int | float) and name not in ("bpetite_status", "pid")
+            )
+        write_file(self._status, data.encode(), overwrite=True)
+
+
+def read_status(path: str) -> dict[str, Any] | None:
+    """What a status file says, and its age in seconds; None for a file that is something else.
+
+    Raises:
+        FormatError: It is of another version.
+    """
+    try:
+        with open(path, "rb") as file:
+            if not file.read(64).lstrip().startswith(b'{\n "bpetite_status"'):
+                return None
+            file.seek(0)
+            content = json.load(file)
+        age = datetime.now(timezone.utc) - datetime.fromisoformat(content["updated"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if content["bpetite_status"] != VERSION:
+        raise FormatError(f"{path}: status file of version {content['bpetite_status']!r}; this release reads {VERSION}")
+    return {"file": path, **content, "age_seconds": round(age.total_seconds())}
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _duration(seconds: int) -> str:
+    """A time for people.
+
+    >>> _duration(59), _duration(61), _duration(7260), _duration(90061)
+    ('59 s', '1 min', '2 h 1 min', '1 d 1 h')
+    """
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, hours = seconds // 60 % 60, seconds // 3600 % 24
+    if seconds < 3600:
+        return f"{minutes} min"
+    return f"{hours} h {minutes} min" if seconds < 86400 else f"{seconds // 86400} d {hours} h"
