@@ -3,13 +3,18 @@ import gzip
 import json
 import shutil
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, run, texts_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from bpetite.corpus import RecordError, encode_corpus
+from bpetite.corpus import Options, RecordError, encode_corpus, make_task
+from bpetite.corpus.reading import cutting
+from bpetite.corpus.reading.cutting import Segment
 
 GOOD = "good one"
 
@@ -243,3 +248,37 @@ def test_a_failed_run_leaves_room_for_a_policy(ram_path: Path) -> None:
     shutil.copy(ram_path / "o.npy", ram_path / "copy.npy")
     run(source, ram_path / "p", on_error="skip")
     assert (ram_path / "p.npy").read_bytes() == (ram_path / "copy.npy").read_bytes()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=12),
+    head=st.lists(st.binary(min_size=1, max_size=5).map(lambda part: part.replace(b"\n", b"")), max_size=2),
+    rest=st.binary(max_size=5),
+    viewed=st.sampled_from([0, 4, 1 << 30]),
+)
+def test_lines_as_views_are_those_of_split(lines: list[bytes], head: list[bytes], rest: bytes, viewed: int) -> None:
+    whole = b"\n".join(lines)
+    for segment in (Segment(head, whole, len(whole)), Segment(head, whole + b"\n" + rest, len(whole) + 1)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cutting, "VIEWED", viewed)
+            assert [bytes(line) for line in segment.lines()] == segment.split(b"\n") == segment.join().split(b"\n")
+
+
+@pytest.mark.parametrize("block", [3000, 1 << 20])
+def test_long_lines_and_their_problems(ram_path: Path, block: int) -> None:
+    """Lines that are views of their block are treated as short ones."""
+    long = "é" * 2000
+    lines = [
+        json.dumps({"id": 1, "text": long}).encode(), b'{"text": "' + b"x" * 3000 + b"\xff" + b'"}', b"{" * 3000,
+        b" " * 3000, json.dumps({"text": long + "\ud800"}).encode(), b'{"text": 5, "x": "' + b"y" * 3000 + b'"}',
+        json.dumps({"text": long + "z" * 5000}).encode(), json.dumps({"id": 2, "text": "last"}).encode(),
+    ]  # fmt: skip
+    source = ram_path / "in.jsonl"
+    source.write_bytes(b"\n".join(lines))
+    options = Options(on_error="skip", max_document_bytes=14_000)
+    made = replace(make_task([source], ram_path / "o", byte_codec(), options=options), block=block).run()
+    assert texts_in(ram_path / "o.npy") == [long, "last"]
+    assert {what: found["first"].rsplit(":", 1)[1] for what, found in made["problems"].items()} == {
+        "invalid-utf8": "2", "malformed-json": "3", "lone-surrogate": "5", "no-text": "6", "too-long": "7",
+    }  # fmt: skip

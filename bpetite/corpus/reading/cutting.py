@@ -5,20 +5,24 @@ Only new bytes are ever searched, so one document of many chunks costs no more t
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .expanding import DamagedError
 from .sources import overlaps_itself
 from .streams import Stream
 
-__all__ = ["LONG", "TRIES", "Damage", "Segment", "segments"]
+__all__ = ["LONG", "TRIES", "VIEWED", "Damage", "Segment", "segments"]
 
 #: Bytes from which on a record is long: it is not copied, and has a segment of its own.
 LONG = 16 << 20
 
 #: Occurrences of a separator's first byte that are tested one by one before a search for the whole separator.
 TRIES = 32
+
+
+#: Bytes of a line, on average, from which on lines are views.
+VIEWED = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,22 @@ class Segment:
             joined = b"".join([*self.head, records[0]]) if records[0] or len(self.head) > 1 else self.head[0]
             records[:1] = joined.split(separator)
         return records
+
+    def lines(self) -> Sequence[bytes | memoryview]:
+        """``split(b"\\n")``; of long lines, views: copying them costs a third of the time that parsing takes."""
+        chunk, end = self.chunk, self.end
+        if end < VIEWED * max(1, chunk.count(b"\n", 0, end)):
+            return self.split(b"\n")
+        view = memoryview(chunk)
+        found: list[bytes | memoryview] = []
+        at = 0
+        while (stop := chunk.find(b"\n", at, end)) >= 0:
+            found.append(view[at:stop])
+            at = stop + 1
+        found.append(view[at:end])
+        if self.head:
+            found[0] = b"".join([*self.head, found[0]])
+        return found
 
     def parts(self) -> list[bytes | memoryview]:
         """All the bytes, in order."""

@@ -17,13 +17,13 @@ from .cutting import LONG, Damage, Segment
 from .long_lines import parse_long_line
 from .readers import Block, Reading
 
-_fast_loads: Callable[[bytes], Any]
+_fast_loads: Callable[[bytes | memoryview], Any]
 
 
-def json_loads(line: bytes) -> Any:
+def json_loads(line: bytes | memoryview) -> Any:
     """orjson.loads where orjson is not installed. Results are the same: lines that either refuses are parsed again by
     json.loads, see `_slow_line`."""
-    return json.loads(line.decode("utf-8"))
+    return json.loads(str(line, "utf-8"))
 
 
 try:
@@ -166,7 +166,7 @@ def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
 
 
 def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    lines = block.data.split(b"\n")
+    lines = block.data.lines()
     if block.damage is not None:
         lines.pop()  # the line that the damage cut short; it is no JSON
     get = _getter(reading.text_key)
@@ -179,12 +179,13 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             if len(line) > most:
                 raise ValueError
             if len(line) >= LONG:
-                record, text = _long_line(line, get, get_id)
+                record, text = _long_line(bytes(line), get, get_id)
                 append(text)
             else:
                 record = _fast_loads(line)
                 append(get(record).encode())
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            line = bytes(line)
             if not line or line.isspace():
                 continue
             out.records += 1
