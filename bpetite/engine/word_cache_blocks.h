@@ -95,6 +95,13 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
     }
 }
 
+#ifdef BP_HAS_AVX2
+BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
+                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
+    bp_prepare_block(cache, text, start, ends, 0, n, 1, keys);
+}
+#endif
+
 /* Not inlined, as bp_emit is not: their loops need the registers. */
 BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
                                    ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
@@ -103,6 +110,11 @@ BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, p
 #ifdef BP_HAS_AVX512
     if (cache->simd == BP_SIMD_AVX512 && padded >= 16)
         bp_prepare_avx512(cache, text, start, ends, padded, keys);
+    else
+#endif
+#ifdef BP_HAS_AVX2
+    if (cache->simd == BP_SIMD_AVX2)
+        bp_prepare_avx2(cache, text, start, ends, padded, keys);
     else
 #endif
         bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
@@ -191,11 +203,24 @@ BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys 
 }
 #endif
 
+#ifdef BP_HAS_AVX2
+BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+                                             const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
+                                             ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
+    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
+}
+#endif
+
 BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                                      ptrdiff_t *used, int *starved) {
 #ifdef BP_HAS_AVX512
-    if (cache->simd == BP_SIMD_AVX512) return bp_emit_avx512(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
+    if (cache->simd == BP_SIMD_AVX512)
+        return bp_emit_avx512(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
+#endif
+#ifdef BP_HAS_AVX2
+    if (cache->simd == BP_SIMD_AVX2)
+        return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
     return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
 }
