@@ -136,7 +136,7 @@ class Surface:
                 is ordinary text.
             disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
                 those that are not allowed.
-            num_threads: Threads that share a long text; as many as the process may run on when None. The ids never
+            num_threads: Threads that share a long text; one for each usable processor when None. The ids never
                 depend on it.
             add_special_tokens: Put the special tokens around it that the tokenizer's template says.
 
@@ -222,7 +222,7 @@ class Surface:
         Args:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
-            num_threads: Threads to use; as many as the process may run on when None. The ids never depend on it.
+            num_threads: Threads to use; one for each usable processor when None. The ids never depend on it.
             allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
 
         Raises:

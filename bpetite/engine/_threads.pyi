@@ -5,7 +5,7 @@ _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 def thread_count(num_threads: int | None) -> int:
-    """The number of threads to use: as asked for, or one for each processor that the process may run on.
+    """The number of threads to use: as asked for, or one for each processor that the process may use.
 
     Raises:
         TypeError: `num_threads` is neither an int nor None.
@@ -13,6 +13,21 @@ def thread_count(num_threads: int | None) -> int:
 
     >>> thread_count(3)
     3
+    """
+
+def processors() -> int:
+    """How many processors the process may use: those that it may run on, but no more than the quota of its control
+    groups comes to, rounded up. Further threads would be stopped for a part of each tenth of a second.
+
+    Python's own setting (``PYTHON_CPU_COUNT``, from 3.13 on) comes first.
+    """
+
+def processor_quota(root: str = "") -> float | None:
+    """Seconds of processor time in a second that the control groups of the process allow, or None for no limit: the
+    least of `cpu.max` (version 2) and `cpu.cfs_quota_us` (version 1) in its group and in those above.
+
+    Args:
+        root: The folder that has ``/proc`` and ``/sys``.
     """
 
 def together(

@@ -3,6 +3,7 @@
 Both start plain threads instead of importing `concurrent.futures`, which takes longer than many a small text to encode.
 This is Python code; it is compiled because compiled modules import it.
 """
+import math
 import os
 import threading
 import time
@@ -13,13 +14,14 @@ from operator import index
 from typing import Generic, TypeVar
 
 _STARTING = 1000  # milliseconds
+_QUOTA_KEPT = 10.0  # seconds; reading it takes as long as encoding a small batch
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
-    """The number of threads to use: as asked for, or one for each processor that the process may run on.
+    """The number of threads to use: as asked for, or one for each processor that the process may use.
 
     Raises:
         TypeError: `num_threads` is neither an int nor None.
@@ -29,9 +31,7 @@ def thread_count(num_threads):
     3
     """
     if num_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        return processors()
     try:
         threads = index(num_threads)
     except TypeError:
@@ -41,6 +41,75 @@ def thread_count(num_threads):
     if threads < 1:
         raise ValueError(f"num_threads must be at least 1, not {threads}")
     return threads
+
+
+def processors():
+    """How many processors the process may use: those that it may run on, but no more than the quota of its control
+    groups comes to, rounded up. Further threads would be stopped for a part of each tenth of a second.
+
+    Python's own setting (``PYTHON_CPU_COUNT``, from 3.13 on) comes first.
+    """
+    global _quota
+    if hasattr(os, "process_cpu_count"):
+        count = os.process_cpu_count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    due, quota = _quota
+    if time.monotonic() >= due:
+        quota = processor_quota()
+        _quota = time.monotonic() + _QUOTA_KEPT, quota
+    return count if quota is None else max(1, min(count, math.ceil(quota)))
+
+
+_quota = 0.0, None  # when it is read next, and what it was
+
+
+def processor_quota(root=""):
+    """Seconds of processor time in a second that the control groups of the process allow, or None for no limit: the
+    least of `cpu.max` (version 2) and `cpu.cfs_quota_us` (version 1) in its group and in those above.
+
+    Args:
+        root: The folder that has ``/proc`` and ``/sys``.
+    """
+    quotas = []
+    try:
+        with open(f"{root}/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as lines:
+            groups = [line.rstrip("\n").split(":", 2) for line in lines]
+    except OSError:  # not Linux, or not mounted
+        return None
+    for group in groups:
+        if len(group) < 3:
+            continue
+        if not group[1]:
+            mounts, read = [f"{root}/sys/fs/cgroup"], _quota_of_version_2
+        elif "cpu" in group[1].split(","):
+            mounts, read = [f"{root}/sys/fs/cgroup/{name}" for name in (group[1], "cpu")], _quota_of_version_1
+        else:
+            continue
+        # A container may see the path on the host, but its own group at the root: so every folder above counts.
+        parts = [part for part in group[2].split("/") if part not in ("", ".", "..")]
+        for mount in mounts:
+            for depth in range(len(parts) + 1):
+                try:
+                    quotas.append(read("/".join([mount, *parts[:depth]])))
+                except (OSError, ValueError, ZeroDivisionError):  # not there, or "max"
+                    pass
+    return min((quota for quota in quotas if quota > 0), default=None)
+
+
+def _quota_of_version_2(folder):
+    with open(f"{folder}/cpu.max", encoding="ascii") as file:
+        quota, period = file.read().split()
+    return int(quota) / int(period)
+
+
+def _quota_of_version_1(folder):
+    with open(f"{folder}/cpu.cfs_quota_us", encoding="ascii") as file:
+        quota = int(file.read())
+    with open(f"{folder}/cpu.cfs_period_us", encoding="ascii") as file:
+        return quota / int(file.read())
 
 
 def together(work, helper, helpers, fail):

@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.engine._threads import Future, in_order, thread_count, together
+from bpetite.engine import _threads
+from bpetite.engine._threads import Future, in_order, processor_quota, processors, thread_count, together
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -85,13 +87,82 @@ def test_all_work_and_one_error_is_raised() -> None:
 
 def test_the_number_of_threads() -> None:
     assert thread_count(3) == thread_count(np.int64(3)) == 3  # type: ignore[arg-type]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert thread_count(None) == cores
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    assert 1 <= thread_count(None) == processors() <= cores
     with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
         thread_count(0)
     for wrong in (True, 1.5, "2"):
         with pytest.raises(TypeError, match="num_threads is an int or None"):
             thread_count(wrong)  # type: ignore[arg-type]
+
+
+def files(root: Path, contents: dict[str, str]) -> str:
+    for name, text in contents.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return str(root)
+
+
+@pytest.mark.parametrize(
+    ("group", "limits", "quota"),
+    [
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, None),
+        ("0::/\n", {}, None),
+        ("0::/a/b\n", {"cpu.max": "max 100000\n", "a/cpu.max": "300000 100000\n", "a/b/cpu.max": "max 100000\n"}, 3.0),
+        ("0::/a/b\n", {"a/cpu.max": "300000 100000\n", "a/b/cpu.max": "50000 100000\n"}, 0.5),
+        ("0::/../a\n", {"a/cpu.max": "200000 50000\n"}, 4.0),
+        ("0::/of/the/host\n", {"cpu.max": "200000 100000\n"}, 2.0),
+        ("0::/\n", {"cpu.max": "nonsense\n"}, None),
+        ("0::/\n", {"cpu.max": "100 0\n"}, None),
+        ("0::/\n", {"cpu.max": ""}, None),
+        ("not a group\n", {"cpu.max": "200000 100000\n"}, None),
+        (
+            "7:memory:/m\n4:cpu,cpuacct:/docker/1\n0::/x\n",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "250000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"},
+            2.5,
+        ),
+        (
+            "4:cpuacct,cpu:/job\n",
+            {
+                "cpu/cpu.cfs_quota_us": "-1\n",
+                "cpu/cpu.cfs_period_us": "100000\n",
+                "cpu/job/cpu.cfs_quota_us": "700000\n",
+                "cpu/job/cpu.cfs_period_us": "200000\n",
+            },
+            3.5,
+        ),
+        ("3:cpuset:/a\n", {"cpu.max": "200000 100000\n"}, None),
+    ],
+)
+def test_the_quota_of_control_groups(tmp_path: Path, group: str, limits: dict[str, str], quota: float | None) -> None:
+    contents = {f"sys/fs/cgroup/{name}": text for name, text in limits.items()}
+    assert processor_quota(files(tmp_path, {"proc/self/cgroup": group, **contents})) == quota
+
+
+def test_without_control_groups_there_is_no_quota(tmp_path: Path) -> None:
+    assert processor_quota(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(("quota", "expected"), [(None, 6), (0.2, 1), (1.0, 1), (1.5, 2), (5.01, 6), (64.0, 6)])
+def test_threads_are_no_more_than_the_quota_rounded_up(
+    monkeypatch: pytest.MonkeyPatch, quota: float | None, expected: int
+) -> None:
+    reads: list[str] = []
+
+    def read(root: str = "") -> float | None:
+        reads.append(root)
+        return quota
+
+    monkeypatch.setattr(_threads, "processor_quota", read)
+    monkeypatch.setattr(_threads, "_quota", (0.0, None))
+    if hasattr(os, "process_cpu_count"):
+        monkeypatch.setattr(os, "process_cpu_count", lambda: 6)
+    else:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    assert thread_count(None) == processors() == expected
+    assert thread_count(7) == 7  # what is asked for counts
+    assert reads == [""]  # it is not read for every call
 
 
 @settings(max_examples=50, deadline=None)
