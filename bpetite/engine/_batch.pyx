@@ -17,6 +17,7 @@ from ..headers.utf8 cimport bp_utf8_valid
 from ..headers.watch cimport bp_stop, bp_watch_begin
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, Share
+from ._id_memory cimport ids_grow
 from ._ids cimport IdLists, own_ids
 from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
@@ -278,7 +279,7 @@ cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
                        object before, object after):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
-    cdef Py_ssize_t i, run, at = 0
+    cdef Py_ssize_t i, run, at = 0, capacity = 0
     cdef Buffer made
     cdef token_t* ids
     cdef int64_t[::1] offsets
@@ -294,12 +295,12 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
         return numpy.empty(0, numpy.uint32), result
     made = batch.gather.finish()
     if before or after:
-        ids = _surround(made.ids, offsets, batch.n, before, after)
+        ids = _surround(made.ids, offsets, batch.n, before, after, &capacity)
         at = offsets[batch.n]
     else:
-        ids = made.ids
-        made.ids = NULL
-    return own_ids(ids, at), result
+        ids, capacity = made.ids, made.capacity
+        made.ids, made.capacity = NULL, 0
+    return own_ids(ids, at, capacity), result
 
 
 cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):
@@ -316,10 +317,10 @@ cdef object count_each(Encoder encoder, object texts, Specials specials, Special
 
 
 cdef token_t* _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before,
-                        object after) except NULL:
-    # INOUT: offsets of n texts. Returns their ids with others before and after those of each text.
+                        object after, Py_ssize_t* capacity) except NULL:
+    # INOUT: offsets of n texts. OUT: *capacity. Returns their ids with others before and after those of each text.
     cdef Py_ssize_t i, at = 0, size, start, stop = 0
-    cdef token_t* made = <token_t*> malloc((offsets[n] + n * (len(before) + len(after)) + 1) * sizeof(token_t))
+    cdef token_t* made = ids_grow(NULL, 0, capacity, offsets[n] + n * (len(before) + len(after)) + 1)
     if made == NULL:
         raise MemoryError()
     for i in range(n):

@@ -21,6 +21,7 @@ cdef class Gather:
     cdef list shares
     cdef list full                         # results that had no room left
     cdef Buffer result
+    cdef bint alone                        # the first section may be the result as it is
 
     cdef Share share(self)
     # Take the output of a thread's worker, which goes on with other memory.

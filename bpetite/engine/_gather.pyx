@@ -7,11 +7,10 @@ at the end took a tenth of the whole time, and passing memory from thread to thr
 
 All methods are called with the interpreter lock held; only the copying itself releases it.
 """
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
+from ._id_memory cimport ids_free, ids_grow, ids_trim
 from ._worker cimport Worker
 
 cdef class Share:
@@ -22,15 +21,14 @@ cdef class Buffer:
     """Memory with token ids."""
 
     def __dealloc__(self):
-        free(self.ids)
+        ids_free(self.ids, self.capacity)
 
 
 cdef Buffer new_buffer(Py_ssize_t capacity):
     cdef Buffer buffer = Buffer()
-    buffer.ids = <token_t*> bp_allocate((capacity + 1) * sizeof(token_t))
+    buffer.ids = ids_grow(NULL, 0, &buffer.capacity, capacity + 1)
     if buffer.ids == NULL:
         raise MemoryError()
-    buffer.capacity = capacity
     return buffer
 
 
@@ -38,13 +36,14 @@ cdef class Gather:
     """The ids of all sections, in order.
 
     Args:
-        guess: How many there may be. Memory that is not written to costs nothing; when the guess was too low, more is
-            allocated, and all is joined at the end.
+        guess: How many there may be; 0 where one section is all. Memory that is not written to costs nothing; when the
+            guess was too low, more is allocated, and all is joined at the end.
     """
 
     def __cinit__(self, Py_ssize_t guess):
         self.shares, self.full = [], []
         self.result = new_buffer(guess)
+        self.alone = guess == 0
 
     cdef Share share(self):
         cdef Share share = Share()
@@ -69,9 +68,11 @@ cdef class Gather:
 
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1:
         cdef Py_ssize_t count = buffer.used - skip
-        if self.result.capacity == 0 and not skip and not self.full:
-            self.result = buffer                   # the only one, most likely
-            return 0
+        if self.alone:
+            self.alone = False
+            if not skip:
+                self.result = buffer               # the only one, most likely
+                return 0
         if self.result.capacity - self.result.used < count:
             self.full.append(self.result)
             self.result = new_buffer(max(count, self.result.capacity // 2))
@@ -94,7 +95,6 @@ cdef class Gather:
     cdef Buffer finish(self):
         cdef Buffer all = self.result, each
         cdef Py_ssize_t total = self.result.used
-        cdef token_t* shrunk
         for share in self.shares:
             self.copy(share)
         if self.full:
@@ -105,11 +105,9 @@ cdef class Gather:
                 if each.used:
                     memcpy(all.ids + all.used, each.ids, each.used * sizeof(token_t))
                 all.used += each.used
-                free(each.ids)
+                ids_free(each.ids, each.capacity)
                 each.ids = NULL
+                each.capacity = 0
         else:
-            shrunk = <token_t*> realloc(all.ids, (total + 1) * sizeof(token_t))
-            if shrunk != NULL:
-                all.ids = shrunk
-            all.capacity = total
+            all.ids = ids_trim(all.ids, total, &all.capacity)
         return all

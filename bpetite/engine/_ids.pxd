@@ -16,8 +16,8 @@ cdef class IdLists:
     cdef list make(self, const token_t* ids, Py_ssize_t n)
 
 
-# An array of uint32 that frees `ids` when it goes.
-cdef object own_ids(token_t* ids, Py_ssize_t n)
+# An array of uint32 that frees `ids` (ids_free) when it goes.
+cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity)
 
 # What a worker has put out as an array of uint32.
 cdef object take_ids(Worker worker)

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 from ..headers.numpy_array cimport bp_numpy, bp_numpy_new, bp_numpy_set_up
 from ..headers.types cimport token_t
 from ..vocabulary._tokens cimport TokenTable
+from ._id_memory cimport ids_free
 from ._worker cimport Worker
 
 cdef extern from "engine/id_lists.h":
@@ -72,10 +73,10 @@ cdef class IdLists:
 cdef class _Owner:
     """Memory with token ids, handed over to a NumPy array."""
     cdef token_t* ids
-    cdef Py_ssize_t n
+    cdef Py_ssize_t n, capacity
 
     def __dealloc__(self):
-        free(self.ids)
+        ids_free(self.ids, self.capacity)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
@@ -93,10 +94,11 @@ cdef int load_numpy() except -1:
     return bp_numpy_set_up(&_numpy, _ARRAY_API, numpy.dtype(numpy.uint32))
 
 
-cdef object own_ids(token_t* ids, Py_ssize_t n):
+cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity):
     cdef _Owner owner = _Owner()
     owner.ids = ids
     owner.n = n
+    owner.capacity = capacity
     if _numpy.make == NULL:
         load_numpy()
     return _frombuffer(owner, <object> _numpy.descr)
@@ -104,12 +106,11 @@ cdef object own_ids(token_t* ids, Py_ssize_t n):
 
 cdef object take_ids(Worker worker):
     cdef token_t* ids
+    cdef Py_ssize_t capacity
     cdef void* data
     if worker.used >= STEAL:
-        ids = worker.give_out()
-        if ids == NULL:
-            raise MemoryError()
-        return own_ids(ids, worker.used)
+        ids = worker.give_out(&capacity)
+        return own_ids(ids, worker.used, capacity)
     if _numpy.make == NULL:
         load_numpy()
     array = bp_numpy_new(&_numpy, worker.used, &data)

@@ -11,13 +11,13 @@ looks ahead only, as all compiled ones do.
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport free
 
 from ..headers.utf8 cimport bp_utf8_count
 from ..headers.watch cimport bp_stop, bp_watch_begin, bp_watch_check
 from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share
+from ._id_memory cimport ids_free
 from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
 from ._worker cimport BP_BLOCK, Worker
@@ -332,7 +332,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     if job.error is not None:
         raise job.error
     made = job.gather.finish()
-    free(worker.out)
-    worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
-    made.ids = NULL
+    ids_free(worker.out, worker.capacity)
+    worker.out, worker.used, worker.capacity = made.ids, made.used, made.capacity
+    made.ids, made.capacity = NULL, 0
     return 0

@@ -58,8 +58,8 @@ cdef class Worker:
 
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
-    # Hand over the output, cut to size, to be freed by the caller; NULL where there is no memory.
-    cdef token_t* give_out(self) noexcept nogil
+    # Hand over the output, cut to size, to be freed by the caller. OUT: *capacity.
+    cdef token_t* give_out(self, Py_ssize_t* capacity) noexcept nogil
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil

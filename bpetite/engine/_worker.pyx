@@ -12,21 +12,20 @@ GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000
 of 100,000 0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB gains about what the filling took.
 """
 from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers.hashing cimport bp_secret, draw_secret
-from ..headers.memory cimport bp_allocate
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_work
 from ..splitting._byte_splits cimport ByteSplits, byte_cut
 from ..splitting._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable
+from ._id_memory cimport ids_free, ids_grow, ids_trim
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef enum:
-    LARGE = 1 << 23            # ids; malloc asks the system for larger memory each time, page by page
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
@@ -91,38 +90,29 @@ cdef class Worker:
     def __dealloc__(self):
         bp_cache_free(&self.cache)
         space_free(&self.space)
-        free(self.out)
+        ids_free(self.out, self.capacity)
         free(self.window.bytes)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
-        cdef void* grown
-        cdef Py_ssize_t capacity
+        cdef token_t* grown
         if self.used + more <= self.capacity:
             return True
-        capacity = self.used + more + self.used // 4 + 256
-        if self.used or capacity < LARGE:
-            grown = realloc(self.out, capacity * sizeof(token_t))
-        else:
-            free(self.out)                         # nothing to keep
-            self.out = NULL
-            self.capacity = 0
-            grown = bp_allocate(capacity * sizeof(token_t))
+        grown = ids_grow(self.out, self.used, &self.capacity, self.used + more + self.used // 4 + 256)
         if grown == NULL:
             return False
-        self.out = <token_t*> grown
-        self.capacity = capacity
+        self.out = grown
         return True
 
-    cdef token_t* give_out(self) noexcept nogil:
-        cdef token_t* ids = <token_t*> realloc(self.out, (self.used + 1) * sizeof(token_t))
-        if ids != NULL:
-            self.out = NULL
-            self.capacity = 0
+    cdef token_t* give_out(self, Py_ssize_t* capacity) noexcept nogil:
+        cdef token_t* ids = ids_trim(self.out, self.used, &self.capacity)
+        capacity[0] = self.capacity
+        self.out = NULL
+        self.capacity = 0
         return ids
 
     cdef void shrink(self) noexcept nogil:
         if self.capacity > KEEP_OUTPUT:
-            free(self.out)
+            ids_free(self.out, self.capacity)
             self.out = NULL
             self.capacity = 0
         if self.window.capacity > KEEP_WINDOW:

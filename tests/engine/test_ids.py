@@ -2,6 +2,7 @@ import json
 import pickle
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -39,6 +40,35 @@ def test_arrays_own_their_memory(length: int) -> None:
     del others
     BYTES.encode_to_numpy("c" * length)
     assert (ids == 98).all()
+
+
+@pytest.mark.parametrize("length", [(1 << 20) - 2, 1 << 20, 3 << 20, (9 << 20) + 5])
+def test_long_arrays_share_nothing(length: int) -> None:
+    """From a million ids on memory is mapped, grown past the first guess, and used again once it is free."""
+    words = "a b c d " * (length // 8 + 1)
+    expected = np.frombuffer(words[:length].encode(), np.uint8)
+    kept = [BYTES.encode_to_numpy(words[:length]) for _ in range(2)]
+    kept[0][:] = 1
+    BYTES.encode_to_numpy("x y " * (length // 4))
+    assert (kept[1] == expected).all()
+    kept.pop(0)
+    again = BYTES.encode_to_numpy(words[: length - 1], num_threads=2)
+    flat, offsets = BYTES.encode_batch_to_numpy([words[:length], "xy"], num_threads=1)
+    assert (again == expected[:-1]).all()
+    assert (kept[0] == expected).all()
+    assert (flat[:length] == expected).all()
+    assert offsets.tolist() == [0, length, length + 2]
+
+
+def test_threads_that_free_long_arrays() -> None:
+    words = "a b c d " * (1 << 18)
+    expected = np.frombuffer(words.encode(), np.uint8)
+
+    def work(size: int) -> bool:
+        return all((BYTES.encode_to_numpy(words[:size]) == expected[:size]).all() for _ in range(4))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(1 << 20, 1 << 21, 1 << 17)))
 
 
 def test_an_array_holds_one_reference_to_its_type() -> None:
