@@ -28,7 +28,7 @@ from functools import partial
 
 from ..errors import UnknownTokenError, show
 from ._columns import chunks_of
-from ._threads import together
+from ._threads import together, worthwhile
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
@@ -151,6 +151,7 @@ cdef class _Batch:
     cdef int encode(self, Py_ssize_t threads) except -1:
         if self.total < ALONE_BYTES or not self.encoder.compiled:
             threads = 1
+        threads = worthwhile(threads, self.total)
         self.divide(threads)
         self.made = [None] * self.run_count
         if self.lists is None and self.run_count and not self.counting:

@@ -24,7 +24,7 @@ from ._worker cimport BP_BLOCK, Worker
 
 from functools import partial
 
-from ._threads import together
+from ._threads import together, worthwhile
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
@@ -323,6 +323,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     view_text(text, &job.view)
     if not encoder.compiled or job.view.length < ALONE:
         return encoder.encode(worker, text, specials)
+    threads = worthwhile(threads, job.view.length)
     job.text = text
     job.cut(specials, min(<Py_ssize_t> LARGEST_SECTION,
                           max(<Py_ssize_t> SMALLEST_SECTION, job.view.length // (4 * threads))))

@@ -14,6 +14,7 @@ from operator import index
 from typing import Generic, TypeVar
 
 _STARTING = 1000  # milliseconds
+_STARTED = 1 << 15  # bytes that are encoded while a thread is started
 _QUOTA_KEPT = 10.0  # seconds; reading it takes as long as encoding a small batch
 
 _Job = TypeVar("_Job")
@@ -41,6 +42,16 @@ def thread_count(num_threads):
     if threads < 1:
         raise ValueError(f"num_threads must be at least 1, not {threads}")
     return threads
+
+
+def worthwhile(threads, size):
+    """No more threads than shorten the encoding of `size` bytes. The last of n threads saves 1 / (n * (n - 1)) of the
+    time that one takes, and has to be started first.
+
+    >>> worthwhile(192, 16_000_000)
+    22
+    """
+    return min(threads, (1 + math.isqrt(1 + 4 * (size // _STARTED))) // 2)
 
 
 def processors():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.engine import _threads
-from bpetite.engine._threads import Future, in_order, processor_quota, processors, thread_count, together
+from bpetite.engine._threads import Future, in_order, processor_quota, processors, thread_count, together, worthwhile
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -94,6 +94,16 @@ def test_the_number_of_threads() -> None:
     for wrong in (True, 1.5, "2"):
         with pytest.raises(TypeError, match="num_threads is an int or None"):
             thread_count(wrong)  # type: ignore[arg-type]
+
+
+def test_no_more_threads_than_shorten_the_work() -> None:
+    start = 1 << 15
+    for size in (0, 1, start, 2 * start - 1, 2 * start, 6 * start, 10 * start, 1 << 30):
+        times = {n: (n - 1) * start + size / n for n in range(1, 400)}
+        best = min(times.values())
+        assert times[worthwhile(399, size)] <= best * 1.01 + start / 50
+    assert worthwhile(3, 1 << 30) == 3
+    assert worthwhile(5, 0) == 1
 
 
 def files(root: Path, contents: dict[str, str]) -> str:
