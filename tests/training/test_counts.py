@@ -407,3 +407,9 @@ def test_damaged_files(tmp_path):
     path.write_bytes(whole)
     with CountReader(path) as reader:
         assert reader.settings["pattern"] == patterns.GPT2
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4, 5, 7, 8, 13])
+def test_the_tables_of_any_number_of_threads_are_added_up(threads: int) -> None:
+    documents = [f"word{number % 997} and {number % 13} " * 3000 for number in range(60)]
+    assert count_pretokens(documents, num_threads=threads) == count_pretokens(documents, num_threads=1)
