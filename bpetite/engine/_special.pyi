@@ -16,6 +16,9 @@ class Specials:
     def size(self) -> int:
         """How many special tokens there are."""
     @property
+    def shortest(self) -> int:
+        """The bytes of the shortest literal."""
+    @property
     def longest(self) -> int:
         """The bytes of the longest literal."""
     @property

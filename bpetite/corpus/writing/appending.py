@@ -36,7 +36,7 @@ class Writers:
         self._idle = 0
         self._threads: list[Thread] = []
         self._closed = False
-        self.changed = Condition()  # also of the appenders, which count what they hold together
+        self.changed: Condition = Condition()  # also of the appenders, which count what they hold together
         self.held = 0
 
     @property
