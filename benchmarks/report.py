@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ __all__ = ["page", "picture", "readme", "row", "table", "write"]
 
 #: Libraries that people know; README's table has a column for each, and one for the fastest of all peers.
 KNOWN = ("tiktoken", "tokenizers")
+
+#: bpetite.simd() -> its name, the widest first.
+VECTORS = {"avx512": "AVX-512", "avx2": "AVX2", "ssse3": "SSSE3", "neon": "NEON", "plain": "plain"}
 
 TITLES = {"english": "English", "code": "code", "multilingual": "many languages"}
 
@@ -35,10 +39,10 @@ with the [definition](reference/parts.md). A library that lacks a call has no fi
 - "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents.
 - Everything has one core and one thread.
 - Training learns from the same documents with the same pattern; ties may go otherwise, so merges may differ.
-- The vector instructions are chosen when bpetite is imported; `BPETITE_SIMD=avx2` in the environment asks for the forms
-  of processors without AVX-512.
+- The vector instructions are chosen when bpetite is imported; `BPETITE_SIMD=avx2` in the environment asks for others.
+  The libraries beside it always choose their own.
 
-{machine}, {date}. {versions}.
+{machines}
 
 To repeat it, in a clone, with whatever peers are installed:
 
@@ -72,13 +76,21 @@ def cell(found: dict[str, Any], name: str) -> str:
     return f"{found['rates'][name]:,.0f}" if name in found["rates"] else ""
 
 
+def runs(numbers: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Name of the vector instructions -> what was measured with them, the widest first."""
+    return {name: numbers["runs"][simd] for simd, name in VECTORS.items() if simd in numbers["runs"]}
+
+
 def table(numbers: dict[str, Any]) -> str:
-    """README's: English, with and without AVX-512, beside the libraries that people know and the fastest one."""
-    runs = list(numbers["runs"])
-    head = ["MB/s, English", *(f"bpetite, {run}" for run in runs), *KNOWN, "fastest peer"]
+    """README's: English, by vector instructions, beside the libraries that people know and the fastest one.
+
+    The others' rates are those of the first machine.
+    """
+    english = {name: run["texts"]["english"] for name, run in runs(numbers).items()}
+    head = ["MB/s, English", *(f"bpetite, {name}" for name in english), *KNOWN, "fastest peer"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
-    for work, found in numbers["runs"][runs[0]]["english"].items():
-        ours = [numbers["runs"][run]["english"][work] for run in runs]
+    for work, found in next(iter(english.values())).items():
+        ours = [works[work] for works in english.values()]
         mine = [f"{cell(of, 'bpetite')} ({best(of)[1]:.2f}x)" for of in ours]
         fastest = best(found)[0]
         cells = [*mine, *(cell(found, name) for name in KNOWN), f"{fastest} {cell(found, fastest)}"]
@@ -95,32 +107,35 @@ def readme(text: str, numbers: dict[str, Any]) -> str:
 
 
 def page(numbers: dict[str, Any]) -> str:
-    names = list(numbers["versions"])
     parts = []
-    for run, texts in numbers["runs"].items():
-        for text, works in texts.items():
+    for vectors, run in runs(numbers).items():
+        names = list(run["versions"])
+        for text, works in run["texts"].items():
             title = TITLES[text][0].upper() + TITLES[text][1:]
-            lines = [f"## {title}, {run}", "", f"| MB/s | {' | '.join(names)} |"]
+            lines = [f"## {title}, {vectors}", "", f"| MB/s | {' | '.join(names)} |"]
             lines.append("|---|" + "---:|" * len(names))
             for work, found in works.items():
                 mine = f"{cell(found, 'bpetite')} ({best(found)[1]:.2f}x)"
                 lines.append(f"| {work} | {' | '.join([mine, *(cell(found, name) for name in names[1:])])} |")
             parts.append("\n".join(lines))
-    versions = ", ".join(f"{name} {version}" for name, version in numbers["versions"].items())
-    return PAGE.format(**{**numbers, "tables": "\n\n".join(parts), "versions": versions})
+    machines = "\n\n".join(f"{vectors}: {measured(run, run['versions'])}" for vectors, run in runs(numbers).items())
+    return PAGE.format(**numbers, tables="\n\n".join(parts), machines=machines)
+
+
+def measured(run: dict[str, Any], names: Iterable[str]) -> str:
+    """Where and when, and the versions of some libraries."""
+    versions = ", ".join(f"{name} {run['versions'][name]}" for name in names)
+    return f"{run['machine']}, {run['date']}; {versions}."
 
 
 def picture(numbers: dict[str, Any]) -> str:
     """Encoding to lists, which all of them do: bpetite, the libraries that people know, and the fastest peers."""
-    run, texts = next(iter(numbers["runs"].items()))
-    panels = {TITLES[text]: works["encode to a list"]["rates"] for text, works in texts.items()}
-    names = sorted(numbers["versions"], key=lambda name: -panels["English"].get(name, 0))
+    vectors, run = next(iter(runs(numbers).items()))
+    panels = {TITLES[text]: works["encode to a list"]["rates"] for text, works in run["texts"].items()}
+    names = sorted(run["versions"], key=lambda name: -panels["English"].get(name, 0))
     names = [name for name in names if name in panels["English"]]
     names = ["bpetite", *(name for name in names if name != "bpetite")]
-    versions = numbers["versions"]
-    libraries = ", ".join(f"{name} {versions[name]}" for name in names)
-    note = f"{libraries}. {numbers['machine']}, {run}, {numbers['date']}."
-    return svg("Encoding to lists of ids, MB/s", panels, names, note)
+    return svg("Encoding to lists of ids, MB/s", panels, names, f"{vectors}: {measured(run, names)}")
 
 
 def write(numbers: dict[str, Any], output: Path, readme_path: Path) -> None:
