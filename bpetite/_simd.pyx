@@ -42,6 +42,7 @@ def check_environment():
     cdef int form
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):
+        bp_simd()                                  # the choice, when bpetite is imported
         return
     known = [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS)]
     reason = "which this machine does not have" if asked in known else "which is no set of vector instructions"

@@ -133,7 +133,7 @@ cdef class Specials:
         >>> Specials({"<s>": 7}).first_open(b"a<s><s", 0)
         4
         """
-        return self.open_from(&text[0] if text.shape[0] else NULL, start, text.shape[0])
+        return self.open_from(&text[0] if text.shape[0] else NULL, max(start, 0), text.shape[0])
 
     cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
         cdef Py_ssize_t low, high, middle, size, rest

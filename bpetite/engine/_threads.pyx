@@ -58,7 +58,7 @@ def processors():
     """How many processors the process may use: those that it may run on, but no more than the quota of its control
     groups comes to, rounded up. Further threads would be stopped for a part of each tenth of a second.
 
-    Python's own setting (``PYTHON_CPU_COUNT``, from 3.13 on) comes first.
+    ``PYTHON_CPU_COUNT`` (Python 3.13) stands for the processors that it may run on; the quota holds all the same.
     """
     global _quota
     if hasattr(os, "process_cpu_count"):

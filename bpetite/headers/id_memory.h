@@ -101,8 +101,14 @@ static inline uint32_t *bp_ids_grow(uint32_t *ids, ptrdiff_t used, ptrdiff_t *ca
         size_t bytes = bp_id_bytes(wanted, ID_LARGE_PAGE);
         void *grown;
         if (*capacity >= MAPPED_IDS) {
-            grown = mremap(ids, (size_t)*capacity * sizeof(uint32_t), bytes, MREMAP_MAYMOVE);
-            if (grown == MAP_FAILED) return NULL;
+            const size_t had = (size_t)*capacity * sizeof(uint32_t);
+            grown = mremap(ids, had, bytes, MREMAP_MAYMOVE);
+            if (grown == MAP_FAILED) { /* a user's mlock or madvise on a part of it has made several mappings of it */
+                grown = bp_map(&bytes);
+                if (grown == NULL) return NULL;
+                if (used) memcpy(grown, ids, (size_t)used * sizeof(uint32_t));
+                munmap(ids, had);
+            }
         } else {
             grown = bp_map(&bytes);
             if (grown == NULL) return NULL;
@@ -125,6 +131,15 @@ static inline uint32_t *bp_ids_trim(uint32_t *ids, ptrdiff_t used, ptrdiff_t *ca
     if (*capacity >= MAPPED_IDS) {
         const size_t bytes = bp_id_bytes(used < MAPPED_IDS ? MAPPED_IDS : used, ID_PAGE);
         const size_t had = (size_t)*capacity * sizeof(uint32_t);
+        if (used < MAPPED_IDS / 2) { /* few ids in the mapping of an earlier, longer result */
+            uint32_t *copy = (uint32_t *)malloc((size_t)(used + 1) * sizeof(uint32_t));
+            if (copy) {
+                if (used) memcpy(copy, ids, (size_t)used * sizeof(uint32_t));
+                bp_keep_mapping(ids, had);
+                *capacity = used + 1;
+                return copy;
+            }
+        }
         if (bytes < had && munmap((char *)ids + bytes, had - bytes) == 0) *capacity = (ptrdiff_t)(bytes / sizeof(uint32_t));
         return ids;
     }

@@ -13,7 +13,7 @@ from libc.stdint cimport uint8_t
 from ..engine._decode cimport Decoder
 from ..engine._encode cimport Encoder, check, encode_utf8
 from ..engine._special cimport Specials
-from ..engine._text cimport DONE, text_view, view_text
+from ..engine._text cimport DONE, NO_TOKEN, text_view, view_text
 from ..engine._worker cimport Worker
 
 from itertools import accumulate
@@ -85,7 +85,7 @@ cdef object _first_divergence(Encoder encoder, array given, bytes data, Specials
                 i = 0
                 while i < n and ids[same + i] == worker.out[i]:
                     i += 1
-            if status != DONE:
+            if status != DONE and (status != NO_TOKEN or i == worker.used):
                 check(status, data, at + done)
             same += i
             if i < worker.used:

@@ -1,8 +1,10 @@
+import ctypes
 import json
 import pickle
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +60,33 @@ def test_long_arrays_share_nothing(length: int) -> None:
     assert (kept[0] == expected).all()
     assert (flat[:length] == expected).all()
     assert offsets.tolist() == [0, length, length + 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="MADV_DONTDUMP")
+def test_memory_that_a_user_has_advised_about_is_left_behind() -> None:
+    """Advice about a part of a mapping splits it, and it cannot grow."""
+    ids = BYTES.encode_to_numpy("x1" * 1_100_000, num_threads=1)
+    assert ctypes.CDLL(None).madvise(ctypes.c_void_p(ids.ctypes.data + (1 << 16)), 4096, 16) == 0
+    del ids
+    for length in (4_000_000, 9_000_000):
+        assert len(BYTES.encode_to_numpy("x1" * (length // 2), num_threads=1)) == length
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_few_ids_do_not_hold_the_memory_of_many() -> None:
+    import resource
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    long, short = "x1" * 1_100_000, "x1" * 50_000
+    BYTES.encode(long, num_threads=1)
+    before = resident()
+    kept = []
+    for _ in range(16):
+        BYTES.encode(long, num_threads=1)
+        kept.append(BYTES.encode_to_numpy(short, num_threads=1))
+    assert resident() - before < 3 * sum(ids.nbytes for ids in kept) + (24 << 20)
 
 
 def test_threads_that_free_long_arrays() -> None:
