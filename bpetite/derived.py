@@ -62,10 +62,11 @@ def extend(
 def with_words(tokenizer: Tokenizer, words: Iterable[str]) -> Tokenizer:
     """This tokenizer with a token for each of some words, where it is a whole pre-token.
 
-    A word is taken as it stands, so that " dose" and "dose" are two. Its token has the id after the highest one; a word
-    that is one token already gets none. Ids of texts in which no word is a whole pre-token do not change, with one
-    exception: in a vocabulary of the ranks kind any two tokens that join to a word do, inside longer pre-tokens too. A
-    merge list gets the flag ``ignore_merges``, which tokenizer.json has.
+    A word is taken as it stands, so that " dose" and "dose" are two. The tokens have the ids after the highest one, in
+    the order of the words, with ranks in that of their lengths; a word that is one token already gets none. Ids of
+    texts in which no word is a whole pre-token do not change, with one exception: in a vocabulary of the ranks kind any
+    two tokens that join to a word do, inside longer pre-tokens too. A merge list gets the flag ``ignore_merges``, which
+    tokenizer.json has.
 
     The added tokens of ``transformers`` are another thing, what is called special tokens here: they are found in the
     raw text before it is cut, in the middle of a word too (unless ``single_word``), and what stands around them is cut

@@ -45,6 +45,10 @@ def extend(
     """
     n = check_integer("n", n, 0)
     options = TrainingOptions(256 + n, special_tokens=(), **rules)
+    if isinstance(special_tokens, Mapping):
+        special_tokens = dict(special_tokens)
+    else:
+        special_tokens = distinct_literals(special_tokens)
     placed = _further_specials(special_tokens, vocab, n)
     merges, whole = _merges(vocab)
     counts = _counts(vocab, placed, corpus, num_threads, progress)

@@ -93,10 +93,12 @@ class TrainingOptions:
     unicode: str | NotGiven | None = NOT_GIVEN
 
     def __post_init__(self) -> None:
-        check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
-        check_integer("min_frequency", self.min_frequency, 1)
+        # the integers of Python, which JSON holds: one may have been NumPy's
+        whole = check_integer("vocab_size", self.vocab_size, 256, " (one token for each byte)")
+        object.__setattr__(self, "vocab_size", whole)
+        object.__setattr__(self, "min_frequency", check_integer("min_frequency", self.min_frequency, 1))
         if self.max_token_bytes is not None:
-            check_integer("max_token_bytes", self.max_token_bytes, 1)
+            object.__setattr__(self, "max_token_bytes", check_integer("max_token_bytes", self.max_token_bytes, 1))
         if self.special_ids not in ("after", "before"):
             raise ValueError(f"special_ids is 'after' or 'before', not {self.special_ids!r}")
         if self.tie_break not in ("ids", "bytes", "tokenizers"):

@@ -32,6 +32,8 @@ def prune(
     :meth:`bpetite.Tokenizer.prune` documents the arguments."""
     wanted = _ids(vocab, keep)
     fixed = always_kept(vocab) | wanted
+    if vocab_size is not None:
+        vocab_size = check_integer("vocab_size", vocab_size, 1)
     if counts is None and vocab_size is None and not wanted:
         raise ValueError("prune takes what to go by: keep, counts or vocab_size")
     checked: dict[bytes, int] = {}
@@ -46,7 +48,7 @@ def prune(
     if vocab_size is None:
         kept = closure(fixed.union(used), parts)
     else:
-        excess = len(vocab.tokens.keys() - vocab.special_only) - check_integer("vocab_size", vocab_size, 1)
+        excess = len(vocab.tokens.keys() - vocab.special_only) - vocab_size
         kept = largest_use(vocab.tokens, parts, used, fixed, max(0, excess))
     record = {"keep": sorted(wanted), "vocab_size": vocab_size}
     config = config_of("prune", record, None if counts is None else corpus_of(checked), vocab)

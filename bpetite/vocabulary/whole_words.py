@@ -12,7 +12,8 @@ __all__ = ["add_words"]
 
 
 def add_words(vocab: Vocab, words: Iterable[bytes], train_config: dict[str, Any] | None = None) -> Vocab:
-    """The vocabulary with a token for each pre-token that is not one token yet, after the highest id, in this order.
+    """The vocabulary with a token for each pre-token that is not one token yet, after the highest id, in this order. In
+    a vocabulary of the ranks kind shorter ones come first: the id is the rank, and a token is joined after its parts.
 
     A vocabulary with a merge list gets ``ignore_merges``. Tokens that their own merges do not make, which no text has
     given so far, would be found by it too: they become unreachable, and their merges, which never applied, go.
@@ -39,9 +40,15 @@ def add_words(vocab: Vocab, words: Iterable[bytes], train_config: dict[str, Any]
             if token_id not in vocab.not_looked_up and token not in words and not _makes_itself(vocab, token_id)
         }
         unreachable = unreachable | dead
-        merges = tuple(pair for pair in merges if unreachable.isdisjoint(pair))
+        merges = tuple(
+            (left, right) for (left, right), result in zip(merges, vocab.merge_results, strict=True)
+            if unreachable.isdisjoint((left, right, result))
+        )  # fmt: skip
     free = max(vocab.tokens, default=-1) + 1
-    added = {free + at: word for at, word in enumerate(word for word in words if word not in looked_up)}
+    new = [word for word in words if word not in looked_up]
+    if merges is None:
+        new.sort(key=len)
+    added = {free + at: word for at, word in enumerate(new)}
     return replace(vocab, tokens=vocab.tokens | added, merges=merges, unreachable=unreachable, name=None,
                    ignore_merges=merges is not None, train_config=train_config)  # fmt: skip
 

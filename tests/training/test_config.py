@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,25 @@ def test_what_is_made_of_a_tokenizer_says_of_which() -> None:
     assert extended is not None
     assert extended["after"] == {"fingerprint": tok.fingerprint()}
     assert extended["corpus"]["checksum"] == (tok.train_config or {})["corpus"]["checksum"]
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint16])
+def test_what_the_options_were_given_as_can_be_saved(integer: Any, tmp_path: Path) -> None:
+    tok = Tokenizer.train(TEXTS, 258, special_tokens=["<a>"])
+    same = Tokenizer.train(TEXTS, integer(258), special_tokens={"<a>"}, min_frequency=integer(1),
+                           max_token_bytes=integer(9))  # type: ignore[arg-type] # fmt: skip
+    for made, plain in (
+        (same, Tokenizer.train(TEXTS, 258, special_tokens=["<a>"], max_token_bytes=9)),
+        (tok.extend(TEXTS, integer(1), min_frequency=integer(2)), tok.extend(TEXTS, 1, min_frequency=2)),
+        (tok.extend(TEXTS, 1, special_tokens={"<b>"}), tok.extend(TEXTS, 1, special_tokens=["<b>"])),  # type: ignore[arg-type]
+        (tok.extend(TEXTS, 1, special_tokens=iter(["<b>"])), tok.extend(TEXTS, 1, special_tokens=["<b>"])),  # type: ignore[arg-type]
+        (tok.prune(vocab_size=integer(257)).tokenizer, tok.prune(vocab_size=257).tokenizer),
+        (tok.prune(keep=[integer(256)]).tokenizer, tok.prune(keep=[256]).tokenizer),
+    ):
+        made.save(tmp_path / "tok.json", overwrite=True)
+        again = Tokenizer.load(tmp_path / "tok.json")
+        assert again == plain
+        assert again.train_config == made.train_config == plain.train_config
 
 
 @pytest.mark.parametrize("value", [7, [], "x", None])
