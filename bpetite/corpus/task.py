@@ -144,21 +144,20 @@ class ShardTask(Plan):
     ) -> tuple[dict[str, Any], int]:
         position, tally, states, shards = self._resume(journal, header, log)
         resumed = tally.tokens
-        writers = {
-            split: ShardWriter(
-                partial(self.names.base, split),
-                self.layout,
-                self.rules.dtype,
-                self.options.shard_tokens,
-                state=states.get(split),
-                overwrite=self.overwrite,
-                durable=self.durable,
-                tokenizer=self.codec.name,
-                threads=jobs,
-            )
-            for split in self.splits
-        }
+        writers: dict[str, ShardWriter] = {}
         try:
+            for split in self.splits:
+                writers[split] = ShardWriter(
+                    partial(self.names.base, split),
+                    self.layout,
+                    self.rules.dtype,
+                    self.options.shard_tokens,
+                    state=states.get(split),
+                    overwrite=self.overwrite,
+                    durable=self.durable,
+                    tokenizer=self.codec.name,
+                    threads=jobs,
+                )
             if resumed and progress is not None:
                 progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()

@@ -193,3 +193,42 @@ def test_closing_leaves_what_was_not_begun(slow: Callable[..., Slow]) -> None:
     threading.Timer(0.1, writes.let.release).start()
     appender.close()
     assert writes.written in ([b"begun"], [])
+
+
+class NoThread(threading.Thread):
+    """The system has no room for one more."""
+
+    def start(self) -> None:
+        raise RuntimeError("can't start new thread")
+
+
+def test_a_thread_that_cannot_be_started(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appending, "Thread", NoThread)
+    with (ram_path / "f").open("w+b", buffering=0) as file:
+        appender = Appender(file, ram_path / "f")
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="can't start"):
+                appender.append(b"a")
+        assert appender.size == 0
+        with pytest.raises(RuntimeError, match="can't start"):
+            Appender(file, ram_path / "f", 3)
+        monkeypatch.undo()
+        appender.append(b"b")  # there is room again
+        assert appender.sums().listed() == plain_sums(b"b")
+        appender.close()
+    assert (ram_path / "f").read_bytes() == b"b"
+
+
+def test_fewer_threads_than_asked_for_do_the_work(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appending, "RANGE", 4)
+    monkeypatch.setattr(checksums, "RANGE", 4)
+    with (ram_path / "f").open("w+b", buffering=0) as file:
+        writers = Writers(4)
+        appender = Appender(file, ram_path / "f", writers=writers)
+        appender.append(b"abcd")
+        monkeypatch.setattr(appending, "Thread", NoThread)
+        appender.append(b"efgh" * 50)
+        assert appender.sums().listed() == plain_sums(b"abcd" + b"efgh" * 50, 4)
+        appender.close()
+        writers.close()
+    assert (ram_path / "f").read_bytes() == b"abcd" + b"efgh" * 50

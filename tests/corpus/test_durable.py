@@ -1,6 +1,7 @@
 """A journal has only the records that are complete."""
 import multiprocessing
 import os
+import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -187,3 +188,23 @@ def test_a_record_that_is_no_object_ends_the_journal(ram_path: Path) -> None:
         journal = Journal(ram_path / "j")
         assert journal.records == [{"a": 1}]
         journal.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds open files by /proc")
+def test_a_system_that_deletes_no_open_file(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows, which also has no locks of this kind."""
+    monkeypatch.setattr("bpetite.corpus.writing.durable.fcntl", None)
+    path = ram_path / "j"
+    journal = Journal(path)
+    journal.append({"a": 1})
+    deleted: list[Path] = []
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        links = [link for link in Path("/proc/self/fd").iterdir() if os.path.lexists(link)]
+        assert str(path) not in map(os.readlink, links)
+        os.unlink(path)
+        deleted.append(path)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    journal.close(remove=True)
+    assert deleted == [path]

@@ -244,3 +244,74 @@ def test_ranks_of_an_earlier_merge_are_not_replaced(ram_path: Path) -> None:
     assert outputs(ram_path / "o.ranks") == before
     merge_outputs(ram_path / "o", overwrite=True)
     assert outputs(ram_path / "o.ranks") != before
+
+
+def test_overwriting_leaves_nothing_of_a_larger_output(ram_path: Path) -> None:
+    """Who reads o_*.bin reads every file that has such a name."""
+    inputs = write_inputs(ram_path / "in", some_documents(90))
+    for count, tokens in ((3, 200), (1, 1000)):
+        ranks(inputs[:count], ram_path / str(tokens), 2, format="nanogpt", shard_tokens=tokens)
+        parts = sorted(ram_path.glob(f"{tokens}.rank*.manifest.json"))
+        merge_outputs(ram_path / "o", parts, overwrite=True)
+    (ram_path / "single").mkdir()
+    run(inputs[:1], ram_path / "single" / "o", format="nanogpt", shard_tokens=1000)
+    assert outputs(ram_path) == outputs(ram_path / "single")
+
+
+@pytest.mark.parametrize("output", ["o", "folder/"])
+def test_another_number_of_ranks_later(ram_path: Path, output: str) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(30))
+    out = f"{ram_path}/{output}"
+    if output.endswith("/"):
+        (ram_path / output).mkdir()
+    made = []
+    for world in (3, 2):
+        ranks(inputs, Path(out), world)
+        made.append(merge_outputs(out, overwrite=True))
+        assert merge_outputs(out) == made[-1]
+    assert made[0] == made[1]
+    assert len(list(ram_path.rglob("*.ranks/*.manifest.json"))) == 5
+    assert merge_outputs(out, overwrite=True) == made[0]
+
+
+def test_a_name_with_rank_in_it(ram_path: Path) -> None:
+    ranks(write_inputs(ram_path / "in", some_documents(9)), ram_path / "my.ranked", 2)
+    manifest = merge_outputs(ram_path / "my.ranked")
+    assert [path.name for path in ram_path.glob("*.ranks")] == ["my.ranked.ranks"]
+    assert merge_outputs(ram_path / "my.ranked") == manifest
+
+
+def test_a_merge_that_was_killed_when_it_was_done(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpetite.corpus.writing.merge as module
+
+    ranks(write_inputs(ram_path / "in", some_documents(9)), ram_path / "o", 2)
+    real = module.write_manifest
+
+    def killed(*arguments: Any) -> None:
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_manifest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            merge_outputs(ram_path / "o")
+    assert (ram_path / "o.journal").exists()
+    merge_outputs(ram_path / "o")
+    assert not list(ram_path.glob("o.journal*"))
+    (ram_path / "o.journal").write_text("mine")
+    merge_outputs(ram_path / "o")
+    assert (ram_path / "o.journal").read_text() == "mine"
+
+
+def test_ranks_are_not_deleted_where_the_output_is_damaged(ram_path: Path) -> None:
+    ranks(write_inputs(ram_path / "in", some_documents(9)), ram_path / "o", 2)
+    merge_outputs(ram_path / "o")
+    whole = (ram_path / "o.npy").read_bytes()
+    before = outputs(ram_path / "o.ranks")
+    (ram_path / "o.npy").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(FormatError, match=r"o\.npy: bytes .* differ"):
+        merge_outputs(ram_path / "o", delete=True)
+    assert outputs(ram_path / "o.ranks") == before
+    (ram_path / "o.npy").write_bytes(whole)
+    merge_outputs(ram_path / "o", delete=True)
+    assert outputs(ram_path / "o.ranks") == {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corpus_tools import byte_codec, outputs, run, texts_in
 
-from bpetite.corpus import Options, count_corpus, make_task
+from bpetite.corpus import Options, count_corpus, make_task, merge_outputs
 
 
 @pytest.mark.parametrize("sink", ["in", "in/", "in/o"])
@@ -37,6 +37,26 @@ def test_the_files_of_ranks(ram_path: Path) -> None:
         assert [Path(piece.path).name for piece in task.pieces] in (["a.jsonl"], [])
         task.run()
     assert len(list(folder.glob("o.rank*.parquet"))) == 2
+
+
+@pytest.mark.parametrize("output", ["in/o", "in"])
+def test_the_files_of_ranks_that_have_been_merged(ram_path: Path, output: str) -> None:
+    folder = ram_path / "in"
+    other = folder / "x.ranks"
+    other.mkdir(parents=True)
+    (folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    (other / "x.rank00000of00002.jsonl").write_text('{"text": "three"}\n')  # of no output that is here
+
+    def encode(rank: int) -> dict[str, object]:
+        options = Options(format="parquet")
+        task = make_task(folder, ram_path / output, byte_codec(), rank=rank, world_size=2, options=options)
+        return {**task.run(), "seconds": 0}
+
+    first = [encode(rank) for rank in range(2)]
+    manifest = merge_outputs(ram_path / output)
+    assert manifest["documents"] == 3
+    assert [encode(rank) for rank in range(2)] == first
+    assert merge_outputs(ram_path / output) == manifest
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -1,4 +1,6 @@
 """Parquet: every type of text column, damage."""
+import csv
+import gzip
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,20 @@ def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
     made = run(path, ram_path / "s", on_error="skip")
     assert made["problems"]["damaged-file"]["count"] == 1
     assert texts_in(ram_path / "s.npy") == documents[:100] + documents[200:]
+
+
+def test_rows_that_are_lost_keep_their_numbers(ram_path: Path) -> None:
+    """dolma's table names the row of each document."""
+    path = ram_path / "in.parquet"
+    documents = [f"document {n} " * 20 for n in range(400)]
+    pq.write_table(pa.table({"text": documents}), path, row_group_size=100, use_dictionary=False)
+    at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
+    run(path, ram_path / "o", format="dolma", on_error="skip")
+    with gzip.open(ram_path / "o.csv.gz", "rt") as table:
+        rows = [int(row[4]) for row in csv.reader(table)]
+    assert rows == [*range(1, 101), *range(201, 401)]
 
 
 def test_a_checksum_of_a_page_that_is_wrong_is_damage(ram_path: Path) -> None:

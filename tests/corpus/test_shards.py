@@ -1,6 +1,8 @@
 """Cutting into shards: where, however the documents come in."""
 import itertools
 import json
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +147,21 @@ def test_checksums_are_those_of_the_files(ram_path: Path, format: str, shard_tok
         assert file["checksum"] == plain_sums((ram_path / file["name"]).read_bytes())
     left = {path.name for path in ram_path.glob("o*")} - {file["name"] for file in files}
     assert left == {"o.manifest.json"}
+
+
+def test_a_file_that_is_cut_to_its_size_is_open_for_writing_when_it_is_synced(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows syncs no other."""
+    fcntl = pytest.importorskip("fcntl")
+    modes: list[int] = []
+
+    def fsync(handle: int) -> None:
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            modes.append(fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    (ram_path / "o.npy.partial").write_bytes(b"abcd")
+    settle(ram_path, [{"outputs": [{"temporary": "o.npy.partial", "name": "o.npy", "bytes": 3}], "drop": []}])
+    assert outputs(ram_path) == {"o.npy": b"abc"}
+    assert modes == [os.O_RDWR]

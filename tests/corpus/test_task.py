@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -312,6 +313,23 @@ def test_a_journal_of_other_options_or_inputs_is_refused(ram_path: Path, monkeyp
         task_of(inputs, ram_path, shard_tokens=700).run()
     assert outputs(ram_path) == before
     replace(task_of(inputs, ram_path, shard_tokens=800), overwrite=True).run()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+def test_a_run_that_cannot_go_on_leaves_no_thread(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    options = {"val_fraction": 0.5, "seed": 1}
+    undo = crash_at(monkeypatch, ram_path, 20)
+    with pytest.raises(Crash):
+        task_of(inputs, ram_path, **options).run()
+    undo()
+    part = ram_path / "o_val.npy.partial"  # the second of the two
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    before = threading.active_count()
+    with pytest.raises(ValueError, match=r"o_val.*overwrite=True"):
+        task_of(inputs, ram_path, **options).run()
+    assert threading.active_count() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")

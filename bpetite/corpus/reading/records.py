@@ -349,6 +349,8 @@ def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
         out.texts.append(text)
         if out.origins is not None:
             out.origins.append((None if block.ids is None else _id(block.ids[number]), number))
+    if block.damage is not None and block.end.piece == block.piece:
+        out.records = block.end.offset - block.start  # rows that are lost keep their numbers
 
 
 _PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {

@@ -45,12 +45,21 @@ class Writers:
         return HELD * self._most
 
     def start(self, call: Callable[[], object]) -> None:
-        """Have a call made; the caller holds the lock of ``changed``."""
-        self._calls.append(call)
-        if len(self._calls) > self._idle and len(self._threads) < self._most:
+        """Have a call made; the caller holds the lock of ``changed``.
+
+        Raises:
+            RuntimeError: Not one thread could be started; the call will not be made.
+        """
+        if len(self._calls) >= self._idle and len(self._threads) < self._most:
             thread = Thread(target=self._run, name="bpetite-writer", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:
+                if not self._threads:
+                    raise
+            else:
+                self._threads.append(thread)
+        self._calls.append(call)
         self.changed.notify_all()
 
     def close(self) -> None:
@@ -125,9 +134,9 @@ class Appender:
         with self._changed:
             for start in range(0, size, RANGE):
                 there = _Range(new_checksum(algorithm), busy=True)
+                self._writers.start(partial(self._read, there, start, min(size, start + RANGE)))
                 self._ranges.append(there)
                 self._busy += 1
-                self._writers.start(partial(self._read, there, start, min(size, start + RANGE)))
 
     def append(self, data: Any) -> None:
         """Have bytes written after all earlier ones; waits only while too many are waiting to be written.
@@ -137,6 +146,7 @@ class Appender:
 
         Raises:
             OSError: Earlier bytes could not be written.
+            RuntimeError: No thread could be started to write them.
         """
         view = memoryview(data).cast("B")
         while len(view):
@@ -148,16 +158,17 @@ class Appender:
                     self._changed.wait()
                 if self._error is not None:
                     break
-                if index == len(self._ranges):
-                    self._ranges.append(_Range(new_checksum(self.algorithm)))
-                there = self._ranges[index]
+                begun = index < len(self._ranges)
+                there = self._ranges[index] if begun else _Range(new_checksum(self.algorithm))
+                if not there.busy:
+                    self._writers.start(partial(self._write, there))  # first: without a thread nothing has changed
+                    there.busy = True
+                    self._busy += 1
+                if not begun:
+                    self._ranges.append(there)
                 there.parts.append((self.size, part))
                 self._writers.held += len(part)
                 self.size += len(part)
-                if not there.busy:
-                    there.busy = True
-                    self._busy += 1
-                    self._writers.start(partial(self._write, there))
         self._raise()
 
     def drain(self) -> None:

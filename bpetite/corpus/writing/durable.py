@@ -189,8 +189,11 @@ class Journal:
 
     def close(self, *, remove: bool = False) -> None:
         """Let others open the journal; ``remove`` deletes it first."""
+        locks = fcntl is not None
         try:
             if remove:
+                if not locks:
+                    self._file.close()  # Windows deletes no open file; elsewhere the lock is held until it is gone
                 self.path.unlink(missing_ok=True)
                 sync_folder(self.path.parent)
         finally:

@@ -62,8 +62,10 @@ def merge_outputs(
     dtype = np.dtype(manifests[0]["dtype"])
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     names.folder.mkdir(parents=True, exist_ok=True)
+    header = {"merge": manifests[0]["run"]}
     if names.manifest.exists() and not overwrite:
-        done = _merged(names, manifests[0])
+        done = _merged(names, manifests[0], check=delete)
+        _end_killed(names, header)
         put_away(found, names.folder, delete=delete)
         return done
     check_ranks(found, output)
@@ -72,7 +74,6 @@ def merge_outputs(
     journal = Journal(names.journal)
     changed = True  # by this merge, or by one that was killed
     try:
-        header = {"merge": manifests[0]["run"]}
         begun = bool(journal.records)
         if begun and journal.records[0] != header and not overwrite:
             raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or overwrite=True")
@@ -96,9 +97,11 @@ def merge_outputs(
         manifest = join_manifests(manifests)
         manifest["files"] = list_files(shards)
         check_files(manifest, names.manifest)  # nothing was left out
+        old = _listed(names.manifest)
         changed = True
         for finished in shards.values():  # all of them have been verified now
             settle(names.folder, finished)
+        names.remove(old - {file["name"] for file in manifest["files"]})  # while the old manifest still lists them
         write_manifest(names.manifest, manifest)
         journal.close(remove=True)
     finally:
@@ -111,11 +114,41 @@ def merge_outputs(
     return manifest
 
 
-def _merged(names: Names, rank: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of an output that is finished, if it is what these ranks give.
+def _listed(path: Path) -> set[str]:
+    """The files that the manifest of an earlier output lists, if there is one that can be read."""
+    with suppress(FileNotFoundError, FormatError):
+        return {file["name"] for file in read_manifest(path)["files"]}
+    return set()
+
+
+def _end_killed(names: Names, header: dict[str, Any]) -> None:
+    """Delete the journal of a merge that was killed after it had written the manifest; those of others stay.
+
+    Raises:
+        BlockingIOError: A merge of this output is running.
+    """
+    if not os.path.lexists(names.journal):
+        return
+    try:
+        journal = Journal(names.journal)
+    except BlockingIOError:
+        raise
+    except (FormatError, OSError):  # of something else, or in a folder that is read-only
+        return
+    ours = journal.records[:1] == [header]
+    try:
+        if ours:
+            names.clear_temporary(unknown=True)
+    finally:
+        journal.close(remove=ours)
+
+
+def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any]:
+    """The manifest of an output that is finished, if it is what these ranks give; with `check` its files are read.
 
     Raises:
         FileExistsError: It is something else.
+        FormatError: A file differs from its checksum.
     """
     manifest = read_manifest(names.manifest)
     whole = all(
@@ -125,6 +158,8 @@ def _merged(names: Names, rank: dict[str, Any]) -> dict[str, Any]:
     )
     if not whole or manifest["rank"] is not None or manifest["run"] != rank["run"]:
         raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
+    for file in manifest["files"] if check else ():
+        check_file(names.folder / file["name"], file)
     return manifest
 
 

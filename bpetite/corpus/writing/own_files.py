@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import FormatError, file_exists
 from ..reading.sources import STDIN, Piece
 from .manifest import read_manifest
-from .naming import Names
+from .naming import Names, ranks_folder
 
 __all__ = ["leave_out_own"]
 
@@ -25,22 +25,28 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
         FileExistsError: There is such an input.
     """
     folder = os.path.realpath(names.folder)
+    merged = os.path.realpath(ranks_folder(names.folder, names.stem))
     real: dict[str, str] = {}
 
-    def name_of(piece: Piece) -> str | None:
-        """The name of a piece that is in the folder of the output."""
+    def name_in(place: str, piece: Piece) -> str | None:
+        """The name of a piece that is in a folder."""
         head, tail = os.path.split(piece.path)
         if head not in real:
             real[head] = os.path.realpath(head or os.curdir)
-        return tail if real[head] == folder and piece.path != STDIN else None
+        return tail if real[head] == place and piece.path != STDIN else None
 
-    named = [name_of(piece) for piece in pieces]
-    if not any(named):
+    named = [name_in(folder, piece) for piece in pieces]
+    put_away = [name_in(merged, piece) for piece in pieces]
+    if not any(named) and not any(put_away):
         return tuple(pieces), ()
-    own = _own(names)
+    of_rank = re.compile(rf"{re.escape(names.stem or 'tokens')}\.rank\d{{5}}of\d{{5}}\.")
+    own = _own(names, of_rank)
     kept: list[Piece] = []
     left_out: list[str] = []
-    for piece, name in zip(pieces, named, strict=True):
+    for piece, name, away in zip(pieces, named, put_away, strict=True):
+        if away is not None and of_rank.match(away):
+            left_out.append(piece.path)
+            continue
         if name is not None and (name in own or names.is_temporary(name)):
             left_out.append(piece.path)
             continue
@@ -50,12 +56,11 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
     return tuple(kept), tuple(left_out)
 
 
-def _own(names: Names) -> set[str]:
+def _own(names: Names, of_rank: re.Pattern[str]) -> set[str]:
     """The names that the manifests of an output and of its ranks list, and their own."""
     own: set[str] = set()
-    rank = re.compile(rf"{re.escape(names.stem or 'tokens')}\.rank\d{{5}}of\d{{5}}\.")
     for name in os.listdir(names.folder) if names.folder.is_dir() else ():
-        if rank.match(name):
+        if of_rank.match(name):
             own.add(name)
         if name == names.manifest.name:
             own.update(_listed(names.folder / name))

@@ -6,6 +6,7 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,39 @@ def _beside(name: str) -> Found:
     here = glob.glob(os.path.join(glob.escape(folder), pattern))
     away = glob.glob(os.path.join(glob.escape(str(ranks_folder(Path(folder), stem))), pattern))
     found = [_manifest_of(part) for part in here]
-    for part in away:  # some of them, where a merge was killed while it moved them
-        path, manifest = _manifest_of(part)
-        known = [(one["run"], one["rank"]) for _, one in found]
-        if not here or (manifest["run"] == known[0][0] and (manifest["run"], manifest["rank"]) not in known):
-            found.append((path, manifest))
+    put_away = [_manifest_of(part) for part in away]
+    if here:  # with those that were moved already, where a merge was killed while it moved them
+        first = found[0][1]
+        known = [manifest["rank"] for _, manifest in found]
+        found += [one for one in put_away if _same_ranks(one[1], first) and one[1]["rank"] not in known]
+    elif put_away:
+        found = _latest(put_away, name)
     if not found:
         what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
         raise FileNotFoundError(errno.ENOENT, what, name)
+    return found
+
+
+def _same_ranks(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two manifests are of ranks of one run, as many of them."""
+    return bool(one["run"] == other["run"] and one["rank"] and other["rank"] and one["rank"][1] == other["rank"][1])
+
+
+def _latest(found: Found, name: str) -> Found:
+    """Of the ranks that merges have put away, those of the output that is there: earlier ones may have been of another
+    run, or as many as now are not. All of them where no output says which."""
+    if all(_same_ranks(manifest, found[0][1]) for _, manifest in found):
+        return found
+    merged = None
+    with suppress(FormatError):
+        merged = find_manifest(name)
+    if merged is None:
+        return found
+    of_run = [one for one in found if one[1]["run"] == merged[1]["run"] and one[1]["rank"]]
+    for _, first in of_run:
+        same = [one for one in of_run if _same_ranks(one[1], first)]
+        if len(same) == first["rank"][1]:
+            return same
     return found
 
 
@@ -89,7 +115,7 @@ def check_ranks(found: Found, output: str | os.PathLike[str]) -> None:
 
 def _away(path: Path) -> Path:
     """Where the files of a rank are moved, of which this is the manifest."""
-    return ranks_folder(path.parent, path.name.partition(".rank")[0])
+    return ranks_folder(path.parent, path.name.rpartition(".rank")[0])
 
 
 def _to_move(found: Found, folder: Path) -> list[Path]:

@@ -254,9 +254,9 @@ class ShardWriter:
     def _finish(self, growing: _Growing) -> None:
         """Have the final files made, under temporary names, while the next shard grows."""
         self._wait()  # one shard at a time is enough, and bounds what many small ones hold
+        self._finishing = Future.started(partial(self._complete, growing))
         self._growing = None
         self._index += 1
-        self._finishing = Future.started(partial(self._complete, growing))
 
     def _wait(self) -> None:
         """Wait for the shard that is being finished."""
@@ -413,7 +413,7 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = Fals
             if temporary.exists():
                 if temporary.stat().st_size > size:
                     os.truncate(temporary, size)
-                    with temporary.open("rb") as file:
+                    with temporary.open("r+b") as file:  # Windows syncs no file that is open for reading alone
                         os.fsync(file.fileno())
                 if check:
                     check_file(temporary, output)
