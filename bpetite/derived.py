@@ -30,9 +30,10 @@ def extend(
     """This tokenizer with ``n`` more tokens, learned from text after those that it has.
 
     No id changes: new tokens have the ids after the highest one, new special tokens follow. Everything else is kept,
-    with all steps that a tokenizer.json declares, which cut the corpus too; a text without new tokens keeps its ids. A
-    merge list gets further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list that
-    gives its ids (:meth:`to_merges`).
+    with all steps that a tokenizer.json declares, which cut the corpus too; a text without new tokens keeps its ids:
+    where a list has a token that its merges do not make of its bytes, no merge is learned that would. A merge list gets
+    further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list that gives its ids
+    (:meth:`to_merges`).
 
     Args:
         corpus: One text, or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.

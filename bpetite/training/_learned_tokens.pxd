@@ -15,7 +15,7 @@ cdef enum train_status:
 
 @cython.final
 cdef class LearnedTokens:
-    cdef unsigned char* data       # the bytes of all tokens in order of ids, then those that `join` is about to add
+    cdef unsigned char* data       # the bytes of all tokens in order of ids, then those that are looked for
     cdef uint64_t used
     cdef uint64_t capacity
     cdef uint64_t* start           # count + 1 of them
@@ -25,6 +25,9 @@ cdef class LearnedTokens:
     cdef uint64_t mask
 
     cdef int join(self, uint32_t left, uint32_t right, uint32_t* token) noexcept nogil
+    cdef int has_joined(self, uint32_t left, uint32_t right) noexcept nogil
+    cdef int lay_out(self, uint32_t left, uint32_t right, uint64_t* length) noexcept nogil
+    cdef uint64_t slot_of(self, uint64_t length) noexcept nogil
     cdef int add(self, const unsigned char* data, uint64_t length, uint32_t* token) noexcept nogil
     cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil
     cdef int grow_slots(self) noexcept nogil

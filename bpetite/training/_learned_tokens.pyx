@@ -1,7 +1,7 @@
 """The tokens a merger knows, by internal id.
 
-The 256 bytes come first, in an order that is given; learned tokens follow in order. Two merges rarely give the same
-bytes, but when they do, the second gives the token of the first. Hence the hash table from bytes to ids.
+The 256 bytes come first, in an order that is given; learned tokens follow in order. Two merges of a list rarely give
+the same bytes, but when they do, the second gives the token of the first. Hence the hash table from bytes to ids.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
@@ -52,6 +52,18 @@ cdef class LearnedTokens:
 
     cdef int join(self, uint32_t left, uint32_t right, uint32_t* token) noexcept nogil:
         """The token with the bytes of left + right: DONE where there was one, OK where it is new."""
+        cdef uint64_t length
+        cdef int result = self.lay_out(left, right, &length)
+        return self.token_of(length, token) if result == OK else result
+
+    cdef int has_joined(self, uint32_t left, uint32_t right) noexcept nogil:
+        """1 where a token has the bytes of left + right, 0 where none has."""
+        cdef uint64_t length
+        cdef int result = self.lay_out(left, right, &length)
+        return self.slots[self.slot_of(length)] != 0 if result == OK else result
+
+    cdef int lay_out(self, uint32_t left, uint32_t right, uint64_t* length) noexcept nogil:
+        """Put the bytes of left + right after the last token."""
         cdef uint64_t left_length = token_length(self, left)
         cdef uint64_t right_length = token_length(self, right)
         if left_length + right_length > UINT32_MAX:
@@ -61,24 +73,31 @@ cdef class LearnedTokens:
         memcpy(self.data + self.used, self.data + self.start[left], left_length)
         memcpy(self.data + self.used + left_length, self.data + self.start[right],
                right_length)
-        return self.token_of(left_length + right_length, token)
+        length[0] = left_length + right_length
+        return OK
+
+    cdef uint64_t slot_of(self, uint64_t length) noexcept nogil:
+        """The slot of the token with the `length` bytes after the last token, or the empty one where it would go."""
+        cdef unsigned char* data = self.data + self.used
+        cdef uint64_t slot = first_slot(data, length) & self.mask
+        cdef uint32_t known
+        while self.slots[slot]:
+            known = self.slots[slot] - 1
+            if token_length(self, known) == length and memcmp(self.data + self.start[known], data, length) == 0:
+                break
+            slot = (slot + 1) & self.mask
+        return slot
 
     cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil:
         """The token with the `length` bytes after the last token: DONE where there was one, OK where it is new."""
-        cdef unsigned char* data = self.data + self.used
         cdef uint64_t* starts
         cdef uint64_t slot
-        cdef uint32_t known
         if <uint64_t> self.count * 2 > self.mask and self.grow_slots() < 0:
             return NO_MEMORY
-        slot = first_slot(data, length) & self.mask
-        while self.slots[slot]:
-            known = self.slots[slot] - 1
-            if (token_length(self, known) == length
-                    and memcmp(self.data + self.start[known], data, length) == 0):
-                token[0] = known
-                return DONE
-            slot = (slot + 1) & self.mask
+        slot = self.slot_of(length)
+        if self.slots[slot]:
+            token[0] = self.slots[slot] - 1
+            return DONE
         if self.count >= MAX_TOKENS:
             return TOO_LARGE
         if self.count == self.room:

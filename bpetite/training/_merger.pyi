@@ -32,6 +32,9 @@ class Merger:
     def replay(self, pairs: array[int]) -> None:
         """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
 
+        Pairs that give a token that there is are not learned after it: where such a pair is left, the merges of the
+        earlier tokenizer did not make the token, and one more would change the ids of its texts.
+
         Args:
             pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
                 bytes are no token yet gets the next internal id.

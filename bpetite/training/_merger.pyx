@@ -382,6 +382,9 @@ cdef class Merger:
     def replay(self, const uint32_t[::1] pairs not None):
         """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
 
+        Pairs that give a token that there is are not learned after it: where such a pair is left, the merges of the
+        earlier tokenizer did not make the token, and one more would change the ids of its texts.
+
         Args:
             pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
                 bytes are no token yet gets the next internal id.
@@ -391,6 +394,7 @@ cdef class Merger:
         cdef int result = OK
         bp_watch_begin(&self.watch, NULL)
         self.begin()
+        self.pairs.only_new = True
         with nogil:
             while result >= 0 and at + 1 < <uint64_t> pairs.shape[0]:
                 if pairs[at] >= self.known.count or pairs[at + 1] >= self.known.count:

@@ -85,9 +85,10 @@ cdef class PairTable:
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
     cdef int64_t min_frequency     # at least 1
-    cdef int64_t floor             # every pair that occurs at least this often, and is short enough, is in the heap
+    cdef int64_t floor             # every pair that occurs at least this often, and may be learned, is in the heap
     cdef uint64_t max_token_bytes
     cdef bint ties_by_bytes
+    cdef bint only_new             # pairs that give a token that there is are not learned
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
     cdef void prefetch(self, uint64_t key) noexcept nogil
@@ -104,4 +105,4 @@ cdef class PairTable:
     cdef void sift_down(self, heap_entry entry) noexcept nogil
     cdef int best(self, uint64_t* key) noexcept nogil
     cdef int refill(self) noexcept nogil
-    cdef bint fits(self, uint64_t key) noexcept nogil
+    cdef int fits(self, uint64_t key) noexcept nogil

@@ -220,8 +220,12 @@ cdef class PairTable:
         cdef heap_entry entry
         cdef uint64_t at = self.heap_length
         cdef uint64_t parent
-        if count < self.floor or not self.fits(key):
+        cdef int fits
+        if count < self.floor:
             return OK
+        fits = self.fits(key)
+        if fits <= 0:
+            return fits
         if bp_grow(<void**> &self.heap, &self.heap_capacity, at + 1, sizeof(heap_entry)) < 0:
             return NO_MEMORY
         entry.count = count
@@ -280,10 +284,15 @@ cdef class PairTable:
         cdef uint64_t at
         cdef int64_t most = 0
         cdef pair_entry* entry
+        cdef int fits
         for at in range(self.mask + 1):
             entry = &self.entries[at]
-            if entry.key != EMPTY and entry.count > most and self.fits(entry.key):
-                most = entry.count
+            if entry.key != EMPTY and entry.count > most:
+                fits = self.fits(entry.key)
+                if fits < 0:
+                    return fits
+                if fits:
+                    most = entry.count
         if most < self.min_frequency:
             return DONE
         self.floor = most // 4 if most >= 64 else (most + 1) // 2
@@ -295,7 +304,14 @@ cdef class PairTable:
                 return NO_MEMORY
         return OK
 
-    cdef bint fits(self, uint64_t key) noexcept nogil:
-        """Whether the token that the pair would give is short enough."""
-        return (token_length(self.tokens, <uint32_t> (key >> 32)) + token_length(self.tokens, <uint32_t> key)
-                <= self.max_token_bytes)
+    cdef int fits(self, uint64_t key) noexcept nogil:
+        """1 where the token that the pair would give is short enough and, where it must be, new; 0 where it is not."""
+        cdef uint32_t left = <uint32_t> (key >> 32)
+        cdef uint32_t right = <uint32_t> key
+        cdef int known
+        if token_length(self.tokens, left) + token_length(self.tokens, right) > self.max_token_bytes:
+            return 0
+        if not self.only_new:
+            return 1
+        known = self.tokens.has_joined(left, right)
+        return known if known < 0 else not known

@@ -39,12 +39,14 @@ def recount(counts: Counter[bytes], tok: Tokenizer, n: int) -> list[Pair]:
     known |= dict.fromkeys(vocab.tokens[number] for number in sorted(vocab.tokens.keys() - vocab.not_looked_up))
     order = {token: at for at, token in enumerate(known)}
     learned: list[Pair] = []
-    new = 0
-    while new < n and (pairs := reference.count_pairs(words)):
+    while len(learned) < n:
+        # what is a token already, and was not made of these two, stays in parts
+        pairs = {pair: count for pair, count in reference.count_pairs(words).items() if pair[0] + pair[1] not in order}
+        if not pairs:
+            break
         pair = min(pairs, key=lambda one: (-pairs[one], order[one[0]], order[one[1]]))
         learned.append(pair)
-        new += pair[0] + pair[1] not in order
-        order.setdefault(pair[0] + pair[1], len(order))
+        order[pair[0] + pair[1]] = len(order)
         again = Counter[tuple[bytes, ...]]()
         for word, count in words.items():
             again[tuple(reference.replace_pair(word, pair))] += count
@@ -139,10 +141,37 @@ def test_it_keeps_ids_that_no_text_gives() -> None:
 def test_tokens_that_no_merge_gives() -> None:
     tokens = BYTES | {300: b"abc", 301: b"ab", 302: b"zz"}
     longer = Tokenizer.from_vocab(Vocab(tokens, ((97, 98),), {"zz": 302})).extend("abc abc abc abcd", 1)
-    assert longer.merges == [(b"a", b"b"), (b"ab", b"c"), (b" ", b"abc")]
-    assert longer.token_bytes(303) == b" abc"
+    assert longer.merges == [(b"a", b"b"), (b" ", b"ab")]
+    assert (longer.token_bytes(303), longer.encode("abc")) == (b" ab", [301, 99])
     whole = Tokenizer.from_vocab(Vocab(tokens, ((97, 98),), {}, ignore_merges=True))
     assert whole.extend({b"abc": 9, b"xy": 1}, 1).merges[1:] == [(b"x", b"y")]
+
+
+def test_a_token_that_its_own_merges_do_not_make() -> None:
+    # b"abc" becomes b"a", b"bc" alone: the last two merges never apply
+    tokens = BYTES | {256: b"bc", 257: b"ab", 258: b"abc", 259: b"abcab"}
+    tok = Tokenizer(tokens, [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"abc", b"ab")])
+    for n in range(1, 5):
+        longer = tok.extend("abcab abcab abcab", n)
+        assert longer.merges[4:] == [(b"bc", b"ab"), (b" ", b"a"), (b" a", b"bcab")][:n]
+        assert (longer.encode("abc"), longer.vocab_size) == ([97, 256], 260 + min(n, 3))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.permutations([(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"a", b"bc"), (b"abc", b"ab"), (b"c", b"a")]),
+       st.lists(st.text("abc ", min_size=3, max_size=12), min_size=1, max_size=4), st.integers(1, 4))  # fmt: skip
+def test_after_merges_that_do_not_make_every_token(ways: list[Pair], texts: list[str], n: int) -> None:
+    merges: list[Pair] = []
+    for left, right in ways:
+        if {left, right} <= {*BYTES.values(), *(one + other for one, other in merges)}:
+            merges.append((left, right))
+    parts = dict.fromkeys(left + right for left, right in merges)
+    tok = Tokenizer(BYTES | dict(enumerate(parts, 256)), merges)
+    longer = tok.extend(texts, n)
+    assert longer.merges == merges + recount(cut(tok, texts), tok, n)
+    origins = dict(longer.token_origins(tok))
+    for text in texts:
+        assert [part for one in longer.encode(text) for part in origins.get(one, [one])] == tok.encode(text)
 
 
 def test_further_special_tokens() -> None:
