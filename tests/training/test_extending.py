@@ -158,8 +158,9 @@ def test_a_token_that_its_own_merges_do_not_make() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.permutations([(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"a", b"bc"), (b"abc", b"ab"), (b"c", b"a")]),
-       st.lists(st.text("abc ", min_size=3, max_size=12), min_size=1, max_size=4), st.integers(1, 4))  # fmt: skip
+@given(st.permutations([(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"abc", b"ab"), (b"c", b"a")]),
+       st.lists(st.lists(st.sampled_from(["abc", "ab", "c", " "]), min_size=2).map("".join), min_size=1, max_size=4),
+       st.integers(1, 4))  # fmt: skip
 def test_after_merges_that_do_not_make_every_token(ways: list[Pair], texts: list[str], n: int) -> None:
     merges: list[Pair] = []
     for left, right in ways:
