@@ -58,6 +58,6 @@ def test_what_is_asked_for_too_late_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", forms())
-def test_the_core_s_tests_hold_for_each_form(form: str) -> None:
+@pytest.mark.parametrize("form", forms()[:-1])  # the last one is in use in all other tests
+def test_the_core_s_tests_hold_for_each_other_form(form: str) -> None:
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in CORE], simd=form)

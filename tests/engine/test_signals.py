@@ -76,7 +76,7 @@ def test_a_signal_ends_a_call(tok: Tokenizer, name: str) -> None:
     if name == "arrow":
         pytest.importorskip("pyarrow")
     threads = threading.active_count()
-    with alarm(SecondRing()), pytest.raises(Alarm):
+    with alarm(SecondRing(), every=0.02), pytest.raises(Alarm):
         CALLS[name](tok)
     assert threading.active_count() == threads
     gc.collect()
