@@ -15,6 +15,18 @@ from hypothesis import settings
 settings.register_profile("bpetite", deadline=None)
 settings.load_profile("bpetite")
 
+#: Hypothesis tries at most this many examples for each test, and fewer where a test says so.
+EXAMPLES = int(os.environ.get("BPETITE_EXAMPLES", "60"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        test = getattr(item, "obj", None)
+        known = getattr(test, "_hypothesis_internal_use_settings", None)
+        if known is not None:
+            test._hypothesis_internal_use_settings = settings(known, max_examples=min(known.max_examples, EXAMPLES))
+
+
 # What a shell starts in the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -56,7 +56,7 @@ def here(*arguments: str) -> list[str]:
 
 
 def core(arm64: Arm64, names: list[str], form: str, examples: int) -> None:
-    options = ["-q", "-p", "no:cacheprovider", "-p", "few_examples", "-k", " and ".join(f"not {name}" for name in LONG)]
+    options = ["-q", "-p", "no:cacheprovider", "-k", " and ".join(f"not {name}" for name in LONG)]
     tests = [f"tests/{name}" for name in names]
     variables = {"BPETITE_SIMD": form, "BPETITE_EXAMPLES": str(examples), "PYTHONPATH": "tests/support"}
     said = printed(arm64.run("-m", "pytest", *options, *tests, **variables))

@@ -60,7 +60,7 @@ SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/"
 #: Blocks that do not run and say so by themselves: installing from the index, and README's command that runs all tests,
 #: this one among them; .ci/run takes that from there.
 INSTALL = re.compile(r"(pip install [^\n]*\n)+")
-TEST_COMMAND = re.compile(r"python3 -m venv \.venv && .*/python -m pytest\n")
+TEST_COMMAND = re.compile(r"python3 -m venv \.venv && .*/python -m pytest -n 2\n")
 
 
 class Block(NamedTuple):

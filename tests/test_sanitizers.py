@@ -72,6 +72,7 @@ class Build:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             **options,
+            "BPETITE_EXAMPLES": "30",
             "LD_PRELOAD": " ".join(map(library, libraries)),
             "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "tests" / "support")]),
         }
@@ -123,12 +124,14 @@ def thread(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return Build(tmp_path_factory.mktemp("thread"), "-fsanitize=thread", ["libtsan.so"], build, THREAD)
 
 
+@pytest.mark.xdist_group("address")
 def test_a_planted_overflow_is_found(address: Build) -> None:
     done = address.run("-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]).over(10)", address.planted())
     assert done.returncode != 0
     assert "heap-buffer-overflow" in done.stderr
 
 
+@pytest.mark.xdist_group("address")
 def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
     short = ["-k", " and ".join(f"not {name}" for name in LONG)]
     done = address.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *short, *[f"tests/{room}" for room in CORE])
@@ -136,18 +139,21 @@ def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
     assert " passed" in done.stdout
 
 
+@pytest.mark.xdist_group("address")
 @pytest.mark.parametrize("target", FUZZED)
 def test_fuzzed(address: Build, tmp_path: Path, target: str) -> None:
     options = ["--seconds", str(SECONDS), "--seed", "1", "--no-limit", "--artifacts", str(tmp_path)]
     passed(address.run("-m", "fuzz", target, *options))
 
 
+@pytest.mark.xdist_group("thread")
 def test_a_planted_race_is_found(thread: Build) -> None:
     done = thread.run("-c", RACE, thread.planted(), fixed_addresses=True)
     assert done.returncode == 66
     assert "data race" in done.stderr
 
 
+@pytest.mark.xdist_group("thread")
 def test_threads_do_not_race(thread: Build) -> None:
     done = thread.run("tests/support/threads_stress.py", fixed_addresses=True)
     passed(done)

@@ -94,9 +94,9 @@ def test_quiet_leaves_data_and_errors(folder: Path, capsys: pytest.CaptureFixtur
     assert (code, len(err.splitlines())) == (0, 2)
     assert run("count", corpus, "-q") == (0, out, "")
     assert run("count", corpus)[2] == err
-    assert run("audit", "-q", "-t", "bpetite-32k") == (0, "", "")
-    assert json.loads(run("audit", "-q", "-t", "bpetite-32k", "--json")[1])["name"] == "bpetite-32k"
     assert run("train", corpus, "-n", "260", "-o", folder / "t.json", "-q") == (0, "", "")
+    assert run("audit", "-q", "-t", folder / "t.json") == (0, "", "")
+    assert json.loads(run("audit", "-q", "-t", folder / "t.json", "--json")[1])["name"] == str(folder / "t.json")
     code, out, err = run("count", folder / "absent", "-q")
     assert (code, out, len(err.splitlines())) == (1, "", 1)
 
@@ -130,9 +130,11 @@ def test_exit_codes(
 
 def test_messages_name_options_of_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "bad.jsonl").write_text('{"text": 5}\n{"text": "ab"}\n')
+    small = str(folder / "small.json")
+    Tokenizer.train(TEXT, 260).save(small)
     for name in ("audit", "diff", "count", "train", "encode"):
         option_of = {
-            "audit": ["-t", "bpetite-32k"], "diff": ["bpetite-32k", "bpetite-32k"], "count": [],
+            "audit": ["-t", small], "diff": [small, small], "count": [],
             "train": ["-n", "300", "-o", str(folder / "x")], "encode": ["-o", str(folder / "x")],
         }  # fmt: skip
         line = [name, *option_of[name], str(folder / "bad.jsonl")]

@@ -125,7 +125,7 @@ from corpus_tools import byte_codec
 from bpetite.corpus import RecordError, count_corpus
 import numpy, zlib
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + (200 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (held + (100 << 20),) * 2)
 options = dict(max_document_bytes=1 << 20, whole_files={whole}, separator="|")
 try:
     count_corpus([{file!r}], byte_codec(), **options)
@@ -138,7 +138,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 @pytest.mark.parametrize("name", ["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"])
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    # 400 MB in less than a megabyte, with an address space of 200 MB more
+    # 200 MB in less than a megabyte, with an address space of 100 MB more
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),
@@ -147,13 +147,13 @@ def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
     if name.endswith("gz"):
         with gzip.open(path, "wb", 9) as file:
             file.write(start)
-            for _ in range(400):
+            for _ in range(200):
                 file.write(b"a" * (1 << 20))
             file.write(stop)
     else:
         packer = pytest.importorskip("zstandard").ZstdCompressor().compressobj()
         with path.open("wb") as file:
-            for _ in range(400):
+            for _ in range(200):
                 file.write(packer.compress(b"a" * (1 << 20)))
             file.write(packer.compress(stop) + packer.flush())
     code = BOMB.format(path=PYTHONPATH.split(os.pathsep), file=str(path), whole=name.startswith("whole"))
