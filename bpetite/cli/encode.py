@@ -54,6 +54,9 @@ __all__ = ["command"]
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
+@click.option(
+    "--rejected", is_flag=True, help="Also write OUT.rejected.jsonl.gz, a list of the records with problems."
+)
 @click.option("--shard-tokens", type=COUNT, help="Tokens of a shard, as 100M [default: one shard; llmc 100M].")
 @click.option(
     "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,

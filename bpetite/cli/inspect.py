@@ -85,6 +85,8 @@ def _look(
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
     path, manifest, names = located
+    if verify and "rejected" in manifest:
+        check_file(path.parent / manifest["rejected"]["name"], manifest["rejected"])
     stored = manifest["tokenizer"]
     tokenizer = _tokenizer_of(path, stored, spec)
     described = []

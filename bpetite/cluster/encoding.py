@@ -23,11 +23,12 @@ from ..corpus.reading.sources import TASK_BYTES
 from ..corpus.task import Progress
 from ..corpus.writing.checksums import check_file
 from ..corpus.writing.durable import Journal
-from ..corpus.writing.manifest import list_inputs, read_manifest, write_manifest
+from ..corpus.writing.manifest import list_inputs, listed_files, read_manifest, write_manifest
 from ..corpus.writing.merge import join_manifests
-from ..corpus.writing.naming import Names, names_of
+from ..corpus.writing.naming import REJECTED, Names, names_of
+from ..corpus.writing.rejected import Lines, join_rejected, list_rejected, rejected_writer
 from ..corpus.writing.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
-from ..corpus.writing.shards import finished_outputs
+from ..corpus.writing.shards import finished_outputs, settle
 from ..errors import file_exists
 from .executor import Executor, Report, check_positive, run_all
 from .joining import join, patiently
@@ -170,13 +171,17 @@ class _Run:
         for names in islice(self._ranks(self.wanted), 1):
             if names.manifest.exists() and read_manifest(names.manifest)["run"] != digest:
                 raise file_exists(names.manifest, "of other inputs or options; overwrite=True replaces it")
-        for split in self.whole.splits:
-            for path in self.whole.layout.outputs(self.names.base(split, 0)):
-                if not path.exists() or self.names.journal.exists():
-                    continue
-                if not self.whole.overwrite:
-                    raise file_exists(path, "exists already; overwrite=True replaces it")
-                path.unlink()
+        paths = [
+            path for split in self.whole.splits for path in self.whole.layout.outputs(self.names.base(split, 0))
+        ]
+        if self.whole.options.rejected:
+            paths += Lines().outputs(self.names.beside(REJECTED))
+        for path in paths:
+            if not path.exists() or self.names.journal.exists():
+                continue
+            if not self.whole.overwrite:
+                raise file_exists(path, "exists already; overwrite=True replaces it")
+            path.unlink()
 
     def _ranks(self, count: int) -> Iterator[Names]:
         for rank in range(count if count > 1 else 0):
@@ -222,6 +227,11 @@ class _Run:
             return manifest
         manifest["inputs"] = list_inputs(whole.inputs)
         manifest["files"] = join(self.executor, whole, manifests, journal)
+        if "rejected" in manifest:
+            parts = [(names.manifest, one) for names, one in zip(self._ranks(count), manifests, strict=True)]
+            shards = join_rejected(parts, rejected_writer(self.names, overwrite=True))
+            settle(self.names.folder, shards)
+            manifest["rejected"] = list_rejected(shards, manifest["problems"])
         write_manifest(self.names.manifest, manifest)
         return manifest
 
@@ -280,7 +290,7 @@ def _is_whole(names: Names) -> bool:
     if not names.manifest.exists():
         return True
     try:
-        for file in read_manifest(names.manifest)["files"]:
+        for file in listed_files(read_manifest(names.manifest)):
             check_file(names.folder / file["name"], file)
     except (ValueError, OSError):
         return False
@@ -293,7 +303,7 @@ def _remove(outputs: Iterable[Names]) -> None:
         files: list[str] = []
         if names.manifest.exists():
             try:
-                files = [file["name"] for file in read_manifest(names.manifest)["files"]]
+                files = [file["name"] for file in listed_files(read_manifest(names.manifest))]
             except ValueError:  # damaged, so it cannot say
                 files = names.finished()
         elif names.journal.exists():

@@ -92,7 +92,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         found = _encode_one_by_one(blocks, parsed, codec, rules)
         ids, offsets = join_rows(found.rows)
         texts = found.texts
-        problems = sorted(problems + found.problems, key=lambda problem: (problem.piece, problem.offset))
+        problems = sorted(problems + found.problems, key=_place)
         if meta is not None:
             meta = [meta[index] for index in found.kept]
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
@@ -106,6 +106,11 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         problems=problems,
         final_separator=separators[-1] if separators else None,
     )
+
+
+def _place(problem: Problem) -> tuple[int, int, int]:
+    """What orders problems."""
+    return problem.piece, problem.offset, problem.line or 0
 
 
 def _parsed(block: Block, rules: EncodingRules) -> Documents:
@@ -170,12 +175,16 @@ def _encode_one_by_one(
     for block, documents in zip(blocks, parsed, strict=True):
         if documents.origins is None:  # now they are needed, to say where a problem is
             documents = documents_of(block, rules.reading, rules.on_error, with_origins=True)
+        assert documents.origins is not None
+        places: list[tuple[int, int]] | None = None
         for number, text in enumerate(documents.texts):
             index += 1
             try:
                 row = codec.encode([text])[0]
             except ValueError as wrong:
-                problem = _problem(wrong, text, number, block, documents, codec, rules.reading)
+                if places is None:
+                    places = _places(block, rules.reading)
+                problem = _problem(wrong, text, documents.origins[number][1], block, places, codec)
                 out.problems.append(problem)
                 if rules.on_error != "replace":
                     continue
@@ -187,46 +196,39 @@ def _encode_one_by_one(
 
 
 def _problem(
-    wrong: ValueError, text: bytes, number: int, block: Block, documents: Documents, codec: Codec, reading: Reading
+    wrong: ValueError, text: bytes, record: int, block: Block, places: list[tuple[int, int]], codec: Codec
 ) -> Problem:
-    """What is wrong with document `number` of a block, which the tokenizer refused, and where it is."""
+    """What is wrong with the document of a record of a block, which the tokenizer refused, and where it is."""
     what, detail, inside = "special-token" if codec.special == "error" else "unencodable", str(wrong), 0
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as bad:
         what, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
-    assert documents.origins is not None
-    _, record = documents.origins[number]
     offset, line = block.start + record, None
-    if block.form == "text":
-        before = sum(map(len, documents.texts[:number])) + number * len(reading.separator) + inside
-        offset, line = block.start + before, _line_at(block, block.data.join(), before)
-    elif block.form == "whole":
-        offset, line = block.start + inside, _line_at(block, block.data, inside)
-    elif block.form == "jsonl":
-        offset, line = _line_start(block, record)
-    elif block.form == "values":
+    if block.form == "values":
         line = block.lines[record]
+    elif block.form != "rows":
+        start, lines = places[record] if places else (0, 0)
+        if block.form == "jsonl":
+            inside = 0  # of the text, not of the line
+        offset = block.start + start + inside
+        if block.lines is not None:
+            line = block.lines + lines + text.count(b"\n", 0, inside)
     return Problem(what, detail, block.piece, offset, line)
 
 
-def _line_at(block: Block, data: bytes, offset: int) -> int | None:
-    """The line at an offset in a block of text, if it cannot be counted later."""
-    return None if block.lines is None else block.lines + data.count(b"\n", 0, offset)
-
-
-def _line_start(block: Block, wanted: int) -> tuple[int, int | None]:
-    """Offset and, if it cannot be counted later, line of record number `wanted` among JSON lines."""
-    offset = block.start
-    if block.data is None:  # one long line
-        return offset, block.lines
-    for line_number, line in enumerate(block.data.split(b"\n")):
-        if line and not line.isspace():
-            if wanted == 0:
-                return offset, None if block.lines is None else block.lines + line_number
-            wanted -= 1
-        offset += len(line) + 1
-    return block.start, block.lines
+def _places(block: Block, reading: Reading) -> list[tuple[int, int]]:
+    """(offset in the block, line feeds before it) of each record of text or JSON lines; nothing where there is one."""
+    if block.form not in ("text", "jsonl") or block.data is None:
+        return []
+    separator = b"\n" if block.form == "jsonl" else reading.separator
+    places, offset, lines = [], 0, 0
+    for record in block.data.split(separator):
+        if block.form == "text" or (record and not record.isspace()):
+            places.append((offset, lines))
+        offset += len(record) + len(separator)
+        lines += record.count(b"\n") + separator.count(b"\n")
+    return places
 
 
 def _replacement(what: str, text: bytes, codec: Codec) -> tuple[bytes, Ids]:

@@ -41,6 +41,7 @@ class Options:
         text_key, id_key: Where records have text and id; "a.b" is b inside a.
         on_error: What happens to a record that has no valid text, or is too long: "fail", "skip" or "replace".
         max_document_bytes: The most bytes of a document as UTF-8, and of its record as it is in the file, decompressed.
+        rejected: Write a list of the records with problems, ``OUT.rejected.jsonl.gz``.
         shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
@@ -57,6 +58,7 @@ class Options:
     id_key: str | None = "id"
     on_error: ErrorPolicy = "fail"
     max_document_bytes: int = MAX_DOCUMENT
+    rejected: bool = False
     shard_tokens: int | None = None
     val_fraction: float = 0.0
     seed: int = 0
@@ -74,6 +76,8 @@ class Options:
             raise ValueError(f"max_document_bytes {self.max_document_bytes} is not at least 1")
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
+        if self.rejected and self.on_error == "fail":
+            raise ValueError("rejected=True is for on_error='skip' or 'replace': 'fail' ends at the first problem")
         if self.separator == "":
             raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
 
@@ -97,6 +101,7 @@ class CorpusOptions(ReadingOptions, total=False):
     eot: EotPosition | None
     special: SpecialPolicy
     id_key: str | None
+    rejected: bool
     shard_tokens: int | None
     val_fraction: float
     seed: int

@@ -13,7 +13,8 @@ from .reading.sources import Piece, overlaps_itself
 from .tally import Tally
 from .writing.layouts import Layout, layout_of
 from .writing.manifest import VERSION, digest, libraries, list_files, list_inputs
-from .writing.naming import Names, names_of, splits_of
+from .writing.naming import REJECTED, Names, names_of, splits_of
+from .writing.rejected import list_rejected
 
 __all__ = ["Plan"]
 
@@ -118,6 +119,11 @@ class Plan:
         """The names of the outputs."""
         return splits_of(self.options.val_fraction)
 
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What has a writer of its own: the splits, and the file of rejected records if it is asked for."""
+        return (*self.splits, REJECTED) if self.options.rejected else self.splits
+
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What the output depends on, besides the inputs, as JSON."""
@@ -205,7 +211,8 @@ class Plan:
             "on_error": self.options.on_error,
             "problems": tally.problems,
             "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
-            "files": list_files(shards),
+            "files": list_files({split: shards.get(split, []) for split in self.splits}),
+            **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": list_inputs(self.inputs),
         }
 

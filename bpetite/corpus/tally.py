@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .encoding import Encoded
+from .locating import Locator
 from .reading.records import Problem
-from .reading.sources import STDIN, Piece
-from .reading.streams import open_stream
+from .reading.sources import Piece
 
 __all__ = ["RecordError", "Tally", "error_limit"]
 
@@ -66,7 +65,7 @@ class Tally:
         self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
         max_errors: str | int | None = None,
     ) -> None:
-        self._pieces = pieces
+        self.locator: Locator = Locator(pieces, checked=policy != "fail")
         self._policy = policy
         self._log = log
         self._limit = max_errors
@@ -127,35 +126,14 @@ class Tally:
         if known is not None:
             known["count"] += 1
             return
-        where = self._where(problem)
+        where = self.locator.where(problem)
+        self.locator.close()
         line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
             raise RecordError(f"{line} (on_error='skip' goes on, and counts)")
         self.problems[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
             self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
-
-    def _where(self, problem: Problem) -> str:
-        """file:line; lines are counted only here, for the few problems that are shown."""
-        piece = self._pieces[problem.piece]
-        name = "<stdin>" if piece.path == STDIN else piece.path
-        if piece.kind == "parquet":
-            return f"{name}: row {problem.offset + 1}"
-        line = problem.line
-        if line is None:
-            line = 1
-            checked = self._policy != "fail"
-            with open_stream(piece, checked=checked) as stream:
-                stream.pass_gaps(sys.maxsize)
-                while stream.offset < problem.offset:
-                    try:
-                        data = stream.read(min(1 << 20, problem.offset - stream.offset))
-                    except ValueError:
-                        break
-                    if not data:
-                        break
-                    line += data.count(b"\n")
-        return f"{name}:{line}"
 
     def state(self) -> dict[str, Any]:
         """What the journal records."""

@@ -17,6 +17,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from ..engine._threads import in_order
 from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
@@ -28,8 +30,9 @@ from .tally import Tally, error_limit
 from .unfinished import raw_before
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.layouts import meta_line
-from .writing.manifest import VERSION, read_manifest, write_manifest
-from .writing.naming import names_of, ranks_folder
+from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
+from .writing.naming import REJECTED, names_of, ranks_folder
+from .writing.rejected import rejected_writer
 from .writing.shapes import TASK_HEADER, check_shape
 from .writing.shards import ShardWriter, finished_outputs, settle, task_records
 
@@ -124,7 +127,7 @@ class ShardTask(Plan):
         manifest = read_manifest(path)
         differences = self.differences(manifest)
         if not differences:
-            files = [(path.parent / file["name"], file["bytes"]) for file in manifest["files"]]
+            files = [(path.parent / file["name"], file["bytes"]) for file in listed_files(manifest)]
             changed = [file.name for file, size in files if not file.exists() or file.stat().st_size != size]
             differences = [f"{name} has changed" for name in changed]
         if not differences:
@@ -158,6 +161,10 @@ class ShardTask(Plan):
                     tokenizer=self.codec.name,
                     threads=jobs,
                 )
+            if self.options.rejected:
+                writers[REJECTED] = rejected_writer(
+                    self.names, state=states.get(REJECTED), overwrite=self.overwrite, durable=self.durable
+                )
             if resumed and progress is not None:
                 progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()
@@ -178,6 +185,7 @@ class ShardTask(Plan):
         finally:
             for writer in writers.values():
                 writer.close()
+            tally.locator.close()
         manifest = self.manifest(tally, shards)
         write_manifest(self.names.manifest, manifest)
         return manifest, resumed
@@ -242,6 +250,9 @@ class ShardTask(Plan):
 
     def _write(self, encoded: Encoded, writers: dict[str, ShardWriter], tally: Tally) -> None:
         firsts = tally.add(encoded)
+        if REJECTED in writers:
+            lines = [tally.locator.record(problem, self.options.on_error) for problem in encoded.problems]
+            writers[REJECTED].add(np.frombuffer(b"".join(lines), np.uint8))
         paths = [self.pieces[piece].path for piece, _ in encoded.blocks]
         for split, part in encoded.splits.items():
             meta = None
@@ -309,7 +320,7 @@ class ShardTask(Plan):
         _same_run(journal, header)
         records = task_records(journal)
         for number, record in enumerate(records, 1):
-            if not set(self.splits) == set(record["writers"]) == set(record["finished"]) or (
+            if not set(self.streams) == set(record["writers"]) == set(record["finished"]) or (
                 record["position"]["piece"] > len(self.pieces)
             ):
                 raise FormatError(f"{journal.path}: record {number} is not of this run; overwrite=True starts anew")
@@ -358,7 +369,7 @@ class ShardTask(Plan):
         old = finished_outputs(journal)
         if self.names.manifest.exists():
             with suppress(ValueError):
-                old += read_manifest(self.names.manifest)["files"]
+                old += listed_files(read_manifest(self.names.manifest))
         self.names.remove(file["name"] for file in old)
         self.names.manifest.unlink(missing_ok=True)
 
@@ -366,6 +377,7 @@ class ShardTask(Plan):
         return {
             **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
             "files": [file["name"] for file in manifest["files"]],
+            **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
             "manifest": str(self.names.manifest),
             "tokens_before": resumed,
             "seconds": round(seconds, 3),

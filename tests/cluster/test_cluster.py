@@ -267,6 +267,22 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
     assert any("in.jsonl:41" in line for line in said)
 
 
+def test_rejected_records_are_joined(ram_path: Path, tokenizer: Tokenizer) -> None:
+    lines = [json.dumps({"text": text_of(n, 20)}) if n % 3 else "{" for n in range(400)]
+    (ram_path / "in.jsonl").write_text("\n".join(lines))
+    options: dict[str, Any] = {"on_error": "skip", "rejected": True}
+    encode_here(ram_path / "in.jsonl", ram_path / "here" / "out", tokenizer, **options)
+    encode_corpus(
+        HereExecutor(), ram_path / "in.jsonl", ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options
+    )
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+    taken = ram_path / "other" / "out.rejected.jsonl.gz"
+    taken.parent.mkdir()
+    taken.write_text("of somebody else")
+    with pytest.raises(FileExistsError, match="rejected"):
+        encode_corpus(HereExecutor(), ram_path / "in.jsonl", ram_path / "other" / "out", tokenizer, **options)
+
+
 def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     steps: list[tuple[int, int, int]] = []
     summary = encode_corpus(

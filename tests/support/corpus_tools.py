@@ -161,3 +161,29 @@ def read_megatron(prefix: Path) -> tuple[np.dtype[Any], list[list[int]]]:
     return dtype, [
         [token for row in rows[start:stop] for token in row] for start, stop in itertools.pairwise(firsts)
     ]
+
+
+class Stopped(BaseException):
+    """A process is no more."""
+
+
+def run_stopped(task: Any, seed: int, jobs: Sequence[int] = (1, 2)) -> tuple[dict[str, Any], int]:
+    """Run a task to its end, though it is stopped after some steps again and again; returns (summary, times stopped).
+
+    The task makes a checkpoint after each step, and each attempt goes on from the last one.
+    """
+    chosen = random.Random(seed)
+    stopped = 0
+    while True:
+        left = chosen.randrange(1, 4) if stopped < 12 else 1 << 30
+
+        def step(raw: int, tokens: int, documents: int) -> None:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                raise Stopped
+
+        try:
+            return task.run(jobs=chosen.choice(jobs), progress=step), stopped
+        except Stopped:
+            stopped += 1

@@ -174,6 +174,7 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     get_id = _getter(reading.id_key or None)
     origins = out.origins
     most = reading.max_document
+    at = offset = 0  # a line, and its place in the block: that of the last problem
     for number, line in enumerate(lines):
         try:
             if len(line) > most:
@@ -195,12 +196,9 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
                 text, record, problem = _slow_line(line, get, reading.text_key)
             if problem is not None:
                 what, detail = problem
-                offset = _first_offset(out, what)
-                if offset is None:
-                    offset = block.start + sum(map(len, lines[:number])) + number
-                out.problems.append(
-                    Problem(what, detail, block.piece, offset, None if block.lines is None else block.lines + number)
-                )
+                at, offset = number, offset + sum(map(len, lines[at:number])) + number - at
+                known = None if block.lines is None else block.lines + number
+                out.problems.append(Problem(what, detail, block.piece, block.start + offset, known))
                 if policy == "fail":
                     return
                 if policy == "skip":
@@ -220,11 +218,6 @@ def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], A
         record = _fast_loads(line)
         text = get(record).encode()
     return record, text
-
-
-def _first_offset(out: Documents, what: str) -> int | None:
-    """The offset of the first such problem: only that is ever shown, and adding up lengths for each is slow."""
-    return next((problem.offset for problem in out.problems if problem.what == what), None)
 
 
 def _id_of(record: object, get_id: Callable[[Any], Any]) -> str | None:
@@ -315,7 +308,7 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
             if len(text) > reading.max_document:
                 text, problem = b"", _too_long(reading)
         if problem is not None:
-            out.problems.append(Problem(*problem, block.piece, block.start, line))
+            out.problems.append(Problem(*problem, block.piece, block.start + out.records - 1, line))
             if policy == "fail":
                 return
             if policy == "skip" or problem[0] == "damaged-file":

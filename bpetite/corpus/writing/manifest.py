@@ -21,7 +21,7 @@ from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
 from .durable import PARTIAL
 from .layouts import layout_of
-from .naming import Names, splits_of
+from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
 from .shapes import MANIFEST, check_shape
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "digest",
     "libraries",
     "list_files",
+    "listed_files",
     "list_inputs",
     "read_manifest",
     "write_manifest",
@@ -49,6 +50,11 @@ def digest(value: object) -> str:
 def libraries() -> dict[str, str]:
     """The versions that decide what the tokens are."""
     return {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version(), "numpy": np.__version__}
+
+
+def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """All files that a manifest lists: those of tokens, and that of rejected records."""
+    return [*manifest["files"], *([manifest["rejected"]] if "rejected" in manifest else [])]
 
 
 def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
@@ -126,6 +132,10 @@ def check_files(manifest: dict[str, Any], path: Path) -> None:
         listed = file and (file["name"], file["split"])
         if listed != pair:
             raise FormatError(f"{path}: files[{index}] is {listed!a}, not {pair!a}; damaged, or renamed")
+    if ("rejected" in manifest) != bool(manifest["options"].get("rejected")):
+        raise FormatError(f"{path}: its options and its list do not agree on a file of rejected records; damaged")
+    if "rejected" in manifest and manifest["rejected"]["name"] != names.beside(REJECTED).name + REJECTED_SUFFIX:
+        raise FormatError(f"{path}: rejected is {manifest['rejected']['name']!a}; damaged, or renamed")
     for name in ("tokens",) if layout.exact else ("tokens", "documents"):
         total = sum(file[name] or 0 for file in files[::size])
         if total != manifest[name]:

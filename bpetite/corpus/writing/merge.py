@@ -20,9 +20,10 @@ from ..tokenfiles import Span, open_token_file
 from .checksums import FileCheck, check_file
 from .durable import Journal
 from .layouts import layout_of, meta_line
-from .manifest import check_files, list_files, read_manifest, write_manifest
-from .naming import Names, names_of, splits_of
+from .manifest import check_files, list_files, listed_files, read_manifest, write_manifest
+from .naming import REJECTED, Names, names_of, splits_of
 from .ranks import check_ranks, check_room, find_ranks, put_away
+from .rejected import join_rejected, list_rejected, rejected_writer
 from .shards import ShardWriter, settle
 
 __all__ = ["copy_spans", "join_manifests", "merge_outputs"]
@@ -96,12 +97,15 @@ def merge_outputs(
             shards[split] = writer.take_finished()
         manifest = join_manifests(manifests)
         manifest["files"] = list_files(shards)
+        if "rejected" in manifest:
+            shards[REJECTED] = join_rejected(found, rejected_writer(names, overwrite=overwrite or begun))
+            manifest["rejected"] = list_rejected(shards[REJECTED], manifest["problems"])
         check_files(manifest, names.manifest)  # nothing was left out
         old = _listed(names.manifest)
         changed = True
         for finished in shards.values():  # all of them have been verified now
             settle(names.folder, finished)
-        names.remove(old - {file["name"] for file in manifest["files"]})  # while the old manifest still lists them
+        names.remove(old - {file["name"] for file in listed_files(manifest)})  # while the old manifest still lists them
         write_manifest(names.manifest, manifest)
         journal.close(remove=True)
     finally:
@@ -117,7 +121,7 @@ def merge_outputs(
 def _listed(path: Path) -> set[str]:
     """The files that the manifest of an earlier output lists, if there is one that can be read."""
     with suppress(FileNotFoundError, FormatError):
-        return {file["name"] for file in read_manifest(path)["files"]}
+        return {file["name"] for file in listed_files(read_manifest(path))}
     return set()
 
 
@@ -153,12 +157,12 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
     manifest = read_manifest(names.manifest)
     whole = all(
         path.is_file() and path.stat().st_size == file["bytes"]
-        for file in manifest["files"]
+        for file in listed_files(manifest)
         for path in [names.folder / file["name"]]
     )
     if not whole or manifest["rank"] is not None or manifest["run"] != rank["run"]:
         raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
-    for file in manifest["files"] if check else ():
+    for file in listed_files(manifest) if check else ():
         check_file(names.folder / file["name"], file)
     return manifest
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,11 @@ from ..urls import refuse_url
 from .durable import PARTIAL
 from .layouts import LAYOUTS, Layout
 
-__all__ = ["Names", "names_of", "ranks_folder", "splits_of"]
+__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "names_of", "ranks_folder", "splits_of"]
+
+#: The file of rejected records, without its suffix.
+REJECTED = "rejected"
+REJECTED_SUFFIX = ".jsonl.gz"
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,15 @@ class Names:
     def journal(self) -> Path:
         return self.beside("journal")
 
-    def _pattern(self, layouts: Iterable[Layout], endings: Iterable[str]) -> re.Pattern[str]:
+    def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
         """The names of this output's files: shards of these layouts, and with other endings."""
         bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
         suffixes = [path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))]
-        return re.compile(rf"(?:{bases})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})")
+        rejected = re.escape(self.beside(REJECTED).name + REJECTED_SUFFIX)
+        spool = "(?:\\.tokens)?" if endings else ""
+        return re.compile(
+            rf"(?:{bases})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})|{rejected}{spool}"
+        )
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import FormatError, file_exists
 from ..reading.sources import STDIN, Piece
-from .manifest import read_manifest
+from .manifest import listed_files, read_manifest
 from .naming import Names, ranks_folder
 
 __all__ = ["leave_out_own"]
@@ -69,5 +69,5 @@ def _own(names: Names, of_rank: re.Pattern[str]) -> set[str]:
 
 def _listed(manifest: Path) -> Iterable[str]:
     with suppress(FormatError, OSError):
-        return [manifest.name, *(file["name"] for file in read_manifest(manifest)["files"])]
+        return [manifest.name, *(file["name"] for file in listed_files(read_manifest(manifest)))]
     return []

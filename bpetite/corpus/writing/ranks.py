@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import FormatError, file_exists
 from ..outputs import find_manifest
+from .manifest import listed_files
 from .naming import ranks_folder
 
 __all__ = ["check_ranks", "check_room", "find_ranks", "put_away"]
@@ -139,7 +140,7 @@ def put_away(found: Sequence[tuple[Path, dict[str, Any]]], folder: Path, *, dele
     """Move the files of ranks out of a folder, or delete those of all; doing it again does the rest."""
     move = set(_to_move(list(found), folder))
     for path, manifest in found:
-        files = [path.parent / file["name"] for file in manifest["files"]]
+        files = [path.parent / file["name"] for file in listed_files(manifest)]
         for file in [*files, path]:  # the manifest last: until then the others are found by it
             if delete:
                 file.unlink(missing_ok=True)

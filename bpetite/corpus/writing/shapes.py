@@ -97,6 +97,7 @@ MANIFEST: dict[str, Any] = {
     "on_error": str,
     "problems": _PROBLEMS,
     "inputs": {"count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}]},
+    "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
     "options": {"shard_tokens": (None, count), "val_fraction": number},
     "files": [
         {
