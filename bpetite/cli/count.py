@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
 
-    FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for standard input. The
-    number goes to standard output.
+    FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
+    input. The number goes to standard output.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()

@@ -95,7 +95,8 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Encode FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for standard input).
+    """Encode FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
+    input).
 
     After it was killed at any moment, the same command goes on where it was and writes the same bytes; --overwrite
     starts anew. A manifest with checksums is beside the token files. A summary goes to standard output as JSON; to a

@@ -6,7 +6,6 @@ ranks of a job array, or another scheduler, run one each, and `merge` joins what
 """
 from __future__ import annotations
 
-import errno
 import json
 import os
 import time
@@ -26,8 +25,10 @@ from .handoff import read_ahead
 from .plan import Plan
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .reading.sources import STDIN, Piece
+from .reading.streams import try_piece
 from .tally import Tally, error_limit
 from .unfinished import raw_before
+from .urls import is_url
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.layouts import meta_line
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
@@ -226,7 +227,8 @@ class ShardTask(Plan):
         first = position.piece
         for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
-            if has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block:
+            apart = has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block
+            if apart and (spread or not is_url(piece.path)):  # one thread reads an object fastest from start to end
                 yield from self._blocks(position, number)
                 offset = position.offset if number == position.piece else 0
                 for start, stop in cut_ranges(piece, offset, reading):
@@ -354,11 +356,7 @@ class ShardTask(Plan):
         for piece in self.pieces:
             if piece.path == STDIN:
                 return
-            status = os.stat(piece.path)
-            if (status.st_size, status.st_mtime_ns) != (piece.size, piece.mtime_ns):
-                raise ValueError(f"{piece.path}: has changed since it was found")
-            if not os.access(piece.path, os.R_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), piece.path)
+            try_piece(piece)
         with closing(self.batches(Position())) as batches:
             for batch in batches:
                 Tally(self.pieces, self.options.on_error).add(self.work(batch))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
 
+from ..remote.files import open_bytes
+from ..urls import is_url
 from .expanding import MAGIC, DamagedError, Expander
 from .sources import Piece
 
@@ -48,12 +50,12 @@ def find_gaps(piece: Piece) -> tuple[Gap, ...]:
         OSError: It cannot be read.
     """
     assert piece.compression is not None
-    if not os.path.isfile(piece.path):
+    if not (is_url(piece.path) or os.path.isfile(piece.path)):
         raise ValueError(f"{piece.path}: a compressed pipe cannot be checked for damage before it is read, as "
                          "on_error='skip' and 'replace' do; write it to a file, or on_error='fail'")
     gaps: list[Gap] = []
     offset, tried = 0, 0
-    with open(piece.path, "rb", buffering=0) as file:
+    with open_bytes(piece.path) as file:
         expander = Expander(file, piece.compression)
         open_gap: Gap | None = None
         while True:

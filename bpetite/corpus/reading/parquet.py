@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..remote.files import RemoteFile
 from .blocks import Block, Position, Reading
 from .cutting import LONG, Damage
 from .sources import STDIN, Piece
@@ -25,17 +26,22 @@ def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterat
     if piece.compression or piece.path == STDIN:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece) as stream:
-        yield from _row_groups(piece, position, reading)
+        yield from _row_groups(stream.arrow_source(), piece, position, reading)
         stream.check_unchanged()
 
 
-def _row_groups(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+def _row_groups(
+    source: str | RemoteFile, piece: Piece, position: Position, reading: Reading
+) -> Iterator[Block]:
     import pyarrow as pa
     import pyarrow.compute
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(piece.path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
+        # of an object, the columns of a row group are read in a few ranges; of a file, a buffer at a time
+        file = pq.ParquetFile(
+            source, buffer_size=1 << 20, pre_buffer=source is not piece.path, page_checksum_verification=True
+        )
     except (pa.ArrowException, OSError) as wrong:
         damage = Damage("damaged-file", f"not a Parquet file: {_cause(wrong)}")
         yield Block("rows", pa.array([], pa.binary()), position.piece, 0, Position(position.piece + 1), damage=damage)

@@ -18,7 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from ..urls import refuse_url
+from ..remote.files import open_bytes
+from ..remote.listing import find_objects
+from ..remote.stores import Found
+from ..urls import is_url, local_name
 
 __all__ = [
     "KINDS",
@@ -51,8 +54,8 @@ TRIED = 1 << 16
 class Piece:
     """A file, or the part of one whose documents start at ``start <= offset < stop`` (bytes).
 
-    ``size`` and ``mtime_ns`` are those of the file when it was found; if the file has changed when it is read, that is
-    an error, and not a different output.
+    ``size`` and ``mtime_ns``, or of an object ``version``, are those of the file when it was found; if it has changed
+    when it is read, that is an error, and not a different output.
     """
 
     path: str
@@ -62,6 +65,7 @@ class Piece:
     mtime_ns: int = 0
     start: int = 0
     stop: int | None = None
+    version: str | None = None
 
     @property
     def raw_bytes(self) -> int:
@@ -70,7 +74,10 @@ class Piece:
 
     def describe(self) -> list[object]:
         """What identifies the piece in a journal, as JSON."""
-        return [self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop]
+        version = [] if self.version is None else [self.version]
+        return [
+            self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *version
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,15 +96,16 @@ def find_sources(
     """The pieces that files, folders, glob patterns and "-" (standard input) stand for.
 
     Args:
-        arguments: Paths or patterns. A folder is read with all its subfolders, without hidden files. A file is read
-            once, however many arguments, links and folders name it.
+        arguments: Paths, URLs that fsspec knows, or patterns of either. A folder is read with all its subfolders,
+            without hidden files. A file is read once, however many arguments, links and folders name it.
         kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name, and reads a
             file that is named itself and has any other suffix (.md, .py, .html) if it is text in UTF-8.
         whole_files: Read every text file as one document.
 
     Raises:
         FileNotFoundError: A path does not exist, a pattern matches nothing, a folder holds nothing to read.
-        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8; a URL.
+        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8.
+        ImportError: A URL needs a package that is not installed.
 
     >>> [(p.kind, p.compression) for p in find_sources(["-"], kind="text").pieces]
     [('text', None)]
@@ -109,22 +117,29 @@ def find_sources(
     repeated: list[str] = []
     seen: set[object] = set()
     for argument in arguments:
-        name = os.fspath(argument)
+        name = local_name(argument)
         if name == STDIN:
             pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files)))
             continue
-        for file in _files(name):
-            piece = _piece(file, kind, whole_files)
-            if piece is None and file == name and _is_text(file):
-                piece = _piece(file, "text", whole_files)
-            if piece is None and file == name:
+        objects: dict[str, Found] = {}
+        itself = False
+        if is_url(name):
+            listed, itself = find_objects(name)
+            objects = {one.url: one for one in listed}
+        for file in objects or _files(name):
+            found = objects.get(file)
+            piece = _piece(file, kind, whole_files, found)
+            named = itself or file == name
+            if piece is None and named and _is_text(file):
+                piece = _piece(file, "text", whole_files, found)
+            if piece is None and named:
                 raise ValueError(
                     f"{file}: not text in UTF-8, and no reader for this suffix (known: {', '.join(KINDS)}, each also "
                     f"{', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, parquet) says what it holds"
                 )
             if piece is None:
                 left_out.append(file)
-            elif (identity := _identity(file)) in seen:
+            elif (identity := _identity(file) if found is None else file) in seen:
                 repeated.append(file)
             else:
                 seen.add(identity)
@@ -151,7 +166,6 @@ def _files(name: str) -> list[str]:
 def _matches(pattern: str) -> set[str]:
     found = _expand(pattern) if glob.has_magic(pattern) else set()
     if not found:
-        refuse_url(pattern)
         raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", pattern)
     return found
 
@@ -211,11 +225,14 @@ def _identity(path: str) -> object:
 def _is_text(path: str) -> bool:
     """Whether a file of unknown suffix starts as text in UTF-8 does, or is a pipe. Compressed files are not tried:
     those of unknown content may be archives."""
-    if Path(path).suffix.lower() in COMPRESSIONS or os.path.isdir(path):
+    if Path(path).suffix.lower() in COMPRESSIONS:
         return False
-    if stat.S_ISFIFO(os.stat(path).st_mode):
-        return True
-    with open(path, "rb") as file:
+    if not is_url(path):
+        if os.path.isdir(path):
+            return False
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            return True
+    with open_bytes(path) as file:
         start = file.read(TRIED)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < TRIED)
@@ -228,19 +245,22 @@ def _document_kind(kind: str, whole_files: bool) -> str:
     return "whole" if whole_files and kind == "text" else kind
 
 
-def _piece(path: str, kind: str | None, whole_files: bool) -> Piece | None:
-    """The piece of a whole file, or None if its suffix is unknown."""
-    name = Path(path)
+def _piece(path: str, kind: str | None, whole_files: bool, found: Found | None = None) -> Piece | None:
+    """The piece of a whole file or object, or None if its suffix is unknown."""
+    name = Path(path.partition("?")[0] if path.startswith(("http://", "https://")) else path)
     compression = COMPRESSIONS.get(name.suffix.lower())
     if compression:
         name = name.with_suffix("")
-    found = kind or KINDS.get(name.suffix.lower())
-    if found is None:
+    holds = kind or KINDS.get(name.suffix.lower())
+    if holds is None:
         return None
+    holds = _document_kind(holds, whole_files)
+    if found is not None:
+        return Piece(path, holds, compression, found.size, version=found.version)
     status = os.stat(path)
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    return Piece(path, _document_kind(found, whole_files), compression, status.st_size, status.st_mtime_ns)
+    return Piece(path, holds, compression, status.st_size, status.st_mtime_ns)
 
 
 def overlaps_itself(separator: bytes) -> bool:

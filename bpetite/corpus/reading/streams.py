@@ -5,6 +5,7 @@ that ends early or is damaged is an error here, never a silent end of file.
 """
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -12,11 +13,14 @@ import zlib
 from collections import deque
 from typing import BinaryIO
 
+from ..remote.files import RemoteFile, open_bytes
+from ..remote.stores import look_up
+from ..urls import is_url
 from .expanding import DamagedError, Expander
 from .gaps import Gap, find_gaps
 from .sources import STDIN, Piece
 
-__all__ = ["BOM", "Stream", "open_stream"]
+__all__ = ["BOM", "Stream", "open_stream", "try_piece"]
 
 BOM = b"\xef\xbb\xbf"
 
@@ -40,7 +44,7 @@ class Stream:
         self.offset: int = 0
         self.gaps_met: int = 0
         self._own = piece.path != STDIN
-        self._file: BinaryIO = open(piece.path, "rb", buffering=0) if self._own else sys.stdin.buffer  # noqa: SIM115
+        self._file: BinaryIO | RemoteFile = open_bytes(piece.path) if self._own else sys.stdin.buffer
         self._expander = Expander(self._file, piece.compression) if piece.compression else None
         self._raw_offset = 0
         self._held: deque[bytes | memoryview] = deque()
@@ -51,7 +55,7 @@ class Stream:
         self._last: Gap | None = None
         self._damage: DamagedError | None = None
         self._in_gap = False
-        self._opened = self.status() if self._own else None
+        self._opened = None if isinstance(self._file, RemoteFile) or not self._own else os.fstat(self._file.fileno())
 
     def __enter__(self) -> Stream:
         return self
@@ -71,15 +75,23 @@ class Stream:
         Raises:
             ValueError: It has been written to or replaced since.
         """
-        if self._opened is not None and not stat.S_ISFIFO(self._opened.st_mode):
-            for now in (self.status(), os.stat(self.name)):
+        if isinstance(self._file, RemoteFile):
+            self._file.check_unchanged()
+        elif self._opened is not None and not stat.S_ISFIFO(self._opened.st_mode):
+            for now in (os.fstat(self._file.fileno()), os.stat(self.name)):
                 if any(getattr(now, name) != getattr(self._opened, name) for name in SAME):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
-    def status(self) -> os.stat_result:
-        """The status of the open file."""
-        return os.fstat(self._file.fileno())
+    def arrow_source(self) -> str | RemoteFile:
+        """What Arrow reads instead of this: the path of a file, or the open object."""
+        return self._file if isinstance(self._file, RemoteFile) else self.name
+
+    def is_of(self, piece: Piece) -> bool:
+        """Whether the open file is the one that was found."""
+        if isinstance(self._file, RemoteFile):
+            return (self._file.opened.size, self._file.opened.version) == (piece.size, piece.version)
+        return self._opened is None or (self._opened.st_size, self._opened.st_mtime_ns) == (piece.size, piece.mtime_ns)
 
     def read(self, size: int) -> bytes:
         """The next ``size`` bytes; fewer only at the end, and before damage.
@@ -191,11 +203,30 @@ def open_stream(piece: Piece, *, checked: bool = False) -> Stream:
     if piece.path == STDIN:
         return Stream(piece)
     stream = Stream(piece)
-    status = stream.status()
-    if (status.st_size, status.st_mtime_ns) != (piece.size, piece.mtime_ns):
+    if not stream.is_of(piece):
         stream.__exit__()
-        raise ValueError(f"{piece.path}: has changed since the run began (size or time of change differs)")
+        what = "time of change" if piece.version is None else "version"
+        raise ValueError(f"{piece.path}: has changed since the run began (size or {what} differs)")
     if checked and piece.compression:
         stream.__exit__()
         return Stream(piece, find_gaps(piece))
     return stream
+
+
+def try_piece(piece: Piece) -> None:
+    """Look whether a file is there as it was found, and may be read.
+
+    Raises:
+        ValueError: It has changed.
+        OSError: It cannot be read.
+    """
+    if is_url(piece.path):
+        found = look_up(piece.path)
+        same = (found.size, found.version) == (piece.size, piece.version)
+    else:
+        status = os.stat(piece.path)
+        same = (status.st_size, status.st_mtime_ns) == (piece.size, piece.mtime_ns)
+    if not same:
+        raise ValueError(f"{piece.path}: has changed since it was found")
+    if not (is_url(piece.path) or os.access(piece.path, os.R_OK)):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), piece.path)

@@ -127,7 +127,7 @@ def names_of(
     Raises:
         ValueError: ``output`` is empty.
     """
-    refuse_url(output)
+    refuse_url(output, "written")
     name = os.fspath(output)
     if not name:
         raise ValueError("the output has no name; give one, or a folder ('.' is this one)")

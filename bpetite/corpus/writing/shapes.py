@@ -53,9 +53,9 @@ def rank(value: object) -> bool:
 
 def described(value: object) -> bool:
     """An input, as `Piece.describe` has it."""
-    if not isinstance(value, list) or len(value) != 7:
+    if not isinstance(value, list) or len(value) not in (7, 8) or not all(isinstance(one, str) for one in value[7:]):
         return False
-    path, kind, compression, *numbers, stop = value
+    path, kind, compression, *numbers, stop = value[:7]
     return (
         isinstance(path, str) and isinstance(kind, str) and (compression is None or isinstance(compression, str))
         and all(map(count, numbers)) and (stop is None or count(stop))

@@ -1,0 +1,81 @@
+"""The objects that the URL of an object, a folder or a pattern stands for."""
+from __future__ import annotations
+
+import errno
+import os
+from functools import partial
+from typing import Any
+
+from .stores import Found, found_in, look_up, patiently, store_of
+
+__all__ = ["find_objects"]
+
+
+def find_objects(url: str) -> tuple[list[Found], bool]:
+    """(the objects at a URL, by the bytes of their URLs; whether it names one itself). Hidden ones of a folder or a
+    pattern are left out.
+
+    Raises:
+        FileNotFoundError: There is none.
+        OSError: The store cannot be asked.
+    """
+    store, path = store_of(url)
+    named: str = store._strip_protocol(url)
+    whole = url.rstrip("/")
+    prefix = whole[: len(whole) - len(named)] if whole.endswith(named) else None
+
+    def url_of(name: str) -> str:
+        full: str = store.unstrip_protocol(name) if prefix is None else prefix + name
+        return full
+
+    def glob() -> dict[str, Any]:
+        store.invalidate_cache()
+        found: dict[str, Any] = store.glob(path, detail=True)
+        return found
+
+    def look() -> dict[str, Any]:
+        store.invalidate_cache(path)
+        found: dict[str, Any] = store.info(path)
+        return found
+
+    def below(folder: str) -> dict[str, Any]:
+        store.invalidate_cache(folder)
+        found: dict[str, Any] = store.find(folder, detail=True)
+        return found
+
+    if _is_pattern(url):
+        named_ones = patiently(url, "listing", glob)
+        hidden = any(part.startswith(".") for part in path.split("/"))
+    else:
+        info = patiently(url, "looking it up", look)
+        if info.get("type") != "directory":
+            return [found_in(info, url_of(path))], True
+        named_ones, hidden = {path: info}, False
+    found: dict[str, dict[str, Any]] = {}
+    for name, info in named_ones.items():
+        files = {name: info}
+        if info.get("type") == "directory":
+            files = patiently(url, "listing", partial(below, name))
+        found.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
+    objects = [
+        found_in(about, url_of(name)) if about.get("size") is not None else look_up(url_of(name))
+        for name, about in found.items()
+        if about.get("type") != "directory" and not name.endswith("/")
+    ]
+    if not objects:
+        raise FileNotFoundError(errno.ENOENT, "no such object, folder or match of a pattern", url)
+    return sorted(objects, key=lambda one: os.fsencode(one.url)), False
+
+
+def _is_pattern(url: str) -> bool:
+    """Whether a URL has wildcards; in those of the web, ? begins a query."""
+    return any(mark in url for mark in ("*[" if url.startswith(("http://", "https://")) else "*?["))
+
+
+def _is_hidden(name: str, path: str) -> bool:
+    """Whether a name that was found for a path has a component that begins with a dot, in what the path leaves open."""
+    known, parts = path.strip("/").split("/"), name.strip("/").split("/")
+    same = 0
+    while same < min(len(known), len(parts)) and known[same] == parts[same]:
+        same += 1
+    return any(part.startswith(".") for part in parts[same:])

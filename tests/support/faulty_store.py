@@ -1,0 +1,127 @@
+"""Stores for tests: objects in memory, where calls fail as a test says."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import fsspec
+from fsspec.implementations.memory import MemoryFileSystem
+
+from bpetite.corpus.remote import stores
+
+#: Called before each call of a store with (its name, path); raises what is to go wrong.
+Fault = Callable[[str, str], None]
+
+
+class FaultyStore(MemoryFileSystem):
+    """``faulty://``; reads give what ``cut`` says of the bytes."""
+
+    protocol = "faulty"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    fault: ClassVar[Fault | None] = None
+    cut: ClassVar[Callable[[bytes], bytes] | None] = None
+    calls: ClassVar[list[tuple[Any, ...]]] = []
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        return super()._strip_protocol(str(path).removeprefix("faulty://"))
+
+    def _begin(self, name: str, path: str, *more: Any) -> None:
+        type(self).calls.append((name, path, *more))
+        if type(self).fault is not None:
+            type(self).fault(name, path)
+
+    def info(self, path: str, **options: Any) -> Any:
+        self._begin("info", path)
+        return super().info(path, **options)
+
+    def find(self, path: str, *arguments: Any, **options: Any) -> Any:
+        self._begin("find", path)
+        return super().find(path, *arguments, **options)
+
+    def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        self._begin("open" if "r" in mode else "write", path)
+        if "r" not in mode:
+            return super().open(path, mode, **options)
+        return FaultyFile(self, path, super().open(path, mode, **options).getvalue())
+
+    def put_file(self, local: str, path: str, **options: Any) -> Any:
+        try:
+            self._begin("put", path)
+        except ConnectionError:  # half of it gets there
+            with open(local, "rb") as file:
+                data = file.read()
+            super().pipe_file(path, data[: len(data) // 2])
+            raise
+        return super().put_file(local, path, **options)
+
+    def pipe_file(self, path: str, value: bytes, **options: Any) -> Any:
+        self._begin("pipe", path)
+        return super().pipe_file(path, value, **options)
+
+    def rm_file(self, path: str) -> None:
+        self._begin("remove", path)
+        super().rm_file(path)
+
+
+class FaultyFile:
+    """The bytes of an object when it was opened."""
+
+    def __init__(self, store: FaultyStore, path: str, data: bytes) -> None:
+        self.store, self.path, self.data, self.at = store, path, data, 0
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, at: int) -> int:
+        self.at = at
+        return at
+
+    def read(self, size: int) -> bytes:
+        self.store._begin("read", self.path, self.at, size)
+        data = self.data[self.at : self.at + size]
+        if FaultyStore.cut is not None:
+            data = FaultyStore.cut(data)
+        self.at += len(data)
+        return data
+
+    def close(self) -> None:
+        self.data = b""
+
+
+fsspec.register_implementation("faulty", FaultyStore)
+
+
+@contextmanager
+def faulty(fault: Fault | None = None, cut: Callable[[bytes], bytes] | None = None) -> Iterator[list[tuple[Any, ...]]]:
+    """Calls go wrong as `fault` and `cut` say, and are made again at once; gives the list of calls."""
+    before, stores.WAIT = stores.WAIT, 0
+    FaultyStore.fault, FaultyStore.cut, FaultyStore.calls = fault, cut, []
+    try:
+        yield FaultyStore.calls
+    finally:
+        FaultyStore.fault = FaultyStore.cut = None
+        stores.WAIT = before
+
+
+def every(count: int, error: type[Exception] = ConnectionError) -> Fault:
+    """Each call of that number fails."""
+    made = 0
+
+    def fault(name: str, path: str) -> None:
+        nonlocal made
+        made += 1
+        if made % count == 0:
+            raise error(f"call {made} fails")
+
+    return fault
+
+
+def fresh(protocol: str = "memory") -> Any:
+    """An empty store."""
+    store = fsspec.filesystem(protocol)
+    store.store.clear()
+    store.pseudo_dirs[:] = [""]
+    return store
