@@ -8,9 +8,9 @@ and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL
 al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, after a split pattern).
 """
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 
 import regex
 
@@ -21,6 +21,7 @@ __all__ = [
     "cut_segments",
     "cut_specials",
     "decode",
+    "dropout_distribution",
     "edges",
     "encode",
     "merge_pretoken",
@@ -154,15 +155,60 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
     """
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
-        found = []
-        for at, pair in enumerate(pairwise(tokens)):
-            rank = ranks.get(pair, ranks.get(pair[0] + pair[1]))  # type: ignore[call-overload]
-            if rank is not None:
-                found.append((rank, at))
+        found = _candidates(tokens, ranks)
         if not found:
             return tokens
         _, at = min(found)
         tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+
+
+def _candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[bytes, int]) -> list[tuple[int, int]]:
+    """(rank, index of the left token) of the pairs that have a rank."""
+    found = []
+    for at, pair in enumerate(pairwise(tokens)):
+        rank = ranks.get(pair, ranks.get(pair[0] + pair[1]))  # type: ignore[call-overload]
+        if rank is not None:
+            found.append((rank, at))
+    return found
+
+
+def dropout_distribution(
+    pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, int], dropout: float
+) -> dict[tuple[bytes, ...], float]:
+    """Every encoding of a pre-token with BPE-dropout, and its probability, by enumeration.
+
+    At each step every occurrence of a pair that has a rank is dropped with the probability ``dropout``, independently,
+    and of those left the one that :func:`merge_pretoken` would take is joined. Where none is left, that is the end. A
+    pre-token that is a token is not taken whole.
+
+    Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effective Subword Regularization", ACL
+    2020, algorithm 1.
+
+    Args:
+        pretoken: The bytes of one short pre-token: there are 2^n cases of n candidates.
+        ranks: As for :func:`merge_pretoken`.
+        dropout: From 0 to 1.
+
+    >>> dropout_distribution(b"abc", {(b"a", b"b"): 0, (b"b", b"c"): 1}, 0.5)
+    {(b'a', b'b', b'c'): 0.25, (b'a', b'bc'): 0.25, (b'ab', b'c'): 0.5}
+    """
+    done: defaultdict[tuple[bytes, ...], float] = defaultdict(float)
+    level = {tuple(bytes([byte]) for byte in pretoken): 1.0}
+    while level:  # all splits of the same length
+        after: defaultdict[tuple[bytes, ...], float] = defaultdict(float)
+        for tokens, reached in level.items():
+            found = _candidates(tokens, ranks)
+            for dropped in product((True, False), repeat=len(found)):
+                chance = reached * dropout ** sum(dropped) * (1 - dropout) ** (len(found) - sum(dropped))
+                left = [one for one, is_dropped in zip(found, dropped, strict=True) if not is_dropped]
+                if not left:
+                    done[tokens] += chance
+                    continue
+                _, at = min(left)
+                joined = (*tokens[:at], tokens[at] + tokens[at + 1], *tokens[at + 2 :])
+                after[joined] += chance
+        level = after
+    return dict(done)
 
 
 def encode(

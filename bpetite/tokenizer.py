@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import derived, patterns
-from .engine import _stream_decoder, arrow, padded
+from .engine import _stream_decoder, arrow, padded, sampling
 from .engine._surface import Surface
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -104,6 +104,11 @@ class Tokenizer(Surface):
     def train_config(self) -> dict[str, Any] | None:
         """How it was trained, see :class:`bpetite.Vocab`; None where its file does not say."""
         return self._vocab.train_config
+
+    @property
+    def dropout(self) -> float | None:
+        """The probability of BPE-dropout that its tokenizer.json declares, for ``dropout=True``; None for none."""
+        return self._vocab.kept.get("dropout")
 
     def with_cache(self, cache_bytes: int) -> Tokenizer:
         """The same tokenizer with another bound of the word cache, 64 MiB at first.
@@ -439,6 +444,7 @@ class Tokenizer(Surface):
     encode_to_arrow: Final = arrow.encode_to_arrow
     encode_padded: Final = padded.encode_padded
     padded_batches: Final = padded.padded_batches
+    sample: Final = sampling.sample
     growing: Final = growing.growing
     heal: Final = healing.heal
     decoder: Final = _stream_decoder.decoder

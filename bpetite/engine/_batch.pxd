@@ -1,20 +1,22 @@
 """Many texts at once: lists, one flat array with offsets, over several threads."""
+from ._dropout cimport Dropout
 from ._encode cimport Encoder
 from ._ids cimport IdLists
 from ._special cimport Specials
 
-# In both: special tokens of `specials` are recognised, those of `refused` (or None) raise.
+# In all: special tokens of `specials` are recognised, those of `refused` (or None) raise. With dropout, text i is text
+# number i.
 
 # A list of ids for each text.
 cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
-                       Py_ssize_t threads)
+                       Py_ssize_t threads, Dropout dropout=*)
 
 # The error to raise for what is wrong with text i of n.
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n)
 
 # uint32 ids of all texts and int64 offsets; ids that go before and after those of each text.
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       object before, object after)
+                       object before, object after, Dropout dropout=*)
 
 # int64[n]: how many ids each text has.
 cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads)

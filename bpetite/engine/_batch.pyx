@@ -15,6 +15,7 @@ from libc.string cimport memcpy
 from ..headers.types cimport token_t
 from ..headers.utf8 cimport bp_utf8_valid
 from ..headers.watch cimport bp_stop, bp_watch_begin
+from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_grow
@@ -38,6 +39,7 @@ cdef enum:
 cdef class _Batch:
     """Texts to encode, and what has become of them."""
     cdef Encoder encoder
+    cdef Dropout dropout           # or None
     cdef IdLists id_lists          # makes the lists
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
     cdef list chunks               # of that array (_columns.pyx), or None
@@ -188,11 +190,13 @@ cdef class _Batch:
         worker.reserve(guess)
         if not self.encoder.compiled:
             while i[0] < self.runs[run + 1]:
+                worker.text_number, worker.position = i[0], 0
                 self.encoder.encode_in_python(worker, self.text(i[0]), self.specials)
                 self.put_end(worker, i)
             return 0
         with nogil:
             while i[0] < self.runs[run + 1]:
+                worker.text_number, worker.position = i[0], 0
                 status = encode_view(worker, self.specials, self.views + i[0], &offset)
                 if status != DONE:
                     break
@@ -233,6 +237,7 @@ def _encode_runs(_Batch batch, bint called):
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
         worker = batch.encoder.take()
+        worker.dropout = batch.dropout
         if not called:
             bp_watch_begin(&worker.watch, &batch.stop)
         while batch.next_run < batch.run_count and batch.error is None:
@@ -269,8 +274,9 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
 
 
 cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
-                       Py_ssize_t threads):
+                       Py_ssize_t threads, Dropout dropout=None):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
+    batch.dropout = dropout
     batch.id_lists = id_lists
     batch.lists = [None] * batch.n
     batch.encode(threads)
@@ -278,13 +284,14 @@ cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials
 
 
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       object before, object after):
+                       object before, object after, Dropout dropout=None):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
     cdef Py_ssize_t i, run, at = 0, capacity = 0
     cdef Buffer made
     cdef token_t* ids
     cdef int64_t[::1] offsets
     import numpy                               # not at the top: lists do without it
+    batch.dropout = dropout
     batch.encode(threads)
     result = numpy.zeros(batch.n + 1, numpy.int64)
     offsets = result

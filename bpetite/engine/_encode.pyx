@@ -148,6 +148,7 @@ cdef class Encoder:
 
     cdef void give(self, Worker worker):
         worker.shrink()
+        worker.dropout = None
         if self._spare is None:
             self._spare = worker
         else:

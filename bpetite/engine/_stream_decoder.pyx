@@ -202,6 +202,18 @@ def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
     return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
+def texts_of(tokenizer, ids, errors):
+    """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""
+    stream = StreamDecoder(tokenizer, errors=errors)
+    try:
+        if isinstance(ids, (str, bytes, bytearray)):
+            raise TypeError()
+        ids = iter(ids)
+    except TypeError:
+        raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
+    return _texts(stream, ids)
+
+
 def _texts(StreamDecoder stream not None, ids):
     """Yield the texts of an iterator of ids as they are complete, then what is pending."""
     for i, token_id in enumerate(ids):

@@ -124,6 +124,8 @@ class Surface:
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
+        dropout: float | None = None,
+        seed: SupportsIndex | None = None,
     ) -> list[int]:
         """Token ids of a text, with special tokens recognised.
 
@@ -139,6 +141,9 @@ class Surface:
             num_threads: Threads that share a long text; one for each usable processor when None. The ids never
                 depend on it.
             add_special_tokens: Put the special tokens around it that the tokenizer's template says.
+            dropout: Leave out merges at random (BPE-dropout), each occurrence with this probability at each step; True
+                for the probability that the tokenizer's file declares. 0 is plain encoding, 1 gives bytes.
+            seed: With dropout, an int from 0 to 2**64 - 1 that decides what is left out; None draws one for this call.
 
         Raises:
             ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
@@ -164,6 +169,8 @@ class Surface:
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
+        dropout: float | None = None,
+        seed: SupportsIndex | None = None,
     ) -> NDArray[np.uint32]:
         """Token ids of a text as an array of uint32; see :meth:`encode`.
 
@@ -216,6 +223,8 @@ class Surface:
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
+        dropout: float | None = None,
+        seed: SupportsIndex | None = None,
     ) -> list[list[int]]:
         """A list of token ids for each text; see :meth:`encode`.
 
@@ -223,7 +232,7 @@ class Surface:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
             num_threads: Threads to use; one for each usable processor when None. The ids never depend on it.
-            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+            allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Raises:
             ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
@@ -248,6 +257,8 @@ class Surface:
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
+        dropout: float | None = None,
+        seed: SupportsIndex | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """All token ids in one array, and where each text's begin.
 
@@ -255,7 +266,7 @@ class Surface:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
             num_threads: As for :meth:`encode_batch`.
-            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+            allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Returns:
             ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.

@@ -9,6 +9,7 @@ from cpython.long cimport PyLong_CheckExact
 
 from ._batch cimport encode_flat, encode_lists, of_text
 from ._decode cimport Decoder
+from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder, checked_ends
 from ._ids cimport IdLists, take_ids
 from ._long cimport encode_long
@@ -20,7 +21,7 @@ from operator import index
 from os import PathLike
 
 from ..errors import UnknownTokenError, not_a_text, show
-from ._stream_decoder import StreamDecoder, _texts
+from ._stream_decoder import texts_of
 from ._threads import thread_count
 
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
@@ -203,7 +204,7 @@ cdef class Surface:
     # ---- text to ids
 
     def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
-               bint add_special_tokens=False):
+               bint add_special_tokens=False, dropout=None, seed=None):
         """Token ids of a text, with special tokens recognised.
 
         Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
@@ -218,6 +219,9 @@ cdef class Surface:
             num_threads: Threads that share a long text; one for each usable processor when None. The ids never
                 depend on it.
             add_special_tokens: Put the special tokens around it that the tokenizer's template says.
+            dropout: Leave out merges at random (BPE-dropout), each occurrence with this probability at each step; True
+                for the probability that the tokenizer's file declares. 0 is plain encoding, 1 gives bytes.
+            seed: With dropout, an int from 0 to 2**64 - 1 that decides what is left out; None draws one for this call.
 
         Raises:
             ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
@@ -228,7 +232,7 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
         ids = self._list(worker)
         return [*self._before, *ids, *self._after] if add_special_tokens else ids
 
@@ -239,10 +243,10 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
         [60, 124, 101, 110, 100]
         """
-        return self._list(self._encoded_with(text, None, num_threads))
+        return self._list(self._encoded_with(text, None, num_threads, None))
 
     def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
-                        bint add_special_tokens=False):
+                        bint add_special_tokens=False, dropout=None, seed=None):
         """Token ids of a text as an array of uint32; see :meth:`encode`.
 
         >>> from bpetite import Tokenizer
@@ -252,8 +256,9 @@ cdef class Surface:
         cdef Worker worker
         if add_special_tokens and (self._before or self._after):
             return self.encode_batch_to_numpy([text], num_threads=num_threads, allowed_special=allowed_special,
-                                              disallowed_special=disallowed_special, add_special_tokens=True)[0]
-        worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+                                              disallowed_special=disallowed_special, add_special_tokens=True,
+                                              dropout=dropout, seed=seed)[0]
+        worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
         try:
             return take_ids(worker)
         finally:
@@ -301,20 +306,20 @@ cdef class Surface:
         if limit is not None:
             recognised, refused = self._resolve(allowed_special, disallowed_special)
             return count_up_to(self._encoder, text, recognised, refused, whole_number(limit, "limit"), around)
-        worker = self._encoded(text, allowed_special, disallowed_special, num_threads)
+        worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
         n = worker.used
         self._encoder.give(worker)
         return n + around
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
-                     bint add_special_tokens=False):
+                     bint add_special_tokens=False, dropout=None, seed=None):
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
             num_threads: Threads to use; one for each usable processor when None. The ids never depend on it.
-            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+            allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Raises:
             ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
@@ -325,7 +330,8 @@ cdef class Surface:
         [[256], [256, 257]]
         """
         recognised, refused = self._resolve(allowed_special, disallowed_special)
-        lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads))
+        lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads),
+                             chosen_dropout(dropout, seed, self._vocab.kept))
         if add_special_tokens and (self._before or self._after):
             return [[*self._before, *ids, *self._after] for ids in lists]
         return lists
@@ -340,14 +346,14 @@ cdef class Surface:
         return encode_lists(self._encoder, self._id_lists(), texts, None, None, thread_count(num_threads))
 
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
-                              bint add_special_tokens=False):
+                              bint add_special_tokens=False, dropout=None, seed=None):
         """All token ids in one array, and where each text's begin.
 
         Args:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
             num_threads: As for :meth:`encode_batch`.
-            allowed_special: As for :meth:`encode`, and so are ``disallowed_special`` and ``add_special_tokens``.
+            allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Returns:
             ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
@@ -359,7 +365,8 @@ cdef class Surface:
         """
         recognised, refused = self._resolve(allowed_special, disallowed_special)
         before, after = (self._before, self._after) if add_special_tokens else ((), ())
-        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after)
+        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
+                           chosen_dropout(dropout, seed, self._vocab.kept))
 
     # ---- ids to text
 
@@ -440,14 +447,7 @@ cdef class Surface:
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
         ['你', 'ab']
         """
-        stream = StreamDecoder(self, errors=errors)
-        try:
-            if isinstance(ids, (str, bytes, bytearray)):
-                raise TypeError()
-            ids = iter(ids)
-        except TypeError:
-            raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
-        return _texts(stream, ids)
+        return texts_of(self, ids, errors)
 
     # ---- for the forms of the result that are made in Python
 
@@ -467,24 +467,30 @@ cdef class Surface:
             return self._encoder.specials.every, None
         return self._encoder.specials.resolve(allowed, disallowed)
 
-    cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads):
+    cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads, object dropout,
+                         object seed):
         # A worker that has encoded a text, to be given back.
         cdef Specials recognised = self._encoder.specials.every, refused
+        cdef Dropout chosen = None
+        if dropout is not None or seed is not None:
+            chosen = chosen_dropout(dropout, seed, self._vocab.kept)
         if not (allowed is ALL or is_all(allowed)) or disallowed is not ():
             if not isinstance(text, (str, bytes)):
                 raise not_a_text(text)
             recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
             if refused is not None:
                 refuse(refused, text)
-        return self._encoded_with(text, recognised, num_threads)
+        return self._encoded_with(text, recognised, num_threads, chosen)
 
-    cdef Worker _encoded_with(self, object text, Specials specials, object num_threads):
+    cdef Worker _encoded_with(self, object text, Specials specials, object num_threads, Dropout dropout):
         cdef bint alone = PyLong_CheckExact(num_threads) and num_threads == 1
         cdef Py_ssize_t threads = 1 if alone else thread_count(num_threads)
         cdef Worker worker = self._encoder.take()
         cdef bint done = False
+        if dropout is not None:
+            worker.dropout, worker.text_number, worker.position = dropout, 0, 0
         try:                                       # `except` would cost a short text more
-            if threads > 1:
+            if threads > 1 and dropout is None:
                 encode_long(self._encoder, worker, text, specials, threads)
             else:
                 self._encoder.encode(worker, text, specials)

@@ -8,6 +8,7 @@ from ..headers.watch cimport bp_watch
 from ..splitting._byte_splits cimport ByteSplits
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
+from ._dropout cimport Dropout
 from ._text cimport utf8_window
 
 cdef extern from "engine/word_cache_blocks.h" nogil:
@@ -53,6 +54,9 @@ cdef class Worker:
     cdef merge_space space
     cdef utf8_window window                # a part of the text, rewritten to UTF-8
     cdef bp_watch watch                    # of the call that uses it
+    cdef Dropout dropout                   # of the call that uses it; None for plain encoding
+    cdef uint64_t text_number              # with dropout: which text of the batch is encoded,
+    cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
 
@@ -72,6 +76,11 @@ cdef class Worker:
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
+    # The same with dropout: past the cache.
+    cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                             Py_ssize_t* done) noexcept nogil
+    # Append the ids of one pre-token, cut again where there are byte splits.
+    cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
     # Cut one pre-token again, merge its parts and remember the ids of all of it; *moved is set where keys prepared
     # before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,

@@ -162,6 +162,8 @@ cdef class Worker:
         cdef bint starved, moved = False
         if bp_work(&self.watch, ends[n - 1] - start):
             return INTERRUPTED
+        if self.dropout is not None:
+            return self._encode_dropped(text, start, ends, n, done)
         bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
@@ -179,25 +181,41 @@ cdef class Worker:
                 if i == n:
                     return DONE
 
+    cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                             Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef int status
+        for i in range(n):
+            status = self._encode_parts(text, start, ends[i], done)
+            if status != DONE:
+                return status
+            start = ends[i]
+        return DONE
+
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t used = self.used
+        cdef int status = self._encode_parts(text, start, end, done)
+        if status != DONE:
+            return status
+        moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
+        return DONE
+
+    cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                           Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[PARTS]
-        cdef Py_ssize_t used = self.used, at = start, i
+        cdef Py_ssize_t at = start, i
         cdef byte_cut cut
         cdef int status
         if self.core.byte_splits is None:
-            status = self._encode_part(text, start, end, done)
-            if status != DONE:
-                return status
-        else:
-            self.core.byte_splits.begin(&cut, start, end)
-            while at < end:
-                for i in range(self.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
-                    status = self._encode_part(text, at, ends[i], done)
-                    if status != DONE:
-                        return status
-                    at = ends[i]
-        moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
+            return self._encode_part(text, start, end, done)
+        self.core.byte_splits.begin(&cut, start, end)
+        while at < end:
+            for i in range(self.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
+                status = self._encode_part(text, at, ends[i], done)
+                if status != DONE:
+                    return status
+                at = ends[i]
         return DONE
 
     cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
@@ -206,7 +224,7 @@ cdef class Worker:
         if not space_reserve(&self.space, n):
             return NO_MEMORY
         ids = self.space.ids
-        slot = self.core.tokens.find(text + start, n) if self.core.whole else -1
+        slot = self.core.tokens.find(text + start, n) if self.core.whole and self.dropout is None else -1
         if slot >= 0 and not self.core.excluded[slot]:
             ids[0] = self.core.tokens.ids[slot]
             n = 1
@@ -216,7 +234,11 @@ cdef class Worker:
                     done[0] = start + i
                     return NO_TOKEN
                 ids[i] = self.core.byte_ids[text[start + i]]
-            n = self.core.merges.merge(&self.space, n, &self.watch)
+            if self.dropout is None:
+                n = self.core.merges.merge(&self.space, n, &self.watch)
+            else:
+                n = self.dropout.merge(self.core.merges, &self.space, n, self.text_number, self.position, &self.watch)
+                self.position += end - start
         if n < 0 or not self.reserve(n):
             return INTERRUPTED if self.watch.interrupted else NO_MEMORY
         memcpy(self.out + self.used, ids, n * sizeof(token_t))

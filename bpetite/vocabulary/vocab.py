@@ -81,7 +81,8 @@ class Vocab:
             normalized text, after the others), "plain" (kept when decoding skips special tokens), "added" (of one byte,
             which has no token of ordinary text; without it, a special token of one byte is that byte's token as well).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
-        kept: Settings of the file it came from that change no ids here, such as "dropout"; they are written again.
+        kept: Settings of the file it came from that change no ids here unless asked for, such as "dropout"; they are
+            written again.
         name: The name of the published encoding that it is, for people; no part of the content, and not saved.
         beside: The files beside a tokenizer.json that say how ``transformers`` uses it, name -> content; no part of the
             content either, and not saved.
