@@ -11,7 +11,7 @@ from ..corpus import Options, count_corpus
 from ..engine._threads import thread_count
 from .base import Command
 from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape, watch_options
-from .reports import counted, refuse_nothing, report_problems, say, show, show_json
+from .reports import counted, refuse_nothing, report_filtered, report_problems, say, show, show_json
 from .watching import Watch
 
 __all__ = ["command"]
@@ -53,6 +53,7 @@ def command(
             max_errors=max_errors, **asdict(settings),
         )
     report_problems(found)
+    report_filtered(found)
     say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
     if as_json:
         show_json(found)

@@ -26,7 +26,7 @@ from .options import (
     watch_options,
 )
 from .outputs import is_stream
-from .reports import counted, refuse_nothing, report_problems, say, show_summary
+from .reports import counted, refuse_nothing, report_filtered, report_problems, say, show_summary
 from .watching import Watch
 
 __all__ = ["command"]
@@ -136,6 +136,7 @@ def command(
                 jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say
             )
     report_problems(summary)
+    report_filtered(summary)
     first, *others = summary["files"]
     more = f" and {counted(len(others), 'more file')}" if others else ""
     numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))

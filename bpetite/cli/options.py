@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from ..corpus import Sources, find_sources, read_documents
+from ..corpus.limits import LONG_DOCUMENTS
 from ..corpus.options import ErrorPolicy
 from ..corpus.reading.readers import Reading
 from ..corpus.reading.sources import TASK_BYTES
@@ -149,6 +150,12 @@ encoding_options: Options = _all_of(
     ),
     jobs_option,
     corpus_options,
+    click.option("--min-document-bytes", type=Amount(1024, 0), default=0, help="Leave out documents with fewer bytes."),
+    click.option("--max-document-tokens", type=COUNT, help="The most tokens of a document [default: any number]."),
+    click.option(
+        "--long-documents", type=click.Choice(LONG_DOCUMENTS), default="cut", show_default=True,
+        help="What becomes of longer ones: the first tokens are kept, they are split, or they are left out.",
+    ),
 )
 
 #: How a long run is watched, and when it gives up.

@@ -53,8 +53,9 @@ def encode_corpus(
             tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.options.TaskOptions`.
 
     Returns:
-        "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "on_error", "files"
-        (names), "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
+        "documents", "tokens" and "bytes" (of text), "filtered" (what limits did -> to how many documents: "short",
+        "cut", "split", "skip"), "problems" (kind -> count and first one), "on_error", "files" (names),
+        "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
 
     Raises:
         TypeError: There is no such option.
@@ -140,13 +141,13 @@ def count_corpus(
         options: See `Options`; those of the output have no effect.
 
     Returns:
-        "documents", "tokens", "bytes" (of text), "problems" and "on_error".
+        "documents", "tokens", "bytes" (of text), "filtered", "problems" and "on_error".
 
     Raises:
         TypeError, RecordError, ValueError, OSError: As `encode_corpus`.
     """
     refuse_unknown("count_corpus", options, CorpusOptions)
-    settings = replace(Options(**options), format="npy", eot="none")
+    settings = replace(Options(**options), format="npy", eot="none", rejected=False)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     require(pieces)
     task = ShardTask(pieces, pieces, tokenizer, "count", settings)
@@ -163,6 +164,7 @@ def count_corpus(
         "documents": tally.documents,
         "tokens": tally.tokens,
         "bytes": tally.bytes,
+        "filtered": dict(sorted(tally.filtered.items())),
         "problems": tally.problems,
         "on_error": settings.on_error,
     }

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, Ids, Offsets, join_rows
+from .limits import Limits
 from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
 from .reading.records import Documents, Problem, documents_of
@@ -44,6 +45,7 @@ class EncodingRules:
     with_origins: bool = False
     eot_of_empty: bool = True
     together: bool = False
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Encoded:
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
+    filtered: dict[str, int] = field(default_factory=dict)  # what limits did -> to how many documents
 
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
@@ -78,6 +81,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             return encoded
     parsed = [_parsed(block, rules) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
+    short = sum(rules.limits.leave_out_short(documents) for documents in parsed) if rules.limits.min_bytes else 0
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
     if rules.with_origins:
@@ -95,16 +99,27 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         problems = sorted(problems + found.problems, key=_place)
         if meta is not None:
             meta = [meta[index] for index in found.kept]
+    text_bytes = sum(map(len, texts))
+    filtered = {"short": short} if short else {}
+    shortened = rules.limits.shorten(ids, offsets)
+    if shortened is not None:
+        ids, offsets, numbers, long = shortened
+        filtered[rules.limits.long_documents] = long
+        if rules.limits.long_documents == "skip":
+            text_bytes = sum(len(texts[number]) for number in numbers)
+        texts = [texts[number] for number in numbers]
+        meta = None if meta is None else [meta[number] for number in numbers]
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
         raw=sum(block.raw for block in blocks),
         splits=_split(texts, ids, offsets, meta, codec, rules),
         documents=len(texts),
-        text_bytes=sum(map(len, texts)),
+        text_bytes=text_bytes,
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+        filtered=filtered,
     )
 
 
@@ -116,7 +131,8 @@ def _place(problem: Problem) -> tuple[int, int, int]:
 def _parsed(block: Block, rules: EncodingRules) -> Documents:
     """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
     long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
-    documents = documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins or long)
+    with_origins = rules.with_origins or long or rules.limits.min_bytes > 0
+    documents = documents_of(block, rules.reading, rules.on_error, with_origins=with_origins)
     if long:
         block.data = None
     return documents

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from .encoding import EOT
+from .limits import LONG_DOCUMENTS
 from .reading.readers import MAX_DOCUMENT
 from .reading.records import POLICIES
 
@@ -25,6 +26,7 @@ Dtype: TypeAlias = Literal["auto", "uint16", "uint32", "int32"]
 EotPosition: TypeAlias = Literal["append", "prepend", "none"]
 SpecialPolicy: TypeAlias = Literal["text", "allow", "error"]
 ErrorPolicy: TypeAlias = Literal["fail", "skip", "replace"]
+LongDocuments: TypeAlias = Literal["cut", "split", "skip"]
 InputKind: TypeAlias = Literal["text", "jsonl", "json", "parquet"]
 
 
@@ -41,6 +43,10 @@ class Options:
         text_key, id_key: Where records have text and id; "a.b" is b inside a.
         on_error: What happens to a record that has no valid text, or is too long: "fail", "skip" or "replace".
         max_document_bytes: The most bytes of a document as UTF-8, and of its record as it is in the file, decompressed.
+        min_document_bytes: Documents with fewer bytes as UTF-8 are left out.
+        max_document_tokens: The most tokens of a document, its end-of-text token not counted; None for any number.
+        long_documents: What becomes of longer ones: "cut" keeps the first tokens, "split" makes documents of
+            ``max_document_tokens`` and a rest, "skip" leaves them out.
         rejected: Write a list of the records with problems, ``OUT.rejected.jsonl.gz``.
         shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
@@ -58,6 +64,9 @@ class Options:
     id_key: str | None = "id"
     on_error: ErrorPolicy = "fail"
     max_document_bytes: int = MAX_DOCUMENT
+    min_document_bytes: int = 0
+    max_document_tokens: int | None = None
+    long_documents: LongDocuments = "cut"
     rejected: bool = False
     shard_tokens: int | None = None
     val_fraction: float = 0.0
@@ -67,13 +76,22 @@ class Options:
 
     def check(self) -> None:
         """Raises ValueError for a value out of range, naming it."""
-        for name, allowed in (("eot", (None, *EOT)), ("on_error", POLICIES)):
+        for name, allowed in (
+            ("eot", (None, *EOT)), ("on_error", POLICIES), ("long_documents", LONG_DOCUMENTS),
+        ):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
         if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
             raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
         if self.max_document_bytes < 1:
             raise ValueError(f"max_document_bytes {self.max_document_bytes} is not at least 1")
+        if self.min_document_bytes < 0:
+            raise ValueError(f"min_document_bytes {self.min_document_bytes} is negative")
+        if self.min_document_bytes > self.max_document_bytes:
+            raise ValueError(f"min_document_bytes {self.min_document_bytes} is more than max_document_bytes "
+                             f"{self.max_document_bytes}: no document would be kept")
+        if self.max_document_tokens is not None and self.max_document_tokens < 1:
+            raise ValueError(f"max_document_tokens {self.max_document_tokens} is not at least 1")
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
         if self.rejected and self.on_error == "fail":
@@ -101,6 +119,9 @@ class CorpusOptions(ReadingOptions, total=False):
     eot: EotPosition | None
     special: SpecialPolicy
     id_key: str | None
+    min_document_bytes: int
+    max_document_tokens: int | None
+    long_documents: LongDocuments
     rejected: bool
     shard_tokens: int | None
     val_fraction: float

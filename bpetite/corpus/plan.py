@@ -7,6 +7,7 @@ from typing import Any
 
 from .codec import Codec, codec_of
 from .encoding import EncodingRules
+from .limits import Limits
 from .options import Options
 from .reading.readers import BLOCK, Reading
 from .reading.sources import Piece, overlaps_itself
@@ -88,6 +89,9 @@ class Plan:
             if any(piece.kind == "text" for piece in self.pieces):
                 raise ValueError("the tokenizer has no end-of-text token: give separator= or whole_files=True")
             separator = "\0"
+        limits = Limits(
+            self.options.min_document_bytes, self.options.max_document_tokens, self.options.long_documents
+        )
         return EncodingRules(
             reading=Reading(
                 separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block,
@@ -99,12 +103,13 @@ class Plan:
             val_fraction=self.options.val_fraction,
             seed=self.options.seed,
             with_origins=self.layout.meta,
+            limits=limits,
             eot_of_empty=self.layout.eot_of_empty,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty
-                and not (self.layout.meta or self.options.val_fraction)
+                and not (self.layout.meta or self.options.val_fraction or limits)
             ),
         )
 
@@ -210,6 +215,7 @@ class Plan:
             "bytes": tally.bytes,
             "on_error": self.options.on_error,
             "problems": tally.problems,
+            "filtered": dict(sorted(tally.filtered.items())),
             "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),

@@ -27,7 +27,7 @@ PROBLEMS = {
 }
 
 #: The attributes of a tally that a journal records.
-STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records")
+STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered")
 
 
 class RecordError(ValueError):
@@ -57,6 +57,7 @@ class Tally:
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
         problems: `Problem.what` -> count, and where the first one was.
+        filtered: What limits did -> to how many documents.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
     """
@@ -75,6 +76,7 @@ class Tally:
         self.bytes: int = 0
         self.problems: dict[str, dict[str, Any]] = {}
         self.final_separator: bool | None = None
+        self.filtered: dict[str, int] = {}
         self.piece: int = 0
         self.records: int = 0
 
@@ -91,6 +93,8 @@ class Tally:
         self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
+        for kind, count in encoded.filtered.items():
+            self.filtered[kind] = self.filtered.get(kind, 0) + count
         firsts = []
         for piece, records in encoded.blocks:
             if piece != self.piece:

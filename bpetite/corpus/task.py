@@ -373,7 +373,7 @@ class ShardTask(Plan):
 
     def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
         return {
-            **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
+            **{name: manifest[name] for name in ("documents", "tokens", "bytes", "filtered", "problems", "on_error")},
             "files": [file["name"] for file in manifest["files"]],
             **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
             "manifest": str(self.names.manifest),

@@ -49,6 +49,12 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             shard_tokens=chosen.choice([None, 300, 1000]),
             val_fraction=chosen.choice([0.0, 0.0, 0.2]),
             eot=chosen.choice([None, "append", "prepend"]),
+            on_error="skip",
+            rejected=chosen.choice([False, True]),
+            max_document_bytes=chosen.choice([1 << 30, 100]),
+            min_document_bytes=chosen.choice([0, 5]),
+            max_document_tokens=chosen.choice([None, 20]),
+            long_documents=chosen.choice(["cut", "split", "skip"]),
         )
         made = []
         for name in ("whole", "killed"):

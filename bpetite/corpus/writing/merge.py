@@ -205,12 +205,15 @@ def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     joined = dict(manifests[0], rank=None)
     for name in ("documents", "tokens", "bytes"):
         joined[name] = sum(manifest[name] for manifest in manifests)
-    joined["problems"] = {}
+    joined["problems"], joined["filtered"] = {}, {}
     joined["final_separator"] = None
     for manifest in manifests:
         if manifest["final_separator"] is not None:
             joined["final_separator"] = manifest["final_separator"]
+        for kind, number in manifest["filtered"].items():
+            joined["filtered"][kind] = joined["filtered"].get(kind, 0) + number
         for kind, problem in manifest["problems"].items():
             known = joined["problems"].setdefault(kind, {**problem, "count": 0})
             known["count"] += problem["count"]
+    joined["filtered"] = dict(sorted(joined["filtered"].items()))
     return joined
