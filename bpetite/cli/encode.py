@@ -57,7 +57,9 @@ __all__ = ["command"]
 @click.option(
     "--rejected", is_flag=True, help="Also write OUT.rejected.jsonl.gz, a list of the records with problems."
 )
-@click.option("--shard-tokens", type=COUNT, help="Tokens of a shard, as 100M [default: one shard; llmc 100M].")
+@click.option(
+    "--shard-tokens", type=COUNT, help="Tokens of a shard, as 100M [default: one shard; llmc 100M; mds, litdata 33.6M]."
+)
 @click.option(
     "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
     help="Part of the documents that goes to a second output.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..corpus.outputs import files_of_shard, find_manifest
+from ..corpus.outputs import file_of_all, files_of_shard, find_manifest
 from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.unfinished import find_journals, progress_of
 from ..corpus.writing.checksums import check_file
@@ -138,6 +138,6 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
 
 def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
     """Compare all files of a token file's shard with their checksums."""
-    for file in files_of_shard(manifest, token_file):
+    for file in [*file_of_all(manifest), *files_of_shard(manifest, token_file)]:
         check_file(folder / file["name"], file, thread_count(None))
     return f"{file['checksum']['algorithm']} of each range as in the manifest"

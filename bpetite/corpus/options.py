@@ -21,7 +21,7 @@ __all__ = [
     "split_options",
 ]
 
-Format: TypeAlias = Literal["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+Format: TypeAlias = Literal["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 Dtype: TypeAlias = Literal["auto", "uint16", "uint32", "int32"]
 EotPosition: TypeAlias = Literal["append", "prepend", "none"]
 SpecialPolicy: TypeAlias = Literal["text", "allow", "error"]
@@ -35,7 +35,7 @@ class Options:
     """Everything that decides what is written, besides inputs and tokenizer.
 
     Attributes:
-        format: npy, nanogpt, llmc, megatron, datatrove, dolma or parquet.
+        format: npy, nanogpt, llmc, megatron, datatrove, dolma, parquet, mds or litdata.
         dtype: uint16, uint32, int32 or "auto", the rule of the target.
         eot: "append", "prepend" or "none"; None is the default of the target.
         special: Special tokens in documents: "text", "allow" or "error".
@@ -48,7 +48,7 @@ class Options:
         long_documents: What becomes of longer ones: "cut" keeps the first tokens, "split" makes documents of
             ``max_document_tokens`` and a rest, "skip" leaves them out.
         rejected: Write a list of the records with problems, ``OUT.rejected.jsonl.gz``.
-        shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8.
+        shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8, of mds and litdata for 2^25.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
         input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.

@@ -9,7 +9,7 @@ from typing import Any
 from .writing.layouts import layout_of
 from .writing.manifest import read_manifest
 
-__all__ = ["files_of_shard", "find_manifest", "stems_of", "token_files", "token_files_of_split"]
+__all__ = ["file_of_all", "files_of_shard", "find_manifest", "stems_of", "token_files", "token_files_of_split"]
 
 
 def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
@@ -40,26 +40,39 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], l
 
 def stems_of(name: str) -> list[str]:
     """What the names of an output may begin with, of which this is its name or that of one of its files."""
-    stem = re.sub(r"(\.offsets\.npy|\.npy|\.csv\.gz|\.ds\.index|\.ds\.metadata|\.ds|\.parquet|\.bin|\.idx)$", "", name)
+    stem = re.sub(
+        r"(\.offsets\.npy|\.npy|\.csv\.gz|\.ds\.index|\.ds\.metadata|\.ds|\.parquet|\.bin|\.idx|\.mds)$", "", name
+    )
     stem = stem.removesuffix("_text_document")
     return [name, stem, re.sub(r"_\d{6,}$", "", stem), re.sub(r"(_(train|val))?(_\d{6,})?$", "", stem)]
 
 
 def token_files(manifest: dict[str, Any]) -> list[str]:
     """The names of the files that hold tokens, without indexes."""
-    return [file["name"] for file in manifest["files"][:: _files_a_shard(manifest)]]
+    return [file["name"] for file in _of_shards(manifest)[:: _files_a_shard(manifest)]]
 
 
 def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
     """A file of tokens and those that belong to it, as the manifest lists them."""
-    size, files = _files_a_shard(manifest), manifest["files"]
+    size, files = _files_a_shard(manifest), _of_shards(manifest)
     at = next(index for index, file in enumerate(files) if file["name"] == token_file) // size * size
     return list(files[at : at + size])
 
 
 def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str, Any]]:
     """The files that hold the tokens of a split, in order, as the manifest lists them."""
-    return [file for file in manifest["files"][:: _files_a_shard(manifest)] if file["split"] == split]
+    return [file for file in _of_shards(manifest)[:: _files_a_shard(manifest)] if file["split"] == split]
+
+
+def file_of_all(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The file that all shards have together, if there is one, as the manifest lists it."""
+    whole = layout_of(manifest["format"]).whole
+    return [file for file in manifest["files"] if file["name"] == whole]
+
+
+def _of_shards(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files of shards, without the one that all of them have together."""
+    return [file for file in manifest["files"] if file not in file_of_all(manifest)]
 
 
 def _files_a_shard(manifest: dict[str, Any]) -> int:

@@ -81,6 +81,9 @@ class Plan:
         """
         self.options.check()
         self.layout.check_shards(self.options.shard_tokens)
+        if self.layout.whole is not None and self.options.val_fraction:
+            raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
+                             "no place in it; encode the inputs of each split into a folder of its own")
         eot = self.options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")

@@ -316,6 +316,8 @@ class ShardTask(Plan):
             self._clear(journal)
             journal.restart()
         if not journal.records:
+            if not self.overwrite:
+                self.names.refuse_whole()
             self.names.clear_temporary(unknown=journal.existed or self.overwrite)
             journal.append(header)
             return Position(), tally, {}, {}

@@ -11,10 +11,8 @@ import os
 import re
 import struct
 import zlib
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
-from .writing.checksums import FileCheck
+from .samples import LitdataFile, MdsFile, litdata_dtype
+from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
 
 __all__ = [
@@ -33,126 +32,10 @@ __all__ = [
     "open_token_file",
 ]
 
-#: Tokens read at a time.
-CHUNK = 1 << 20
-
 #: The most characters of a line of a table of documents.
 ROW = 1 << 20
 
 DTYPES = ("uint16", "uint32", "int32")
-
-
-@dataclass
-class Span:
-    """Consecutive tokens of a file.
-
-    ``lengths`` are those of the whole documents that make up the span, or None where the layout does not keep them;
-    then documents may cross spans. ``ids`` are the ids of records, ``origins`` their (file, number in it), where kept.
-    """
-
-    tokens: npt.NDArray[Any]
-    lengths: npt.NDArray[np.int64] | None = None
-    ids: list[str | None] | None = None
-    origins: list[tuple[str, int]] | None = None
-
-
-class TokenFile:
-    """One file (or pair of files) of tokens.
-
-    Attributes:
-        path, format, dtype: What it is.
-        tokens: Their number.
-        documents: Their number, or None where the layout does not say.
-        header: Bytes before the tokens.
-        check: Compares the bytes of tokens that are read with their checksums; not of Parquet, which is not read from
-            start to end.
-    """
-
-    def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
-        self.path = path
-        self.format = format
-        self.dtype = dtype
-        self.tokens = tokens
-        self.documents: int | None = None
-        self.header = header
-        self.check: FileCheck | None = None
-
-    def read(self, start: int, count: int) -> npt.NDArray[Any]:
-        """Tokens from ``start`` on, fewer than ``count`` only at the end."""
-        count = max(0, min(count, self.tokens - start))
-        tokens = np.fromfile(self.path, self.dtype, count, offset=self.header + start * self.dtype.itemsize)
-        if len(tokens) != count:
-            raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
-        if self.check is not None:
-            self.check.take(self.header + start * self.dtype.itemsize, tokens)
-        return tokens
-
-    def spans(self) -> Iterator[Span]:
-        """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""
-        return self.extent(0, self.tokens if self.documents is None else self.documents)
-
-    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The length of each document in tokens, some at a time; only where ``documents`` is known."""
-        raise NotImplementedError
-
-    def extent(self, first: int, count: int) -> Iterator[Span]:
-        """``count`` documents from number ``first`` on; where the layout keeps no documents, ``count`` tokens."""
-        if self.documents is None:
-            for start in range(first, first + count, CHUNK):
-                yield Span(self.read(start, min(CHUNK, first + count - start)))
-            return
-        start = 0
-        meta = self._meta()
-        whole = first == 0 and count == self.documents  # then what comes after the last document is checked, too
-        for lengths in self.lengths():
-            passed = min(first, len(lengths))
-            if passed:
-                start += int(lengths[:passed].sum())
-                if meta is not None:
-                    deque(islice(meta, passed), 0)
-            lengths = lengths[passed : passed + count]
-            first, count = first - passed, count - len(lengths)
-            ends = np.cumsum(lengths)
-            done = before = 0
-            while done < len(lengths):
-                upto = max(done + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-                stop = int(ends[upto - 1])
-                ids = origins = None
-                if meta is not None:
-                    rows = [next(meta) for _ in range(upto - done)]
-                    ids, origins = [row[0] for row in rows], [(row[1], row[2]) for row in rows]
-                yield Span(self.read(start + before, stop - before), lengths[done:upto], ids, origins)
-                done, before = upto, stop
-            start += before
-            if not count and not whole:
-                return
-
-    def _meta(self) -> Iterator[tuple[str | None, str, int]] | None:
-        return None
-
-    def _ends(self, path: Path, dtype: np.dtype[Any], header: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Lengths from a file of cumulative ends."""
-        last = documents = 0
-        with path.open("rb") as file:
-            file.seek(header)
-            while len(ends := np.fromfile(file, dtype, LENGTHS).astype(np.int64)):
-                lengths = np.diff(ends, prepend=last)
-                self._check(path, documents, lengths, last)
-                documents += len(lengths)
-                last = int(ends[-1])
-                yield lengths
-        if (last, documents) != (self.tokens, self.documents):
-            raise FormatError(f"{path}: {documents} documents end at token {last}, {self.path.name} has {self.tokens}")
-
-    def _check(self, path: Path, document: int, lengths: npt.NDArray[np.int64], start: int) -> None:
-        """Refuse lengths of documents, from number ``document`` on, that cannot be."""
-        wrong = lengths < 0
-        if wrong.any():
-            raise FormatError(f"{path}: document {document + int(wrong.argmax())} ends before the document before it")
-        # no sum of lengths that are all at most the number of tokens overflows
-        if int(lengths.max(initial=0)) > self.tokens or start + int(lengths.sum()) > self.tokens:
-            raise FormatError(f"{path}: documents {document} to {document + len(lengths) - 1} end after token "
-                              f"{self.tokens}, the last of {self.path.name}")
 
 
 class _Npy(TokenFile):
@@ -189,7 +72,7 @@ class _Megatron(TokenFile):
         if not self.ends:
             raise FormatError(f"{self.index}: does not say where the first document begins")
         dtype = np.dtype(kinds[code])
-        super().__init__(path, "megatron", dtype, 0, _count(path, 0, dtype))
+        super().__init__(path, "megatron", dtype, 0, count_tokens(path, 0, dtype))
         self.documents = self.ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
@@ -235,7 +118,7 @@ class _Datatrove(TokenFile):
         found = dtype or {2: "uint16", 4: "uint32"}.get(itemsize)
         if found is None:
             raise FormatError(f"{path}: {path.stat().st_size} bytes for {last} tokens are neither uint16 nor uint32")
-        super().__init__(path, "datatrove", np.dtype(found), 0, _count(path, 0, np.dtype(found)))
+        super().__init__(path, "datatrove", np.dtype(found), 0, count_tokens(path, 0, np.dtype(found)))
         self.documents = size // 8
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
@@ -244,7 +127,7 @@ class _Datatrove(TokenFile):
 
 class _Dolma(TokenFile):
     def __init__(self, path: Path, dtype: str) -> None:
-        super().__init__(path, "dolma", np.dtype(dtype), 0, _count(path, 0, np.dtype(dtype)))
+        super().__init__(path, "dolma", np.dtype(dtype), 0, count_tokens(path, 0, np.dtype(dtype)))
         self.table = path.with_name(path.name.removesuffix(".npy") + ".csv.gz")
         if self.table.exists():
             self.documents = sum(1 for _ in self._rows())
@@ -278,7 +161,7 @@ class _Dolma(TokenFile):
         return (row[1:] for row in self._rows())
 
 
-class _Parquet(TokenFile):
+class _Parquet(SampleFile):
     def __init__(self, path: Path) -> None:
         tokens = 0
         with self._open(path) as file:
@@ -315,22 +198,6 @@ class _Parquet(TokenFile):
                 raise
             where = "" if group is None else f"row group {group}: "
             raise FormatError(f"{path}: {where}{' '.join(str(wrong).split())}") from None
-
-    def read(self, start: int, count: int) -> npt.NDArray[Any]:
-        parts = [np.empty(0, np.uint32)]
-        for span in self.spans():
-            if start < len(span.tokens):
-                parts.append(span.tokens[start : start + count])
-                count -= len(parts[-1])
-            start = max(0, start - len(span.tokens))
-            if count <= 0:
-                break
-        return np.concatenate(parts)
-
-    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        for span in self.spans():
-            assert span.lengths is not None
-            yield span.lengths
 
     def extent(self, first: int, count: int) -> Iterator[Span]:
         with self._open(self.path) as file:
@@ -388,8 +255,12 @@ def open_token_file(
         return _Datatrove(path, dtype)
     if format == "parquet":
         return _Parquet(path)
+    if format == "mds":
+        return MdsFile(path)
+    if format == "litdata":
+        return LitdataFile(path, dtype)
     if format == "nanogpt":
-        return TokenFile(path, format, np.dtype("uint16"), 0, _count(path, 0, np.dtype("uint16")))
+        return TokenFile(path, format, np.dtype("uint16"), 0, count_tokens(path, 0, np.dtype("uint16")))
     if dtype is None:
         raise FormatError(f"{path}: a dolma file does not say the type of its tokens; give dtype= (uint16 or uint32)")
     return _Dolma(path, dtype)
@@ -409,6 +280,10 @@ def _sniff(path: Path) -> str:
         return "llmc"
     if path.name.endswith((".ds", ".ds.index", ".ds.metadata")):
         return "datatrove"
+    if path.name.endswith(".mds"):
+        return "mds"
+    if path.name.endswith(".bin") and litdata_dtype(path):
+        return "litdata"
     raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")
 
 
@@ -420,17 +295,9 @@ def _open_llmc(path: Path) -> TokenFile:
     if (magic, version) not in codes:
         raise FormatError(f"{path}: begins with {magic}, {version}; an llm.c file begins with one of {[*codes]}")
     dtype = np.dtype(codes[magic, version])
-    if _count(path, LlmC.header, dtype) != count:
-        raise FormatError(f"{path}: the header says {count} tokens, the size {_count(path, LlmC.header, dtype)}")
+    if count_tokens(path, LlmC.header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} tokens, the size {count_tokens(path, LlmC.header, dtype)}")
     return TokenFile(path, "llmc", dtype, LlmC.header, count)
-
-
-def _count(path: Path, header: int, dtype: np.dtype[Any]) -> int:
-    """The number of tokens in a file, by its size."""
-    size = path.stat().st_size - header
-    if size < 0 or size % dtype.itemsize:
-        raise FormatError(f"{path}: {size + header} bytes are not a whole number of {dtype.name} tokens")
-    return size // dtype.itemsize
 
 
 def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
@@ -452,6 +319,6 @@ def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
         found = ascii(head[start:header].decode("latin-1").strip())
         raise FormatError(f"{path}: an array with header {found[:200]}, not one row of integers")
     dtype, count = np.dtype(said[1].decode()), int(said[2])
-    if _count(path, header, dtype) != count:
-        raise FormatError(f"{path}: the header says {count} elements, the size {_count(path, header, dtype)}")
+    if count_tokens(path, header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} elements, the size {count_tokens(path, header, dtype)}")
     return dtype, count, header

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from corpus_tools import EOT, ids, run
 
-from bpetite.corpus import open_token_file, tokenfiles
+from bpetite.corpus import open_token_file, spans, tokenfiles
 from bpetite.corpus.outputs import files_of_shard, find_manifest
 from bpetite.errors import FormatError
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_kinds_are_found_by_content(made: Path) -> None:
         place = find_manifest(made / format)
         assert place is not None
         assert len(place[2]) == 2
-        first = made / place[2][0]
+        first = place[0].parent / place[2][0]
         if format in ("nanogpt", "dolma"):
             with pytest.raises(FormatError, match="give format="):
                 open_token_file(first)
@@ -44,15 +44,15 @@ def test_kinds_are_found_by_content(made: Path) -> None:
 
 
 def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenfiles, "CHUNK", 2)
-    monkeypatch.setattr(tokenfiles, "LENGTHS", 1)
+    monkeypatch.setattr(spans, "CHUNK", 2)
+    for module in (spans, tokenfiles):
+        monkeypatch.setattr(module, "LENGTHS", 1)
     run(made / "in.txt", made / "one", format="megatron", eot="append")
     run(made / "in.txt", made / "two")
     run(made / "in.txt", made / "three", format="dolma")
     for path, format in (("one_text_document.bin", "megatron"), ("two.npy", "npy"), ("three.npy", "dolma")):
         file = open_token_file(made / path, format=format, dtype="uint16")
-        spans = list(file.spans())
-        assert [span.tokens.tolist() for span in spans] == [
+        assert [span.tokens.tolist() for span in file.spans()] == [
             [*ids("ab"), EOT], [] if format == "megatron" else [EOT], [*ids("cde"), EOT], [*ids("f"), EOT],
         ]  # fmt: skip
         first = [*ids("ab"), EOT, *([] if format == "megatron" else [EOT]), *ids("cde")]

@@ -16,7 +16,7 @@ from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
 from bpetite.corpus import Options, make_task
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 
 #: Kills of one run; then it may end.
 MOST = 20
@@ -44,10 +44,11 @@ def main(folder: Path, seed: int, wanted: int) -> None:
     while kills < wanted:
         format = FORMATS[runs % len(FORMATS)]
         jobs = chosen.choice([1, 2, 4])
+        folders = format in ("mds", "litdata")
         options = Options(
             format=format,
             shard_tokens=chosen.choice([None, 300, 1000]),
-            val_fraction=chosen.choice([0.0, 0.0, 0.2]),
+            val_fraction=0.0 if folders else chosen.choice([0.0, 0.0, 0.2]),
             eot=chosen.choice([None, "append", "prepend"]),
             on_error="skip",
             rejected=chosen.choice([False, True]),
@@ -62,7 +63,7 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
             task = replace(
-                make_task(inputs, out / "o", byte_codec(), options=options),
+                make_task(inputs, out if folders else out / "o", byte_codec(), options=options),
                 block=chosen.choice([100, 300, 1000]),
                 checkpoint_seconds=chosen.choice([0, 0, 0.005]),
             )
@@ -83,7 +84,7 @@ def main(folder: Path, seed: int, wanted: int) -> None:
                     break
                 kills += 1
                 survived += 1
-                resumed += (out / "o.journal").exists()
+                resumed += (out / ("journal" if folders else "o.journal")).exists()
             made.append(outputs(out))
         if made[0] != made[1]:
             differing = sorted(name for name in {**made[0], **made[1]} if made[0].get(name) != made[1].get(name))

@@ -19,6 +19,7 @@ from ...errors import FormatError
 from ...formats.atomic import write_file
 from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
+from .checksums import sums_of
 from .durable import PARTIAL
 from .layouts import layout_of
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
@@ -86,7 +87,22 @@ def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str,
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a manifest; readers see the old one or the new one."""
+    """Write a manifest, and before it the file that all shards have together; readers see the old ones or the new.
+
+    The output of one rank of several has no such file: it is not read before it is merged.
+    """
+    layout = layout_of(manifest["format"])
+    if layout.whole is not None and manifest["rank"] is None:
+        whole = path.with_name(layout.whole)
+        data = layout.describe_all(manifest)
+        write_file(whole, data, overwrite=True, suffix=PARTIAL)
+        sums = sums_of(whole, len(data), "sha256", 1)
+        manifest["files"].append(
+            {
+                "name": whole.name, "split": "all", "bytes": len(data), "checksum": sums.listed(), "tokens": 0,
+                "documents": 0,
+            }
+        )  # fmt: skip
     data = json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n"
     write_file(path, data, overwrite=True, suffix=PARTIAL)
 
@@ -112,8 +128,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def check_files(manifest: dict[str, Any], path: Path) -> None:
+def check_files(manifest: dict[str, Any], path: Path, *, shards_only: bool = False) -> None:
     """Check that a manifest lists what its layout writes beside it, and that its totals are those of the files.
+
+    Args:
+        shards_only: The file that all shards have together is not written yet.
 
     Raises:
         FormatError: A file is missing, unknown or in another place, or tokens or documents are.
@@ -124,10 +143,13 @@ def check_files(manifest: dict[str, Any], path: Path) -> None:
     names = Names(path.parent, stem, layout, numbered)
     size = len(layout.outputs(path))
     expected = []
+    of_shards = [file for file in files if file["name"] != layout.whole]
     for split in splits_of(manifest["options"]["val_fraction"]):
-        shards = -(-sum(file["split"] == split for file in files) // size) if numbered else 1
+        shards = -(-sum(file["split"] == split for file in of_shards) // size) if numbered else 1
         for index in range(max(1, shards)):
             expected += [(output.name, split) for output in layout.outputs(names.base(split, index))]
+    if layout.whole is not None and manifest["rank"] is None and not shards_only:
+        expected.append((layout.whole, "all"))
     for index, (file, pair) in enumerate(zip_longest(files, expected)):
         listed = file and (file["name"], file["split"])
         if listed != pair:
@@ -137,6 +159,6 @@ def check_files(manifest: dict[str, Any], path: Path) -> None:
     if "rejected" in manifest and manifest["rejected"]["name"] != names.beside(REJECTED).name + REJECTED_SUFFIX:
         raise FormatError(f"{path}: rejected is {manifest['rejected']['name']!a}; damaged, or renamed")
     for name in ("tokens",) if layout.exact else ("tokens", "documents"):
-        total = sum(file[name] or 0 for file in files[::size])
+        total = sum(file[name] or 0 for file in of_shards[::size])
         if total != manifest[name]:
             raise FormatError(f"{path}: {manifest[name]} {name}, but {total} in its files; damaged")

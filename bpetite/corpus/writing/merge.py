@@ -78,6 +78,8 @@ def merge_outputs(
         begun = bool(journal.records)
         if begun and journal.records[0] != header and not overwrite:
             raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or overwrite=True")
+        if not begun and not overwrite:
+            names.refuse_whole()
         names.clear_temporary(unknown=journal.existed or overwrite)
         journal.restart()
         journal.append(header)
@@ -100,7 +102,7 @@ def merge_outputs(
         if "rejected" in manifest:
             shards[REJECTED] = join_rejected(found, rejected_writer(names, overwrite=overwrite or begun))
             manifest["rejected"] = list_rejected(shards[REJECTED], manifest["problems"])
-        check_files(manifest, names.manifest)  # nothing was left out
+        check_files(manifest, names.manifest, shards_only=True)  # nothing was left out
         old = _listed(names.manifest)
         changed = True
         for finished in shards.values():  # all of them have been verified now
@@ -170,13 +172,14 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
 def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:
     """The documents of one rank and split. The checksums of the manifest are compared on the way: the bytes of tokens
     that are given out are those that go into the checksum."""
+    spooled = layout_of(manifest["format"]).spooled
     for listed in token_files_of_split(manifest, split):
         file = path.parent / listed["name"]
         for one in files_of_shard(manifest, listed["name"]):
             beside = path.parent / one["name"]
-            if beside != file or manifest["format"] == "parquet":
+            if beside != file or spooled:
                 check_file(beside, one)
-        check = None if manifest["format"] == "parquet" else FileCheck(file, listed)
+        check = None if spooled else FileCheck(file, listed)
         opened = open_token_file(file, format=manifest["format"], dtype=manifest["dtype"])
         opened.check = check
         yield from opened.spans()

@@ -57,6 +57,12 @@ class Names:
     def journal(self) -> Path:
         return self.beside("journal")
 
+    def refuse_whole(self) -> None:
+        """Raises FileExistsError if the file that all shards have together exists: of something else."""
+        whole = self.layout.whole
+        if whole is not None and not self.stem and os.path.lexists(self.folder / whole):
+            raise file_exists(self.folder / whole, "exists already; overwrite=True replaces it")
+
     def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
         """The names of this output's files: shards of these layouts, and with other endings."""
         bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
@@ -70,8 +76,9 @@ class Names:
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
         ours = self._pattern([layout() for layout in LAYOUTS.values()], [])
+        wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
         for name in names:
-            if ours.fullmatch(name):
+            if name in wholes or ours.fullmatch(name):
                 (self.folder / name).unlink(missing_ok=True)
 
     def finished(self) -> list[str]:
@@ -86,11 +93,11 @@ class Names:
         """Whether a temporary file of this output would have a name."""
         final = name.removesuffix(PARTIAL)
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        return final != name and (final == self.manifest.name or ours.fullmatch(final) is not None)
+        return final != name and (final in (self.manifest.name, self.layout.whole) or ours.fullmatch(final) is not None)
 
     def is_finished(self, name: str) -> bool:
         """Whether a finished file of this output would have a name."""
-        return self._pattern([self.layout], []).fullmatch(name) is not None
+        return name == self.layout.whole or self._pattern([self.layout], []).fullmatch(name) is not None
 
     def clear_temporary(self, *, unknown: bool) -> None:
         """Delete the temporary files.
@@ -132,7 +139,7 @@ def names_of(
     if not name:
         raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
     path = Path(name)
-    if name.endswith(("/", os.sep)) or path.is_dir():
+    if name.endswith(("/", os.sep)) or path.is_dir() or layout.whole is not None:
         folder, stem = path, ""
     else:
         folder, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
