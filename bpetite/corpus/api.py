@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
+from .reading.objects import objects_of
 from .reading.readers import Position, require
 from .reading.sources import Sources, find_sources, share
 from .tally import Tally
@@ -25,10 +26,11 @@ SourcesLike: TypeAlias = Sources | str | os.PathLike[str] | Iterable[str | os.Pa
 
 
 def encode_corpus(
-    sources: SourcesLike,
-    sink: str | os.PathLike[str],
-    tokenizer: Any,
+    sources: SourcesLike | None = None,
+    sink: str | os.PathLike[str] = "",
+    tokenizer: Any = None,
     *,
+    documents: Any = None,
     jobs: int = 1,
     rank: int = 0,
     world_size: int = 1,
@@ -45,6 +47,10 @@ def encode_corpus(
         sources: Files, folders, glob patterns, or "-" for standard input.
         sink: The output: a file name with or without its suffix, or a folder.
         tokenizer: A bpetite.Tokenizer, or a `Codec` made of any other one.
+        documents: In the place of sources, what a program has: an iterable of str, bytes or mappings with the text at
+            ``text_key``; a datasets.Dataset or IterableDataset; a pyarrow.Table or RecordBatchReader, a DuckDB
+            relation, or anything else that gives Arrow streams. After a kill, a Dataset goes on at its row; others are
+            read again from the start, and must give the same documents, which a checksum verifies. Not with ranks.
         jobs: Threads that encode. The output does not depend on it.
         rank, world_size: Read only this part of the sources, into files of its own that `merge` joins.
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
@@ -75,6 +81,10 @@ def encode_corpus(
     ([256, 257, 258, 256, 258], [0, 3, 5])
     """
     settings, how = split_options("encode_corpus", options)
+    for name, value in (("sink", sink), ("tokenizer", tokenizer)):
+        if value is None or (name == "sink" and sources is None and value == ""):
+            raise TypeError(f"encode_corpus() missing 1 required argument: {name!r}")
+    sources = _given("encode_corpus", sources, documents)
     task = make_task(sources, sink, tokenizer, rank=rank, world_size=world_size, options=settings, **how)
     return task.run(jobs=jobs, progress=progress, log=log)
 
@@ -114,6 +124,13 @@ def make_task(
     return replace(task, pieces=pieces, rank=rank, world_size=world_size)
 
 
+def _given(function: str, sources: SourcesLike | None, documents: Any) -> SourcesLike:
+    """What is to be read, out of two arguments of which one is given."""
+    if (sources is None) == (documents is None):
+        raise TypeError(f"{function}() takes sources or documents, one of them")
+    return Sources((objects_of(documents),)) if sources is None else sources
+
+
 def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> Sources:
     """Sources as they are, or what paths and patterns stand for; see `find_sources`."""
     if isinstance(sources, Sources):
@@ -123,9 +140,10 @@ def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> 
 
 
 def count_corpus(
-    sources: SourcesLike,
-    tokenizer: Any,
+    sources: SourcesLike | None = None,
+    tokenizer: Any = None,
     *,
+    documents: Any = None,
     jobs: int = 1,
     progress: Progress | None = None,
     problems: Callable[[int], object] | None = None,
@@ -136,7 +154,7 @@ def count_corpus(
     """Count the tokens of a corpus, without end-of-text tokens; nothing is written.
 
     Args:
-        sources, tokenizer, jobs, progress, log, max_errors: As for `encode_corpus`.
+        sources, tokenizer, documents, jobs, progress, log, max_errors: As for `encode_corpus`.
         problems: Called with the number of problems so far, before ``progress``.
         options: See `Options`; those of the output have no effect.
 
@@ -148,6 +166,9 @@ def count_corpus(
     """
     refuse_unknown("count_corpus", options, CorpusOptions)
     settings = replace(Options(**options), format="npy", eot="none", rejected=False)
+    if tokenizer is None:
+        raise TypeError("count_corpus() missing 1 required argument: 'tokenizer'")
+    sources = _given("count_corpus", sources, documents)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     require(pieces)
     task = ShardTask(pieces, pieces, tokenizer, "count", settings)

@@ -223,7 +223,7 @@ def _problem(
     offset, line = block.start + record, None
     if block.form == "values":
         line = block.lines[record]
-    elif block.form != "rows":
+    elif block.form not in ("rows", "items"):
         start, lines = places[record] if places else (0, 0)
         if block.form == "jsonl":
             inside = 0  # of the text, not of the line

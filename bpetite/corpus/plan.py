@@ -222,7 +222,7 @@ class Plan:
             "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
-            "inputs": list_inputs(self.inputs),
+            "inputs": {**list_inputs(self.inputs), **({} if tally.read is None else {"read": tally.read})},
         }
 
 

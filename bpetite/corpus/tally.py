@@ -7,6 +7,7 @@ from typing import Any
 
 from .encoding import Encoded
 from .locating import Locator
+from .reading.objects import UNNAMED
 from .reading.records import Problem
 from .reading.sources import Piece
 
@@ -27,7 +28,7 @@ PROBLEMS = {
 }
 
 #: The attributes of a tally that a journal records.
-STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered")
+STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered", "read")
 
 
 class RecordError(ValueError):
@@ -57,6 +58,7 @@ class Tally:
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
         problems: `Problem.what` -> count, and where the first one was.
+        read: Of documents that have no fingerprint, [number, checksum] of those that have been read.
         filtered: What limits did -> to how many documents.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
@@ -66,6 +68,7 @@ class Tally:
         self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
         max_errors: str | int | None = None,
     ) -> None:
+        self._pieces = pieces
         self.locator: Locator = Locator(pieces, checked=policy != "fail")
         self._policy = policy
         self._log = log
@@ -77,6 +80,7 @@ class Tally:
         self.problems: dict[str, dict[str, Any]] = {}
         self.final_separator: bool | None = None
         self.filtered: dict[str, int] = {}
+        self.read: list[int] | None = None
         self.piece: int = 0
         self.records: int = 0
 
@@ -95,6 +99,8 @@ class Tally:
             self.final_separator = encoded.final_separator
         for kind, count in encoded.filtered.items():
             self.filtered[kind] = self.filtered.get(kind, 0) + count
+        if encoded.end.piece < len(self._pieces) and self._pieces[encoded.end.piece].path == UNNAMED:
+            self.read = [encoded.end.offset, encoded.end.crc]
         firsts = []
         for piece, records in encoded.blocks:
             if piece != self.piece:

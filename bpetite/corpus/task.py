@@ -23,8 +23,9 @@ from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead
 from .plan import Plan
+from .reading.objects import checksum_of
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from .reading.sources import STDIN, Piece
+from .reading.sources import OBJECTS, STDIN, Piece
 from .reading.streams import try_piece
 from .tally import Tally, error_limit
 from .unfinished import raw_before
@@ -131,6 +132,11 @@ class ShardTask(Plan):
             files = [(path.parent / file["name"], file["bytes"]) for file in listed_files(manifest)]
             changed = [file.name for file, size in files if not file.exists() or file.stat().st_size != size]
             differences = [f"{name} has changed" for name in changed]
+        if not differences:
+            for piece in self.pieces:
+                read = checksum_of(piece, self.rules.reading) if piece.kind == OBJECTS else None
+                if read not in (None, manifest["inputs"].get("read", [0, 0])):
+                    differences = ["the documents are not what they were then"]
         if not differences:
             with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
                 Journal.discard(self.names.journal)
@@ -349,14 +355,14 @@ class ShardTask(Plan):
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
-        standard input, which may not give the same bytes again."""
-        return journal.records[:1] == [header] and all(piece.path != STDIN for piece in self.pieces)
+        standard input and objects, which may not give the same documents again."""
+        return journal.records[:1] == [header] and not any(map(_read_once, self.pieces))
 
     def _try(self) -> None:
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
         that finds most of what can keep a run from starting. Standard input can be read only once."""
         for piece in self.pieces:
-            if piece.path == STDIN:
+            if _read_once(piece):
                 return
             try_piece(piece)
         with closing(self.batches(Position())) as batches:
@@ -382,6 +388,11 @@ class ShardTask(Plan):
             "tokens_before": resumed,
             "seconds": round(seconds, 3),
         }
+
+
+def _read_once(piece: Piece) -> bool:
+    """Whether a piece may not give the same documents a second time."""
+    return piece.path == STDIN or piece.kind == OBJECTS
 
 
 def _reads_apart(piece: Piece) -> bool:

@@ -39,14 +39,15 @@ class Block:
 
     Attributes:
         form: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
-            (an Arrow array of binary, or of nothing but nulls).
+            (an Arrow array of binary, or of nothing but nulls)
+            or "items" (`objects.Items`).
         data: The records, of the type that ``form`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
         raw: Bytes of the file read since the previous block.
         lines: Line of each record of "values"; of text, the line at ``start`` if it cannot be counted later.
-        ids: For "rows", the id of each record.
+        ids: For "rows" and "items", the id of each record.
         damage: The file cannot be read any further.
     """
 

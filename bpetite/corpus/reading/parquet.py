@@ -10,7 +10,7 @@ from .cutting import LONG, Damage
 from .sources import STDIN, Piece
 from .streams import open_stream
 
-__all__ = ["parquet_blocks"]
+__all__ = ["binary_column", "dig", "find_column", "parquet_blocks"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -48,11 +48,11 @@ def _row_groups(
         return
     with file:
         schema = file.schema_arrow
-        text_path = _column(schema, reading.text_key, pa)
+        text_path = find_column(schema, reading.text_key, pa)
         if text_path is None:
             names = ", ".join(schema.names)
             raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: text_key=")
-        id_path = _column(schema, reading.id_key, pa) if reading.id_key else None
+        id_path = find_column(schema, reading.id_key, pa) if reading.id_key else None
         columns = [".".join(path) for path in (text_path, id_path) if path]
         total = max(1, file.metadata.num_rows)
         row, raw = 0, piece.size * position.offset // total
@@ -82,8 +82,8 @@ def _row_groups(
                 if skip >= len(batch):
                     continue
                 batch = batch.slice(skip)
-                texts = _binary(_dig(batch, text_path, pa), pa, piece.path, reading.text_key)
-                ids = _dig(batch, id_path, pa).to_pylist() if id_path else None
+                texts = binary_column(dig(batch, text_path, pa), pa, piece.path, reading.text_key)
+                ids = dig(batch, id_path, pa).to_pylist() if id_path else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
                 block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
@@ -103,7 +103,7 @@ def _cause(wrong: Exception) -> str:
     return " ".join(str(wrong).split())
 
 
-def _column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:
+def find_column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:
     """The path of a column: its literal name, or names of nested structs joined by dots."""
     if key in schema.names:
         return (key,)
@@ -124,14 +124,15 @@ def _views(pa: Any) -> list[Any]:
     return [is_view for is_view in found if is_view is not None]
 
 
-def _dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
+def dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
+    """The column at a path."""
     column = batch.column(path[0])
     for name in path[1:]:
         column = pa.compute.struct_field(column, name)
     return column
 
 
-def _binary(column: Any, pa: Any, path: str, key: str) -> Any:
+def binary_column(column: Any, pa: Any, path: str, key: str) -> Any:
     """A string or binary column as binary; other types are refused, because no row of them has text."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):  # such as arrow.json, the type of Parquet's JSON columns

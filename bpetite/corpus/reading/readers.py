@@ -20,8 +20,9 @@ from ...errors import MissingExtraError
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
 from .cutting import Damage, segments
 from .expanding import DamagedError
+from .objects import object_blocks
 from .parquet import parquet_blocks
-from .sources import STDIN, Piece, overlaps_itself
+from .sources import OBJECTS, STDIN, Piece, overlaps_itself
 from .streams import BOM, Stream, open_stream
 
 __all__ = [
@@ -353,4 +354,7 @@ def _whole_characters(data: bytes) -> int:
     return len(data)
 
 
-_READERS = {"text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": parquet_blocks}
+_READERS = {
+    "text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": parquet_blocks,
+    OBJECTS: object_blocks,
+}  # fmt: skip

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .blocks import Block, Reading
 from .cutting import LONG, Damage, Segment
 from .long_lines import parse_long_line
-from .readers import Block, Reading
 
 _fast_loads: Callable[[bytes | memoryview], Any]
 
@@ -31,7 +31,7 @@ try:
 except ImportError:
     _fast_loads = json_loads
 
-__all__ = ["POLICIES", "Documents", "Problem", "documents_of"]
+__all__ = ["POLICIES", "Documents", "Flaw", "Problem", "documents_of", "text_of_item"]
 
 POLICIES = ("fail", "skip", "replace")
 
@@ -346,10 +346,62 @@ def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
         out.records = block.end.offset - block.start  # rows that are lost keep their numbers
 
 
+@dataclass(frozen=True)
+class Flaw:
+    """Takes the place of the text of a document that has none, or none that is UTF-8."""
+
+    what: str
+    detail: str
+    replacement: bytes
+
+
+def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
+    """A function from a document of a program (a str, bytes, None, or a record with the text at a key) to (its text,
+    the id of the record)."""
+    get, get_id = _getter(key), _getter(id_key or None)
+
+    def take(item: object) -> tuple[bytes | Flaw, object]:
+        found = None
+        if isinstance(item, Mapping):
+            found = _id_of(item, get_id)
+            try:
+                item = get(item)
+            except (LookupError, TypeError):
+                return Flaw("no-text", f"no {key!r} in the record", b""), found
+        if isinstance(item, bytes):
+            return item, found
+        if not isinstance(item, str):
+            return Flaw("no-text", f"{_short(item)}, not a string", b""), found
+        text, problem = _utf8(item)
+        return (text if problem is None else Flaw(*problem, text)), found
+
+    return take
+
+
+def _items(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    for number, text in enumerate(block.data.texts):
+        out.records += 1
+        problem = None
+        if isinstance(text, Flaw):
+            problem, text = (text.what, text.detail), text.replacement
+        if len(text) > reading.max_document:
+            problem, text = _too_long(reading), b""
+        if problem is not None:
+            out.problems.append(Problem(*problem, block.piece, block.start + number))
+            if policy == "fail":
+                return
+            if policy == "skip":
+                continue
+        out.texts.append(text)
+        if out.origins is not None:
+            out.origins.append((None if block.ids is None else _id(block.ids[number]), number))
+
+
 _PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {
     "text": _text,
     "whole": _whole,
     "jsonl": _jsonl,
     "values": _values,
     "rows": _rows,
+    "items": _items,
 }

@@ -25,6 +25,7 @@ from ..urls import is_url, local_name
 
 __all__ = [
     "KINDS",
+    "OBJECTS",
     "STDIN",
     "TASK_BYTES",
     "Piece",
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 STDIN = "-"
+
+#: The kind of a piece that is no file: its documents are those of an object of the program, see `objects.py`.
+OBJECTS = "objects"
 
 #: File name suffix -> how the content is read.
 KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet"}
@@ -302,6 +306,9 @@ def shares(
         return
     if any(piece.path == STDIN for piece in pieces):
         raise ValueError("standard input (-) cannot be shared between ranks; name files")
+    if any(piece.kind == OBJECTS for piece in pieces):
+        raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
+                         "dataset.shard(...), and an output of its own")
     bases = [0, *accumulate(piece.size for piece in pieces)]
     total = bases[-1]
     for rank in range(world_size) if ranks is None else ranks:

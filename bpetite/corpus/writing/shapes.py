@@ -46,6 +46,11 @@ def number(value: object) -> bool:
     return type(value) in (int, float)
 
 
+def pair(value: object) -> bool:
+    """Two counts."""
+    return isinstance(value, list) and len(value) == 2 and all(map(count, value))
+
+
 def rank(value: object) -> bool:
     """[rank, world size]."""
     return isinstance(value, list) and len(value) == 2 and all(map(count, value)) and value[0] < value[1]
@@ -97,7 +102,9 @@ MANIFEST: dict[str, Any] = {
     "on_error": str,
     "problems": _PROBLEMS,
     "filtered": {"*": count},
-    "inputs": {"count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}]},
+    "inputs": {
+        "count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}], "read?": pair,
+    },
     "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
     "options": {"shard_tokens": (None, count), "val_fraction": number},
     "files": [
@@ -122,6 +129,7 @@ TASK_RECORD: dict[str, Any] = {
         "bytes": count,
         "problems": _PROBLEMS,
         "filtered": {"*": count},
+        "read": (None, pair),
         "final_separator": (None, bool),
         "piece": count,
         "records": count,
