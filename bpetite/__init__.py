@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
     from ._simd import simd
     from .adapters import accelerate, decelerate
+    from .analysis.side_by_side import compare
     from .published import encoding_for_model, get_encoding
     from .serving.prefix_cache import PrefixCache
     from .splitting.pretokenizer import pretokenize
@@ -41,6 +42,7 @@ __all__ = [
     # files of tokenizers, corpora, engines, and looking at a tokenizer
     "analysis",
     "cluster",
+    "compare",
     "corpus",
     "formats",
     # the classic forms, and the definition
@@ -69,6 +71,7 @@ if not TYPE_CHECKING:
         "bytelevel": None,
         "charlevel": None,
         "cluster": None,
+        "compare": "analysis.side_by_side",
         "corpus": None,
         "count_pretokens": "training.counting",
         "decelerate": "adapters",

@@ -8,6 +8,7 @@
 from .auditing import AuditReport, Finding, audit
 from .comparing import DiffReport, Place, diff
 from .reach import Reach, Unreachable, reach
+from .side_by_side import DEFINITIONS, Comparison, Figures, compare, gini
 from .token_classes import TOKEN_CLASSES
 from .usage import ScriptUse, Usage, measure
 from .validating import Check, ValidationReport, validate
@@ -30,6 +31,12 @@ __all__ = [
     "DiffReport",
     "Place",
     "diff",
+    # several on the same texts
+    "DEFINITIONS",
+    "Comparison",
+    "Figures",
+    "compare",
+    "gini",
     # a text, to look at
     "TokenView",
     "view",

@@ -18,7 +18,7 @@ from ..tokenizer import Tokenizer
 from .characters import COMMON, scripts_of
 from .positions import character_sizes
 
-__all__ = ["ScriptUse", "Usage", "measure"]
+__all__ = ["BLOCK", "Meter", "ScriptUse", "Usage", "measure", "pieces"]
 
 #: Characters that are measured at a time; longer documents are cut after a line.
 BLOCK = 1 << 21
@@ -174,7 +174,12 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     Raises:
         ValueError: A byte of a text has no token.
     """
-    return _Measure(tokenizer).run(texts)
+    meter = Meter(tokenizer)
+    documents = 0
+    for held, begun in blocks(texts):
+        documents += begun
+        meter.add(held)
+    return meter.finished(documents)
 
 
 def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
@@ -183,7 +188,7 @@ def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     size = begun = 0
     for text in texts:
         begun += 1
-        for piece in _pieces(text):
+        for piece in pieces(text):
             held.append(piece)
             size += len(piece)
             if size >= BLOCK:
@@ -193,7 +198,8 @@ def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
         yield held, begun
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
+    """A text in pieces of at most BLOCK characters, cut where that changes no token."""
     at = 0
     while len(text) - at > BLOCK:
         cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
@@ -203,7 +209,13 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-class _Measure:
+class Meter:
+    """Counts the tokens of texts, a block of them at a time.
+
+    Args:
+        tokenizer: What they are encoded with.
+    """
+
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         tokens = tokenizer.vocab
@@ -216,23 +228,27 @@ class _Measure:
         self.is_word = np.zeros(CODE_POINTS, dtype=bool)
         self.known = np.zeros(CODE_POINTS, dtype=bool)
         self.costly: Counter[tuple[str, int]] = Counter()
+        specials = np.array(list(tokenizer.special_tokens.values()), dtype=np.int64)
+        counts = np.zeros(len(self.ids), dtype=np.int64)
+        self.usage = Usage(0, self.ids, counts, ~np.isin(self.ids, specials))
 
-    def run(self, texts: Iterable[str]) -> Usage:
-        specials = np.array(list(self.tokenizer.special_tokens.values()), dtype=np.int64)
-        usage = Usage(0, self.ids, np.zeros(len(self.ids), dtype=np.int64), ~np.isin(self.ids, specials))
-        for held, begun in blocks(texts):
-            usage.documents += begun
-            self.add(held, usage)
-            if len(self.costly) > MOST_WORDS:
-                self.costly = Counter(dict(self.costly.most_common(KEPT_WORDS)))
+    def finished(self, documents: int) -> Usage:
+        """What was counted, of so many documents."""
+        self.usage.documents = documents
         ranked = sorted(self.costly.items(), key=lambda item: (-item[1] * (item[0][1] - 1), item[0]))
-        usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]
-        return usage
+        self.usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]
+        return self.usage
 
-    def add(self, texts: list[str], usage: Usage) -> None:
+    def add(self, texts: list[str]) -> ScriptUse:
+        """Count the tokens of texts; returns the counts of these alone.
+
+        Raises:
+            ValueError: A byte of a text has no token.
+        """
+        usage, added = self.usage, ScriptUse()
         ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         if not len(ids):
-            return
+            return added
         index = ids.astype(np.int64) if self.dense else np.searchsorted(self.ids, ids)
         usage.counts += np.bincount(index, minlength=len(self.ids))
         # The tokens' own text: the texts themselves, but for normalization.
@@ -271,12 +287,16 @@ class _Measure:
             found = ScriptUse(**{key: int(values[number]) for key, values in per_script.items()})
             if found.tokens or found.words:
                 usage.scripts.setdefault(name, ScriptUse()).add(found)
+                added.add(found)
         for tokens, words in enumerate(np.bincount(np.minimum(touched, 10), minlength=11)[1:].tolist()):
             usage.word_tokens[tokens] += words
         costly = np.flatnonzero((touched >= COSTLY) & (last_word_char - first_word_char < LONGEST_WORD))
         columns = (first_word_char, last_word_char, touched)
         for first, last, count in zip(*(column[costly].tolist() for column in columns), strict=True):
             self.costly[text[first : last + 1], count] += 1
+        if len(self.costly) > MOST_WORDS:
+            self.costly = Counter(dict(self.costly.most_common(KEPT_WORDS)))
+        return added
 
     def words(self, codes: Numbers, text_edges: Numbers) -> tuple[Numbers, Numbers]:
         """The first and the last character of each word; a word ends where its text does."""

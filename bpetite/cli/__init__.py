@@ -38,6 +38,7 @@ COMMANDS = {
     "view": "Write a page that shows a text cut into tokens.",
     "audit": "Look through a tokenizer for what is wrong with it.",
     "diff": "Show what differs between two tokenizers.",
+    "compare": "Measure tokenizers on the same texts, side by side.",
 }
 
 EXAMPLES = (

@@ -11,6 +11,7 @@ import click
 from ..corpus import Sources, find_sources, read_documents
 from ..corpus.limits import LONG_DOCUMENTS
 from ..corpus.options import ErrorPolicy
+from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
 from ..corpus.reading.sources import TASK_BYTES
 from ..tokenizer import Tokenizer
@@ -30,6 +31,7 @@ __all__ = [
     "jobs_option",
     "json_option",
     "load_tokenizer",
+    "named_corpus_options",
     "only_with_engine",
     "ordinary_option",
     "overwrite_option",
@@ -128,6 +130,11 @@ def _documents_in(files: Options) -> Options:
 corpus_options: Options = _documents_in(click.argument("files", nargs=-1, required=True))
 #: The same for a command that also does without FILES.
 sample_options: Options = _documents_in(click.argument("files", nargs=-1))
+
+#: The same where the operands are tokenizers.
+named_corpus_options: Options = _documents_in(
+    click.option("--corpus", "files", multiple=True, required=True, metavar="FILES", help="Files, folders, globs.")
+)
 
 #: -t, where no tokenizer means the packaged one.
 tokenizer_option: Options = click.option(
@@ -241,3 +248,11 @@ class Sample:
     def texts(self) -> Iterator[str]:
         """The documents as texts."""
         return map(bytes.decode, self.documents())
+
+    def labelled(self, by: str) -> Iterator[tuple[str | None, str]]:
+        """The documents as texts, with what each belongs to, see `read_labelled`."""
+        pieces = self.sources.pieces
+        with bytes_bar(pieces) as bar:
+            found = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
+            for label, text in found:
+                yield label, text.decode()

@@ -1,4 +1,5 @@
 """The commands that analyse tokenizers, as a user runs them."""
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -185,3 +186,36 @@ def test_gpt2_with_megabytes(shared: Callable[[str], Path], tmp_path: Path) -> N
     content = json.loads(done.stdout)
     assert content["usage"]["bytes"] > 2_900_000
     assert content["usage"]["scripts"]["Latin"]["bytes_per_token"] > 2
+
+
+def test_compare(files: Path, tmp_path: Path) -> None:
+    rows = [("en", "the cat"), ("de", "die Katze"), (None, "mat")]
+    lines = "".join(json.dumps({"text": text, **({"lang": lang} if lang else {})}) + "\n" for lang, text in rows)
+    corpus, page = tmp_path / "x.jsonl", tmp_path / "page.html"
+    corpus.write_text(lines)
+    both = (files / "a.json", files / "b.json")
+    done = run("compare", *both, "--corpus", corpus, "--by", "lang", "--html", page)
+    assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
+    assert "tokens per word by lang" in done.stdout
+    assert "(none)" in done.stdout
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    table = list(csv.DictReader(run("compare", *both, "--by", "lang", "--csv", "--corpus", corpus).stdout.splitlines()))
+    assert [row["group"] for row in table] == ["", "de", "en", "(none)"] * 2
+    # all files up to the next option, and one option for each
+    for form in (("--corpus", corpus, files / "text.txt"), ("--corpus", corpus, "--corpus", files / "text.txt")):
+        content = json.loads(run("compare", *both, *form, "--by", "file", "--per", "documents", "--json").stdout)
+        assert (content["by"], content["per"]) == ("file", "documents")
+        assert [one["name"] for one in content["tokenizers"]] == [str(path) for path in both]
+        assert content["tokenizers"][0]["groups"].keys() == {"x", "text"}
+    assert run("compare", "-q", *both, "--corpus", corpus).stdout == ""
+    for arguments, code, message in (
+        ((*both,), 2, "Missing option '--corpus'"),
+        (("--corpus", corpus), 2, "Missing argument 'TOKENIZERS...'"),
+        ((both[0], both[0], "--corpus", corpus), 2, "named twice"),
+        ((both[0], "--corpus", corpus, "--csv", "--json"), 2, "choose one"),
+        ((both[0], "--corpus", files / "text.txt", "--by", "lang"), 1, "text has no records with a key 'lang'"),
+        ((both[0], "--corpus", corpus, "--html", page), 1, "exists"),
+    ):
+        done = run("compare", *arguments)
+        assert done.returncode == code, done
+        assert message in done.stderr

@@ -31,7 +31,7 @@ def table(label: str, heads: list[str], rows: Iterable[list[str]], *, numbers: i
         label: What screen readers call the table; plain text.
         heads: Heads of the columns, plain text; ``[]`` for a table of names and values.
         rows: Cells as HTML.
-        numbers: How many of the first columns are numbers.
+        numbers: How many of the first columns, after that of names, are numbers.
         named: The first cell of a row names it.
     """
     body = []
@@ -39,11 +39,13 @@ def table(label: str, heads: list[str], rows: Iterable[list[str]], *, numbers: i
         cells = []
         for at, content in enumerate(row):
             tag, scope = ("th", ' scope="row"') if named and not at else ("td", "")
-            cells.append(f"<{tag}{scope}{_number(at < numbers)}>{content}</{tag}>")
+            cells.append(f"<{tag}{scope}{_number(named <= at < numbers + named)}>{content}</{tag}>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     if not body:
         return ""
-    top = "".join(f'<th scope="col"{_number(at < numbers)}>{escape(one)}</th>' for at, one in enumerate(heads))
+    top = "".join(
+        f'<th scope="col"{_number(named <= at < numbers + named)}>{escape(one)}</th>' for at, one in enumerate(heads)
+    )
     top = f"<thead><tr>{top}</tr></thead>" if heads else ""
     facts = "" if heads else ' class="facts"'
     return (

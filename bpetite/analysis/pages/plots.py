@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-__all__ = ["bars", "columns", "zipf"]
+from .markup import COLOURS
+
+__all__ = ["bars", "columns", "grouped_bars", "zipf"]
 
 WIDTH, HEIGHT = 360, 200
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 34
@@ -90,10 +92,14 @@ def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str
     return _svg(HEIGHT, label, parts + _x_axis(x))
 
 
-def bars(values: Sequence[tuple[str, float]], *, x: str) -> str:
+def _beside(names: Iterable[str]) -> int:
+    """The width of names at the left, where a letter is some 6.5 wide."""
+    return 16 + math.ceil(6.5 * max(map(len, names), default=0))
+
+
+def bars(values: Sequence[tuple[str, float]], *, x: str, digits: int = 2) -> str:
     """Horizontal bars with names, in the order given."""
-    # A letter is some 6.5 wide.
-    line, left = 22, 16 + math.ceil(6.5 * max((len(name) for name, _ in values), default=0))
+    line, left = 22, _beside(name for name, _ in values)
     height = line * len(values) + 24
     highest = max((value for _, value in values), default=0) or 1
     parts = []
@@ -103,10 +109,49 @@ def bars(values: Sequence[tuple[str, float]], *, x: str) -> str:
         parts += [
             _text(left - 8, top + 12, name, "end"),
             f'<rect x="{left}" y="{top}" width="{max(length, 1):.1f}" height="{line - 6}" rx="3" class="fill"/>',
-            _text(left + length + 6, top + 12, f"{value:.2f}", "start"),
+            _text(left + length + 6, top + 12, f"{value:.{digits}f}", "start"),
         ]
     parts.append(_text(left, height - 4, x, "start"))
-    return _svg(height, f"{x}: " + ", ".join(f"{name} {value:.2f}" for name, value in values), parts)
+    return _svg(height, f"{x}: " + ", ".join(f"{name} {value:.{digits}f}" for name, value in values), parts)
+
+
+def grouped_bars(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float]]], *, x: str) -> str:
+    """Horizontal bars side by side: for each group one of each name, in its colour, with a legend above.
+
+    Args:
+        names: What the bars of a group are.
+        groups: (group, a value for each name).
+        x: What the values are.
+    """
+    thin, gap, legend = 9, 7, 16
+    left = _beside(group for group, _ in groups)
+    line = thin * len(names) + gap
+    above = legend * len(names) + 6
+    height = above + line * len(groups) + 20
+    highest = max((value for _, values in groups for value in values), default=0) or 1
+    parts = []
+    for number, name in enumerate(names):
+        top = number * legend + 3
+        parts += [
+            f'<rect x="{left}" y="{top}" width="10" height="10" rx="2" class="fill{number % COLOURS}"/>',
+            _text(left + 16, top + 9, name, "start"),
+        ]
+    for number, (group, values) in enumerate(groups):
+        top = above + number * line
+        parts.append(_text(left - 8, top + (line - gap) / 2 + 4, group, "end"))
+        for at, value in enumerate(values):
+            length = max((WIDTH - left - 40) * value / highest, 1)
+            parts += [
+                f'<rect x="{left}" y="{top + at * thin}" width="{length:.1f}" height="{thin - 1}" '
+                f'class="fill{at % COLOURS}"><title>{escape(names[at])}: {value:.3f}</title></rect>',
+                f'<text x="{left + length + 5:.1f}" y="{top + at * thin + 7}" class="small">{value:.2f}</text>',
+            ]
+    parts.append(_text(left, height - 4, x, "start"))
+    told = "; ".join(
+        f"{group}: " + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, values, strict=True))
+        for group, values in groups
+    )
+    return _svg(height, f"{x}. {told}", parts)
 
 
 def zipf(counts: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..tally import Tally
 from .readers import Reading, read_blocks
 from .sources import Piece
 
-__all__ = ["read_documents"]
+__all__ = ["read_documents", "read_labelled"]
 
 
 def read_documents(
@@ -39,15 +40,73 @@ def read_documents(
     Raises:
         RecordError: A record has a problem, and the policy is "fail".
     """
+    for texts, _, _ in _blocks(pieces, reading, False, on_error, log, progress):
+        yield from texts
+
+
+def read_labelled(
+    pieces: Sequence[Piece],
+    reading: Reading,
+    by: str,
+    *,
+    on_error: str = "fail",
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Iterator[tuple[str | None, bytes]]:
+    """The documents of a corpus, each with what it belongs to.
+
+    Args:
+        pieces, reading, on_error, log, progress: As for :func:`read_documents`.
+        by: "file", the name of the file without its endings, or "folder", that of its folder; else the key of the
+            label in records, where "a.b" is b in a.
+
+    Yields:
+        (label, document); None where a record has no such key. A value that is no string is given as its JSON.
+
+    Raises:
+        ValueError: A file of text has no records.
+        RecordError: As for :func:`read_documents`.
+    """
+    if by not in ("file", "folder"):
+        if (plain := next((piece for piece in pieces if piece.kind in ("text", "whole")), None)) is not None:
+            raise ValueError(f"{plain.path}: text has no records with a key {by!r}: label it by 'file' or 'folder'")
+        for texts, labels, _ in _blocks(pieces, replace(reading, id_key=by), True, on_error, log, progress):
+            yield from zip(labels, texts, strict=True)
+        return
+    for texts, _, number in _blocks(pieces, reading, False, on_error, log, progress):
+        path = PurePath(pieces[number].path)
+        label = path.parent.name or "." if by == "folder" else _without_endings(path, pieces[number].compression)
+        for text in texts:
+            yield label, text
+
+
+def _without_endings(path: PurePath, compression: str | None) -> str:
+    """The name of a file without the ending of its kind, and without that of its compression.
+
+    >>> _without_endings(PurePath("a/de.v2.jsonl.zst"), "zst"), _without_endings(PurePath("en.txt"), None)
+    ('de.v2', 'en')
+    """
+    return PurePath(path.stem).stem if compression else path.stem
+
+
+def _blocks(
+    pieces: Sequence[Piece],
+    reading: Reading,
+    with_ids: bool,
+    on_error: str,
+    log: Callable[[str], None] | None,
+    progress: Callable[[int], object] | None,
+) -> Iterator[tuple[list[bytes], list[str | None], int]]:
+    """(documents, the ids of their records if asked for, number of the piece) of each block."""
     reading = replace(reading, stop=on_error == "fail")
     collector = _Collector()
     codec = Codec(collector.encode, collector.encode, lambda _: b"", 1, None, None, "", "")
-    rules = EncodingRules(reading, on_error, "none", "uint32")
+    rules = EncodingRules(reading, on_error, "none", "uint32", with_origins=with_ids)
     tally = Tally(tuple(pieces), on_error, log)
     for block in read_blocks(pieces, reading):
         encoded = encode_blocks([block], codec, rules)
         tally.add(encoded)
-        yield from collector.take()
+        yield collector.take(), [found for found, _, _ in encoded.splits["all"].meta or ()], block.piece
         if progress is not None:
             progress(encoded.raw)
 

@@ -1,0 +1,28 @@
+"""Measuring tokenizers side by side: what it takes beside encoding alone.
+
+    pytest benchmarks/test_compare.py --benchmark-only
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bpetite.analysis.usage import Meter
+
+from . import texts
+
+
+@pytest.mark.parametrize("name", texts.NAMES)
+@pytest.mark.parametrize("what", ["measure", "encode"])
+def test_measure(benchmark: Any, what: str, name: str) -> None:
+    texts.check(name)
+    tok, documents = texts.tokenizer(), texts.documents(name)
+    meter = Meter(tok)
+    meter.add(documents)
+    benchmark.extra_info["bytes"] = len(texts.text(name).encode())
+    benchmark.group = name
+    if what == "measure":
+        benchmark(lambda: meter.add(documents))
+    else:
+        benchmark(lambda: tok.encode_batch_to_numpy(documents, allowed_special=()))

@@ -1,0 +1,92 @@
+"""``bpetite compare``: several tokenizers on the same texts."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analysis.side_by_side import UNITS, Unit, compare
+from .base import Command
+from .options import Sample, json_option, load_tokenizer, named_corpus_options, overwrite_option
+from .outputs import check_output, create_output, named, one_stream
+from .reports import manner, say, show, show_json
+
+__all__ = ["command"]
+
+
+class WithCorpus(Command):
+    """A command whose option --corpus takes all arguments up to the next option, as a glob of the shell gives them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write --corpus before each of its files."""
+        written: list[str] = []
+        taking = False
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                taking = arg == "--corpus"
+                written += [] if taking else [arg]
+            else:
+                written += ["--corpus", arg] if taking else [arg]
+        return super().parse_args(ctx, written)
+
+
+@click.command(
+    cls=WithCorpus,
+    examples=[
+        "bpetite compare gpt2 o200k_base --corpus corpus.txt",
+        "bpetite compare gpt2 bpetite-32k --corpus texts/*.txt --by file --csv",
+        "bpetite compare gpt2 cl100k_base o200k_base --corpus more.jsonl.gz --by lang --html page.html",
+    ],
+)
+@click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZERS...")
+@click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
+@click.option(
+    "--per", type=click.Choice(UNITS), default="bytes", show_default=True,
+    help="What Gini counts tokens per; documents where those of all groups are translations.",
+)
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
+@overwrite_option
+@named_corpus_options
+def command(
+    tokenizers: tuple[str, ...],
+    files: tuple[str, ...],
+    by: str | None,
+    per: Unit,
+    as_json: bool,
+    as_csv: bool,
+    page: Path | None,
+    overwrite: bool,
+    **reading: Any,
+) -> None:
+    """Measure TOKENIZERS (files, folders or names) on the same texts (text, JSON lines, JSON, Parquet, also .gz, .zst,
+    .bz2, .xz; folders; globs), read as ordinary text.
+
+    Reports bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, the Gini coefficient
+    over groups, the share of the vocabulary that is used, tokens that no text can produce and the longest token. A
+    record without the key of --by is in the group "(none)".
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv are two forms of one output: choose one")
+    if len(set(tokenizers)) < len(tokenizers):
+        raise click.UsageError("a tokenizer is named twice")
+    if page is not None:
+        check_output(page, overwrite)
+    loaded = {name: load_tokenizer(name) for name in tokenizers}
+    sample = Sample(files, **reading)
+    texts: Any = sample.texts()
+    if by is not None:
+        texts = (("(none)" if label is None else label, text) for label, text in sample.labelled(by))
+    found = compare(loaded, texts, per=per, by=by, files=sample.files)
+    if as_json:
+        show_json(found.to_dict(), indent=1)
+    elif as_csv:
+        click.echo(found.to_csv().replace("\r\n", "\n"), nl=False)
+    elif not manner.quiet:
+        show(str(found))
+    if page is not None:
+        with create_output(page, overwrite) as file:
+            file.write(found.page().encode("utf-8"))
+        say(f"{named(page)}: written")
