@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
     from .training.counts import PretokenCounts
+    from .training.spilled import CountFile
     from .vocabulary.vocab import Vocab
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "accelerate",
     "decelerate",
     # its parts
+    "CountFile",
     "PrefixCache",
     "PretokenCounts",
     "count_pretokens",
@@ -62,6 +64,7 @@ if not TYPE_CHECKING:
     #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
+        "CountFile": "training.spilled",
         "PrefixCache": "serving.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
     from .training.options import Specials, TrainOptions
+    from .training.spilled import CountFile
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
@@ -209,13 +210,13 @@ class Tokenizer(Surface):
 
     @classmethod
     def train_from_counts(
-        cls, counts: Mapping[bytes, int], vocab_size: int, **options: Unpack[TrainOptions]
+        cls, counts: Mapping[bytes, int] | CountFile, vocab_size: int, **options: Unpack[TrainOptions]
     ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
         machines add up, and the merges are those of training on all the text at once.
 
         Args:
-            counts: pre-token (UTF-8 bytes) -> how often it occurs.
+            counts: pre-token (UTF-8 bytes) -> how often it occurs; or counts on disk, see :class:`bpetite.CountFile`.
             vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern``,
                 ``normalization`` and ``unicode`` that are not given are those that the counts were made with.
 

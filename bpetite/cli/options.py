@@ -23,6 +23,7 @@ __all__ = [
     "PACKAGED",
     "SIZE",
     "TASK_BYTES",
+    "Amount",
     "Sample",
     "corpus_options",
     "encoding_options",
@@ -93,7 +94,7 @@ class Amount(IntType):
             self.fail(f"{value!r} is not a number such as {'4096 or 64M' if self.unit == 1024 else '500 or 32k'}")
         number: int = int(found[1]) * self.unit ** " kmgt".index(found[2] or " ")
         if number < self.least:
-            self.fail(f"{value} is not at least {self.least}")
+            self.fail(f"{value} is not at least {self.least:,}")
         return number
 
 

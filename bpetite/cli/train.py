@@ -1,6 +1,7 @@
 """``bpetite train``: learn a tokenizer from a corpus."""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from .. import formats
 from ..corpus.options import ErrorPolicy
 from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
+from ..training.counting import count_pretokens
 from ..training.options import chosen_options
 from ..training.train import rehearse
 from .base import Command, one_line
@@ -19,6 +21,7 @@ from .options import (
     COUNT,
     SIZE,
     TASK_BYTES,
+    Amount,
     Sample,
     corpus_options,
     engine_options,
@@ -38,6 +41,7 @@ __all__ = ["command"]
     examples=[
         "bpetite train corpus.txt -n 32k -o tok.json",
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
+        "bpetite train texts/ -n 8k --memory 512M -o bounded.json",
         "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
     ],
     after_interrupt="nothing is written",
@@ -62,6 +66,15 @@ __all__ = ["command"]
 @click.option("--min-frequency", type=COUNT, default=1, show_default=True)
 @click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
 @click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
+@click.option(
+    "--memory", type=Amount(1024, 32 << 20), metavar="SIZE",
+    help="Hold at most about this much: counts go to disk, and where learning has no room for all, rare pre-tokens are "
+    "left out, which a message says.",
+)
+@click.option(
+    "--spill", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+    help="Where counts go that --memory does not hold [default: the system's folder for temporary files].",
+)
 @jobs_option
 @corpus_options
 @engine_options
@@ -80,6 +93,8 @@ def command(
     pattern: str | None,
     normalization: str | None,
     unicode: str | None,
+    memory: int | None,
+    spill: Path | None,
     jobs: int | None,
     engine: str,
     address: str | None,
@@ -95,6 +110,8 @@ def command(
     if target_format is None:
         target_format = formats.format_by_name(output)
     check_target(output, target_format, overwrite)
+    if spill is not None and memory is None:
+        raise click.UsageError("--spill goes with --memory")
     options["special_tokens"] = special_tokens(specials)
     if pattern is not None:
         options["pattern"] = pattern
@@ -111,10 +128,13 @@ def command(
         if engine == "ray":
             if is_stream(output):
                 raise click.UsageError("--engine ray counts into a folder beside the output: name a file")
+            if memory is not None:
+                raise click.UsageError("--memory does not go with --engine ray: tasks count into files")
             tokenizer = _train_on_ray(sample, address, output, task_bytes, threads=jobs or 1, **options)
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            tokenizer = learn(sample, partial(Tokenizer.train, num_threads=jobs, **options))
+            train = Tokenizer.train if memory is None else partial(_train_within, memory, spill)
+            tokenizer = learn(sample, partial(train, num_threads=jobs, **options))
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
@@ -129,6 +149,24 @@ def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:
     if format == "tiktoken":
         start = start.to_ranks()
     formats.dump(start.to_vocab(), format)
+
+
+def _train_within(
+    memory: int,
+    spill: Path | None,
+    documents: Iterable[bytes],
+    vocab_size: int,
+    *,
+    num_threads: int | None,
+    progress: Callable[..., None],
+    **options: Any,
+) -> Tokenizer:
+    """Counts that may go to disk, then what learning has room for."""
+    with count_pretokens(
+        documents, num_threads=num_threads, progress=progress, memory=memory, spill_to=spill,
+        **chosen_options(vocab_size, options).counting(),
+    ) as counts:
+        return Tokenizer.train_from_counts(counts.within(memory), vocab_size, progress=progress, **options)
 
 
 def _train_on_ray(

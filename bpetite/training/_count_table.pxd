@@ -28,12 +28,17 @@ cdef class CountTable:
     cdef uint64_t mask                 # slots - 1
     cdef int shift                     # a key belongs into slot hash >> shift
     cdef uint64_t used                 # slots taken, zero counts among them
+    cdef uint64_t memory               # bytes that it should stay within
+    cdef uint64_t most                 # slots that do; a power of two
     cdef uint8_t** chunks              # the bytes of long pre-tokens
     cdef uint64_t chunk_count
     cdef uint64_t chunk_capacity
+    cdef uint64_t chunk_bytes
     cdef size_t chunk_room             # bytes left in the last chunk
     cdef uint8_t* chunk_next
 
+    cdef bytes order(self)
+    cdef void drop_chunks(self) noexcept nogil
     cdef int reserve(self, uint64_t more) noexcept nogil
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil
     cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil
@@ -41,11 +46,15 @@ cdef class CountTable:
                                 uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
                          Py_ssize_t readable, int64_t weight) noexcept nogil
+    cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1
     cdef int absorb(self, CountTable other, bp_watch* watch) noexcept nogil
 
 
 # The bytes of a slot's pre-token and how many they are.
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil
+
+# Add a pre-token to the two sums of a checksum.
+cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int64_t count) noexcept nogil
 
 # Raise what a status stands for.
 cdef int check(int result) except -1

@@ -7,9 +7,9 @@
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport (
@@ -19,8 +19,19 @@ from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_hash_long, bp_secr
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
+cdef extern from "training/count_records.h" nogil:
+    enum:
+        BP_RECORD_HEAD
+    uint8_t* bp_put_record(uint8_t* p, const uint8_t* data, size_t length, int64_t count) noexcept
+    uint64_t bp_prefix(const uint8_t* p, size_t length) noexcept
+    int bp_compare_bytes(const uint8_t* a, size_t n, const uint8_t* b, size_t m) noexcept
+
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
+    LEAST_SLOTS = 1 << 12
+    SLOT_MEMORY = 48            # bytes of a slot while the table grows from half its size, or is sorted
+    FEW = 24                    # pre-tokens that are sorted by insertion
+    AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
 cdef uint64_t LONG = 0xFF00000000000000U
 # For checksums, the same on every machine: the digits of pi and of e.
@@ -39,6 +50,12 @@ cdef int check(int result) except -1:
     return 0
 
 
+cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int64_t count) noexcept nogil:
+    cdef int which
+    for which in range(2):
+        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length), <uint64_t> count)
+
+
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
     if slot.key.high >= LONG:
         length[0] = <Py_ssize_t> (slot.key.high & ~LONG)
@@ -47,41 +64,112 @@ cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept no
     return <const uint8_t*> &slot.key
 
 
+cdef struct sort_item:
+    uint64_t prefix            # of the pre-token, see bp_prefix
+    count_slot* slot
+
+
 cdef int by_bytes(const void* one, const void* other) noexcept nogil:
+    cdef const sort_item* first = <const sort_item*> one
+    cdef const sort_item* second = <const sort_item*> other
     cdef Py_ssize_t n, m
-    cdef const uint8_t* a = slot_bytes((<count_slot**> one)[0], &n)
-    cdef const uint8_t* b = slot_bytes((<count_slot**> other)[0], &m)
-    cdef int order = memcmp(a, b, n if n < m else m)
-    return order if order else (n > m) - (n < m)
+    cdef const uint8_t* a
+    cdef const uint8_t* b
+    if first.prefix != second.prefix:
+        return 1 if first.prefix > second.prefix else -1
+    a = slot_bytes(first.slot, &n)
+    b = slot_bytes(second.slot, &m)
+    return bp_compare_bytes(a, n, b, m)
+
+
+cdef void sort_items(sort_item* items, uint64_t number, int shift) noexcept nogil:
+    """Sort by bytes. IN: the items agree in the bits of their prefixes above `shift` + 8."""
+    cdef uint64_t next_of[256]
+    cdef uint64_t end_of[256]
+    cdef uint64_t i, at
+    cdef sort_item item, displaced
+    cdef int digit
+    if number <= FEW:
+        for i in range(1, number):
+            item = items[i]
+            at = i
+            while at and by_bytes(&items[at - 1], &item) > 0:
+                items[at] = items[at - 1]
+                at -= 1
+            items[at] = item
+        return
+    if shift < 0:
+        qsort(items, number, sizeof(sort_item), by_bytes)
+        return
+    for digit in range(256):
+        end_of[digit] = 0
+    for i in range(number):
+        end_of[items[i].prefix >> shift & 0xFF] += 1
+    at = 0
+    for digit in range(256):
+        next_of[digit] = at
+        at += end_of[digit]
+        end_of[digit] = at
+    # Each item goes to the next place of its digit, and the item that was there goes on.
+    for digit in range(256):
+        while next_of[digit] < end_of[digit]:
+            item = items[next_of[digit]]
+            while <int> (item.prefix >> shift & 0xFF) != digit:
+                at = next_of[item.prefix >> shift & 0xFF]
+                next_of[item.prefix >> shift & 0xFF] += 1
+                displaced = items[at]
+                items[at] = item
+                item = displaced
+            items[next_of[digit]] = item
+            next_of[digit] += 1
+    at = 0
+    for digit in range(256):
+        if end_of[digit] - at > 1:
+            sort_items(items + at, end_of[digit] - at, shift - 8)
+        at = end_of[digit]
 
 
 @cython.final
 cdef class CountTable:
-    """pre-token bytes -> 64-bit count. Not safe to change from two threads at once."""
+    """pre-token bytes -> 64-bit count. Not safe to change from two threads at once.
 
-    def __cinit__(self):
-        self.mask = 4095
+    Args:
+        memory: Bytes after which it is `full`; 0 for no bound. It goes on growing then.
+    """
+
+    def __cinit__(self, uint64_t memory=0):
+        self.memory = memory if memory else <uint64_t> INT64_MAX
+        self.most = LEAST_SLOTS
+        while self.most <= self.memory // (2 * SLOT_MEMORY):
+            self.most *= 2
+        self.mask = LEAST_SLOTS - 1
         self.shift = 52
         self.slots = <count_slot*> bp_new_table((self.mask + 1) * sizeof(count_slot), 0)
         if self.slots == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        cdef uint64_t i
-        for i in range(self.chunk_count):
-            free(self.chunks[i])
+        self.drop_chunks()
         free(self.chunks)
         bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
 
+    cdef void drop_chunks(self) noexcept nogil:
+        cdef uint64_t i
+        for i in range(self.chunk_count):
+            free(self.chunks[i])
+        self.chunk_count = self.chunk_bytes = self.chunk_room = 0
+
     cdef int reserve(self, uint64_t more) noexcept nogil:
-        """Make room for `more` new pre-tokens: at most 5 of 8 slots are taken."""
+        """Make room for `more` new pre-tokens: at most 5 of 8 slots are taken, of a full table 7."""
         cdef uint64_t mask = self.mask
         cdef int shift = self.shift
         cdef int doublings
         cdef uint64_t i, at
         cdef count_slot* slots
         while (self.used + more) * 8 > mask * 5:
-            doublings = 2 if mask < 1 << 16 else 1
+            if mask + 1 >= self.most and (self.used + more) * 8 <= mask * 7:
+                break
+            doublings = 2 if mask < 1 << 16 and (mask + 1) * 4 <= self.most else 1
             mask = ((mask + 1) << doublings) - 1
             shift -= doublings
         if mask == self.mask:
@@ -133,6 +221,7 @@ cdef class CountTable:
                     return NO_MEMORY
                 self.chunks[self.chunk_count] = self.chunk_next
                 self.chunk_count += 1
+                self.chunk_bytes += room
                 self.chunk_room = room
             memcpy(self.chunk_next, <const void*> <uintptr_t> key.low, length)
             key.low = <uintptr_t> self.chunk_next
@@ -235,17 +324,22 @@ cdef class CountTable:
 
     def add(self, bytes pretoken not None, int64_t count):
         """Add to one pre-token's count."""
+        if not pretoken:
+            raise ValueError("a pre-token must not be empty")
+        self.add_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), count)
+
+    cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1:
+        """Add to the count of a pre-token of any length above 0."""
         cdef bp_key key
         cdef uint64_t hash
         cdef count_slot* slot
-        if not pretoken:
-            raise ValueError("a pre-token must not be empty")
         check(self.reserve(1))
-        slot = self.find_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash)
+        slot = self.find_bytes(data, length, &key, &hash)
         if slot.key.high == 0:
             check(self.fill(slot, key, hash))
         if bp_add_overflows(&slot.count, count):
             check(OVERFLOW)
+        return 0
 
     def get(self, bytes pretoken not None):
         """A pre-token's count, 0 where it never occurred."""
@@ -279,7 +373,6 @@ cdef class CountTable:
         little-endian machine; no protection against someone who looks for other counts with the same sums."""
         cdef uint64_t i
         cdef uint64_t sums[2]
-        cdef int which
         cdef Py_ssize_t length
         cdef const uint8_t* data
         sums[0] = sums[1] = 0
@@ -287,25 +380,84 @@ cdef class CountTable:
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
                     data = slot_bytes(&self.slots[i], &length)
-                    for which in range(2):
-                        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length),
-                                                   <uint64_t> self.slots[i].count)
+                    add_checks(sums, data, length, self.slots[i].count)
         return f"{sums[0]:016x}{sums[1]:016x}"
 
-    def sorted(self):
-        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
-        cdef bytes order = PyBytes_FromStringAndSize(NULL, self.used * sizeof(void*))
-        cdef count_slot** slots = <count_slot**> PyBytes_AS_STRING(order)
+    @property
+    def full(self):
+        """Whether it holds something, and more would not stay within its memory."""
+        if self.used == 0:
+            return False
+        return ((self.mask + 1) * SLOT_MEMORY + self.chunk_bytes > self.memory
+                or self.mask + 1 >= self.most and self.used * 8 > self.mask * 5)
+
+    def clear(self):
+        """Forget all pre-tokens; the slots stay allocated."""
+        with nogil:
+            self.drop_chunks()
+            memset(self.slots, 0, (self.mask + 1) * sizeof(count_slot))
+            self.used = 0
+
+    cdef bytes order(self):
+        """The slots in order of bytes, zero counts left out: an array of `sort_item`."""
+        cdef bytes made
+        cdef sort_item* items
         cdef uint64_t i
         cdef uint64_t number = 0
         cdef Py_ssize_t length
         cdef const uint8_t* data
+        for i in range(self.mask + 1):
+            number += self.slots[i].key.high != 0 and self.slots[i].count != 0
+        made = PyBytes_FromStringAndSize(NULL, number * sizeof(sort_item))
+        items = <sort_item*> PyBytes_AS_STRING(made)
+        number = 0
         with nogil:
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
-                    slots[number] = &self.slots[i]
+                    data = slot_bytes(&self.slots[i], &length)
+                    items[number].prefix = bp_prefix(data, length)
+                    items[number].slot = &self.slots[i]
                     number += 1
-            qsort(slots, number, sizeof(void*), by_bytes)
-        for i in range(number):
-            data = slot_bytes(slots[i], &length)
-            yield PyBytes_FromStringAndSize(<const char*> data, length), slots[i].count
+            sort_items(items, number, 56)
+        return made
+
+    def sorted(self):
+        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
+        cdef bytes order = self.order()
+        cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
+        cdef uint64_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* data
+        for i in range(<uint64_t> PyBytes_GET_SIZE(order) // sizeof(sort_item)):
+            data = slot_bytes(items[i].slot, &length)
+            yield PyBytes_FromStringAndSize(<const char*> data, length), items[i].slot.count
+
+    def blocks(self, uint64_t size):
+        """The same as records (count_records.h), in bytes of about `size`; negative counts in two's complement."""
+        cdef bytes order = self.order()
+        cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
+        cdef uint64_t number = <uint64_t> PyBytes_GET_SIZE(order) // sizeof(sort_item)
+        cdef uint64_t first = 0
+        cdef uint64_t last = 0
+        cdef uint64_t room, i
+        cdef Py_ssize_t length
+        cdef const uint8_t* data
+        cdef uint8_t* out
+        cdef bytes block
+        while first < number:
+            with nogil:
+                room = 0
+                while last < number and room < size:
+                    if last + AHEAD < number:
+                        BP_PREFETCH(items[last + AHEAD].slot)
+                    slot_bytes(items[last].slot, &length)
+                    room += BP_RECORD_HEAD + length
+                    last += 1
+            block = PyBytes_FromStringAndSize(NULL, room)
+            out = <uint8_t*> PyBytes_AS_STRING(block)
+            with nogil:
+                for i in range(first, last):
+                    data = slot_bytes(items[i].slot, &length)
+                    out = bp_put_record(out, data, length, items[i].slot.count)
+            first = last
+            yield block

@@ -2,6 +2,7 @@ from array import array
 from collections.abc import Iterator
 from typing import final
 
+from ._count_records import RecordReader
 from ._count_table import CountTable
 
 @final
@@ -29,6 +30,8 @@ class Merger:
         """Add a pre-token that occurs `count` times (at least 1)."""
     def add_table(self, table: CountTable) -> None:
         """Add every pre-token of a table; those that occur 0 times are left out."""
+    def add_records(self, records: RecordReader, least: int = 1) -> None:
+        """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
     def replay(self, pairs: array[int]) -> None:
         """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
 

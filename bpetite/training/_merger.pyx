@@ -26,6 +26,7 @@ from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
+from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
 from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
@@ -165,6 +166,19 @@ cdef class Merger:
                     if table.slots[i].key.high and table.slots[i].count:
                         data = slot_bytes(&table.slots[i], &length)
                         self.push_word(data, length, table.slots[i].count)
+        self.check(result)
+
+    def add_records(self, RecordReader records not None, int64_t least=1):
+        """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
+        cdef int result = OK
+        cdef record_stream* stream = &records.stream
+        if self.counted:
+            raise RuntimeError("words come before merges")
+        while records.advance() == RECORD and result == OK:
+            if stream.count >= least:
+                result = self.reserve_words(stream.length + 1, stream.length // SEGMENT + 1)
+                if result == OK:
+                    result = self.push_word(stream.data, stream.length, stream.count)
         self.check(result)
 
     cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:

@@ -13,12 +13,13 @@ class TextCounter:
     Args:
         scanner: The compiled split pattern, or None: then all text between special tokens is one pre-token.
         specials: Special tokens, which cut the text and are not counted.
+        memory: Bytes after which the table is full; 0 for no bound.
     """
 
     @property
     def table(self) -> CountTable:
         """What has been counted."""
-    def __new__(cls, scanner: Scanner | None, specials: Specials) -> TextCounter: ...
+    def __new__(cls, scanner: Scanner | None, specials: Specials, memory: int = 0) -> TextCounter: ...
     def count_documents(self, texts: list[str | bytes], first: int | None = None) -> None:
         """Count whole texts, str or UTF-8 bytes; no pre-token spans two.
 

@@ -99,6 +99,7 @@ cdef class TextCounter:
     Args:
         scanner: The compiled split pattern, or None: then all text between special tokens is one pre-token.
         specials: Special tokens, which cut the text and are not counted.
+        memory: Bytes after which the table is full; 0 for no bound.
     """
     cdef readonly CountTable table
     cdef Scanner scanner
@@ -109,8 +110,8 @@ cdef class TextCounter:
     cdef bp_watch watch
     cdef int stopped
 
-    def __cinit__(self, Scanner scanner, Specials specials not None):
-        self.table = CountTable()
+    def __cinit__(self, Scanner scanner, Specials specials not None, uint64_t memory=0):
+        self.table = CountTable(memory)
         self.scanner = scanner
         self.specials = specials
 

@@ -7,17 +7,22 @@ from typing import Any
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from .counts import PretokenCounts, check_count
+from .spilled import CountFile
 
 __all__ = ["config_of", "corpus_of"]
 
 
-def corpus_of(counts: Mapping[bytes, int]) -> dict[str, Any]:
+def corpus_of(counts: Mapping[bytes, int] | CountFile) -> dict[str, Any]:
     """What was learned from: the sizes of the counts, and a checksum that is the same for the same counts, whatever
     their order, the threads or the machines that counted.
 
     >>> corpus_of({b"ab": 2, b"c": 1})["pretokens"]
     3
     """
+    if isinstance(counts, CountFile):
+        rare = {"min_count": counts.min_count, "left_out": counts.left_out._asdict()} if counts.min_count > 1 else {}
+        return {"documents": counts.documents, "pretokens": counts.total, "different": len(counts),
+                "bytes": counts.size, "checksum": counts.checksum, **rare}  # fmt: skip
     if isinstance(counts, PretokenCounts):
         table = counts._table
     else:

@@ -1,6 +1,7 @@
 """Texts in, pre-token counts out: batches, threads and the ways to split that are not compiled."""
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, overload
 
 from .. import patterns
 from ..engine._special import Specials
@@ -23,6 +24,7 @@ from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
 from .counts import PretokenCounts
 from .options import check_normalization, distinct_literals
+from .spilled import LEAST_MEMORY, CountFile, Runs, memory_bytes
 
 __all__ = ["Progress", "count_as", "count_pretokens"]
 
@@ -38,6 +40,36 @@ Text = str | bytes
 Job = Callable[[TextCounter], int]
 
 
+@overload
+def count_pretokens(
+    texts: Text | Iterable[Text],
+    *,
+    pattern: PatternLike = ...,
+    special_tokens: Sequence[str] = ...,
+    normalization: str | None = ...,
+    unicode: str | None = ...,
+    num_threads: int | None = ...,
+    progress: Progress | None = ...,
+    memory: None = None,
+    spill_to: None = None,
+) -> PretokenCounts: ...
+
+
+@overload
+def count_pretokens(
+    texts: Text | Iterable[Text],
+    *,
+    pattern: PatternLike = ...,
+    special_tokens: Sequence[str] = ...,
+    normalization: str | None = ...,
+    unicode: str | None = ...,
+    num_threads: int | None = ...,
+    progress: Progress | None = ...,
+    memory: str | int,
+    spill_to: str | os.PathLike[str] | None = ...,
+) -> CountFile: ...
+
+
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
@@ -47,7 +79,9 @@ def count_pretokens(
     unicode: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
-) -> PretokenCounts:
+    memory: str | int | None = None,
+    spill_to: str | os.PathLike[str] | None = None,
+) -> PretokenCounts | CountFile:
     """Count the pre-tokens of texts.
 
     The texts are read once, a bounded number of them at a time; threads share one long text too. The result does not
@@ -62,25 +96,33 @@ def count_pretokens(
         unicode: The version of Unicode, see :class:`bpetite.Vocab`.
         num_threads: Threads to count on; None for one a processor.
         progress: Called as ``progress("count", done, total)`` now and then, see :data:`Progress`.
+        memory: What counting may hold beside the texts in work, as bytes or such as "1GB" (at least 1 MB). Counts
+            beyond that go to disk, and the result, a :class:`bpetite.CountFile`, stays there. None for no bound.
+        spill_to: The folder of the temporary files; None for the system's, which may be in memory itself. They have no
+            names: nothing is left of them, even by a process that is killed.
 
     Raises:
         TypeError: A text that is neither str nor bytes.
+        ValueError: A `memory` that is no size, `spill_to` without it.
         UnicodeEncodeError: A str holds a lone surrogate.
         UnicodeDecodeError: bytes are not UTF-8.
+        OSError: A temporary file cannot be written; the message names the folder.
 
     >>> dict(count_pretokens(["the cat", "the dog"]))
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
-    split = patterns.resolve(pattern)
-    literals = distinct_literals(special_tokens)
-    check_normalization(normalization, unicode)
-    preparation = _Preparation(
-        pretokenizer(split, unicode=unicode),
-        Specials(dict.fromkeys(literals, 0)),
-        normalizer(normalization, unicode),
-    )
-    made_with = {"pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode}
-    return _count(texts, preparation, made_with, num_threads, progress)
+    preparation, made_with = _prepared(pattern, special_tokens, normalization, unicode)
+    if memory is None:
+        if spill_to is not None:
+            raise ValueError("spill_to goes with memory, which says when to")
+        return _counted(texts, preparation, made_with, num_threads, progress)
+    runs = Runs(memory_bytes(memory), spill_to)
+    threads = min(thread_count(num_threads), max(1, memory_bytes(memory) // LEAST_MEMORY))
+    counters = preparation.counters(threads, runs.table_bytes(threads))
+    documents = _count(texts, preparation, counters, progress, runs)
+    for _ in in_order(runs.add, (counter.table for counter in counters), len(counters)):
+        pass
+    return runs.result(made_with, documents)
 
 
 def count_as(
@@ -95,40 +137,45 @@ def count_as(
     """
     cutter, _, pipeline = parts_of(vocab)
     if pipeline is None:
-        return count_pretokens(
-            texts,
-            pattern=cutter.pattern,
-            special_tokens=tuple(vocab.special_tokens),
-            normalization=vocab.normalization,  # type: ignore[arg-type]  # one that is plain
-            unicode=vocab.unicode,
-            num_threads=num_threads,
-            progress=progress,
-        )
+        plain: Any = vocab.normalization  # without a pipeline
+        prepared = _prepared(cutter.pattern, tuple(vocab.special_tokens), plain, vocab.unicode)
+        return _counted(texts, *prepared, num_threads, progress)
     preparation = _Preparation(cutter, Specials({}), None, (pipeline, tuple(vocab.special_tokens)))
-    return _count(texts, preparation, {"unicode": vocab.unicode}, num_threads, progress)
+    return _counted(texts, preparation, {"unicode": vocab.unicode}, num_threads, progress)
 
 
-def _count(
+def _counted(
     texts: Text | Iterable[Text],
     preparation: _Preparation,
     made_with: Mapping[str, Any],
     num_threads: int | None,
     progress: Progress | None,
 ) -> PretokenCounts:
+    counters = preparation.counters(thread_count(num_threads))
+    documents = _count(texts, preparation, counters, progress, None)
+    return PretokenCounts.from_table(_added_up([counter.table for counter in counters]), made_with, documents)
+
+
+def _count(
+    texts: Text | Iterable[Text],
+    preparation: _Preparation,
+    counters: list[TextCounter],
+    progress: Progress | None,
+    runs: Runs | None,
+) -> int:
+    """Count into the tables of counters and, where they are full, into runs. Returns the number of texts."""
     if isinstance(texts, (str, bytes)):
         texts = [texts]
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    counters = preparation.counters(thread_count(num_threads))
     documents = _Documents(texts)
     done = 0
-    for size in _in_order(_jobs(documents, preparation), counters):
+    for size in _in_order(_jobs(documents, preparation), counters, runs):
         done += size
         if progress is not None and size:
             progress("count", done, total)
-    table = _added_up([counter.table for counter in counters])
-    return PretokenCounts.from_table(table, made_with, documents.read)
+    return documents.read
 
 
 def _total(texts: Iterable[Text]) -> int | None:
@@ -174,11 +221,12 @@ class _Preparation:
         stages = self.pretokenizer.pattern
         return self.pretokenizer.scanner is not None and (isinstance(stages, str) or len(stages or ()) == 1)
 
-    def counters(self, threads: int) -> list[TextCounter]:
+    def counters(self, threads: int, table_bytes: int = 0) -> list[TextCounter]:
         # Where `pieces` cuts out the special tokens, the counters have none to find.
         specials = Specials({}) if self.by_regex or self.normalize is not None else self.specials
         in_python = self.by_regex or self.pipeline is not None
-        return [TextCounter(self.pretokenizer.scanner, specials) for _ in range(1 if in_python else threads)]
+        number = 1 if in_python else threads
+        return [TextCounter(self.pretokenizer.scanner, specials, table_bytes) for _ in range(number)]
 
     def pieces(self, text: str) -> Iterator[str]:
         """What lies between special tokens.
@@ -213,6 +261,23 @@ def _special_spans(text: str, specials: Specials) -> Iterator[tuple[int, int]]:
             at = begin + end
             yield begin + start, at
         begin = max(begin + PART, at)
+
+
+def _prepared(
+    pattern: PatternLike, special_tokens: Sequence[str], normalization: str | None, unicode: str | None
+) -> tuple[_Preparation, dict[str, Any]]:
+    """What the options of :func:`count_pretokens` ask for, and the settings of the counts."""
+    split = patterns.resolve(pattern)
+    literals = distinct_literals(special_tokens)
+    check_normalization(normalization, unicode)
+    preparation = _Preparation(
+        pretokenizer(split, unicode=unicode),
+        Specials(dict.fromkeys(literals, 0)),
+        normalizer(normalization, unicode),
+    )
+    return preparation, {
+        "pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode,
+    }  # fmt: skip
 
 
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
@@ -385,8 +450,11 @@ def _added_up(tables: list[CountTable]) -> CountTable:
     return tables[0]
 
 
-def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]:
-    """Run jobs, each with a counter that nothing else uses meanwhile; yields their results in order."""
+def _in_order(jobs: Iterator[Job], counters: list[TextCounter], runs: Runs | None) -> Iterator[int]:
+    """Run jobs, each with a counter that nothing else uses meanwhile; yields their results in order.
+
+    A table that is full after a job goes to `runs`.
+    """
     free: SimpleQueue[TextCounter] = SimpleQueue()
     for counter in counters:
         free.put(counter)
@@ -394,7 +462,10 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter]) -> Iterator[int]
     def run(job: Job) -> int:
         counter = free.get()
         try:
-            return job(counter)
+            size = job(counter)
+            if runs is not None and counter.table.full:
+                runs.add(counter.table)
+            return size
         finally:
             free.put(counter)
 

@@ -6,32 +6,30 @@ stored, and its merges learned on one machine.
 from __future__ import annotations
 
 import contextlib
-import heapq
 import json
 import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any
+from threading import Lock
+from typing import Any, BinaryIO
 
 from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
 from ..patterns import Pattern, PatternLike
 from ..splitting.unicode_version import check_unicode
+from ._count_records import RecordMerger, RecordReader
 from ._count_table import CountTable
 
 __all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
 
 MAGIC = b"bpetite counts 1\n"
-RECORD = struct.Struct("<IQ")  # length of the pre-token in bytes, count; the bytes follow
-TRAILER = struct.Struct("<IQQI")  # 0, different pre-tokens, documents, CRC-32 of all before it
+TRAILER = struct.Struct("<IQQ")  # 0, different pre-tokens, documents; the CRC-32 of all before it follows
 MAX_COUNT = 2**63 - 1
-PART = 1 << 20  # bytes read at a time
+PART = 1 << 20  # bytes read or written at a time
 
 
 class PretokenCounts(Mapping[bytes, int]):
@@ -123,8 +121,7 @@ class PretokenCounts(Mapping[bytes, int]):
     @property
     def training_memory(self) -> int:
         """About how many bytes learning from these counts takes, beyond what the counts themselves hold."""
-        # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
-        return 12 * self.size + 60 * len(self) + (16 << 20)
+        return training_memory(len(self), self.size)
 
     def summary(self) -> str:
         """One line for people: what was found and what learning will need."""
@@ -143,7 +140,9 @@ class PretokenCounts(Mapping[bytes, int]):
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
         """
-        _write(path, self._settings(), self._table.sorted(), lambda: self.documents, overwrite)
+        with create_file(path, overwrite=overwrite) as file:
+            blocks = self._table.blocks(PART)
+            write_records(file, head_of(self._settings()), blocks, lambda: (len(self), self.documents))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
@@ -154,9 +153,9 @@ class PretokenCounts(Mapping[bytes, int]):
         """
         with CountReader(path) as reader:
             table = CountTable()
-            for pretoken, count in reader:
-                table.add(pretoken, count)
-            return cls.from_table(table, reader.settings, reader.documents)
+            records = reader.records()
+            records.add_to(table)
+            return cls.from_table(table, reader.settings, records.documents)
 
     def _settings(self) -> dict[str, Any]:
         settings = {
@@ -170,6 +169,12 @@ class PretokenCounts(Mapping[bytes, int]):
         if self._totals is None:
             self._totals = self._table.totals()
         return self._totals
+
+
+def training_memory(different: int, size: int) -> int:
+    """About how many bytes learning from so many pre-tokens of so many bytes together takes."""
+    # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
+    return 12 * size + 60 * different + (16 << 20)
 
 
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
@@ -205,41 +210,40 @@ def merge_count_files(
             raise ValueError("no count files to merge")
         for reader in readers[1:]:
             _check_same(readers[0].settings, reader.settings, str(readers[0].path), str(reader.path))
-
-        def together() -> Iterator[tuple[bytes, int]]:
-            for pretoken, group in groupby(heapq.merge(*readers, key=itemgetter(0)), key=itemgetter(0)):
-                count = sum(one for _, one in group)
-                if count > MAX_COUNT:
-                    raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1: {count}")
-                yield pretoken, count
-
-        _write(out, readers[0].settings, together(), lambda: sum(one.documents for one in readers), overwrite)
+        records = [reader.records(PART // 4) for reader in readers]
+        merger = RecordMerger(records)
+        with create_file(out, overwrite=overwrite) as file:
+            ends = lambda: (merger.totals()[0], sum(one.documents for one in records))  # noqa: E731
+            write_records(file, head_of(readers[0].settings), merger, ends)
 
 
 class CountReader:
-    """A table file open for reading: settings are there at once, records by iteration, `documents` after the last."""
+    """A table file open for reading: its settings, and its records as often as they are asked for."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = Path(path)
-        self.documents: int = 0
-        self._file: IO[bytes] = self.path.open("rb")
-        try:
-            self.settings: dict[str, Any] = self._read_head()
-        except BaseException:
-            self._file.close()
-            raise
+        file = self.path.open("rb")
+        self.file: SharedFile = SharedFile(file, self.path)
+        self.settings: dict[str, Any] = self._read_head(file)
 
     def __enter__(self) -> CountReader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self.file.close()
 
-    def _read_head(self) -> dict[str, Any]:
-        magic = self._file.read(len(MAGIC))
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        return iter(self.records())
+
+    def records(self, buffer_bytes: int = PART) -> RecordReader:
+        """The records from the first one on, read so many bytes at a time."""
+        return self.file.records(self.start, self.checksum, buffer_bytes)
+
+    def _read_head(self, file: BinaryIO) -> dict[str, Any]:
+        magic = file.read(len(MAGIC))
         if magic != MAGIC:
             raise FormatError(f"{self.path}: not a table of pre-token counts (begins with {magic[:20]!r})")
-        line = self._file.readline(1 << 24)
+        line = file.readline(1 << 24)
         try:
             settings = json.loads(line)
             pattern = settings["pattern"]
@@ -251,66 +255,67 @@ class CountReader:
         except (ValueError, KeyError, TypeError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
         _check_settings(known, self.path)
-        self._checksum = zlib.crc32(line, zlib.crc32(magic))
-        self._at = len(magic) + len(line)
+        #: CRC-32 of what is before the records, and where they begin.
+        self.checksum: int = zlib.crc32(line, zlib.crc32(magic))
+        self.start: int = len(magic) + len(line)
         return known
 
-    def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        different, last = 0, b""
-        while True:
-            head = self._take(RECORD.size)
-            length, count = RECORD.unpack(head)
-            if length == 0:
-                break
-            self._checksum = zlib.crc32(head, self._checksum)
-            pretoken = self._take(length)
-            self._checksum = zlib.crc32(pretoken, self._checksum)
-            if pretoken <= last or not 0 < count <= MAX_COUNT:
-                raise FormatError(f"{self.path}: record {different} before byte {self._at} is out of order or damaged")
-            last = pretoken
-            different += 1
-            yield pretoken, count
-        head += self._take(TRAILER.size - RECORD.size)
-        _, told, documents, checksum = TRAILER.unpack(head)
-        checked = zlib.crc32(head[:-4], self._checksum)
-        if told != different or checksum != checked or self._file.read(1):
-            raise FormatError(f"{self.path}: damaged: {different} records read, {told} and another checksum expected")
-        self.documents = documents
 
-    def _take(self, size: int) -> bytes:
-        # In parts: a damaged length must not make room for gigabytes that are not there.
-        data = self._file.read(size) if size <= PART else b"".join(self._parts(size))
-        if len(data) != size:
-            raise FormatError(f"{self.path}: ends at byte {self._at + len(data)} in the middle of a record")
-        self._at += size
-        return data
+class SharedFile:
+    """A file that several readers read, in several threads too; closed with the last of them.
 
-    def _parts(self, size: int) -> Iterator[bytes]:
-        while size and (part := self._file.read(min(size, PART))):
-            size -= len(part)
-            yield part
+    Args:
+        file: Open for reading.
+        name: For messages.
+    """
+
+    def __init__(self, file: BinaryIO, name: object) -> None:
+        self.file = file
+        self.name = name
+        self._lock = Lock()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.file.close()
+
+    def read(self, offset: int, buffer: memoryview) -> int:
+        """Fill the buffer from an offset; how many bytes there were."""
+        with self._lock:
+            self.file.seek(offset)
+            return self.file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+
+    def records(self, start: int, checksum: int, buffer_bytes: int = PART, signed: bool = False) -> RecordReader:
+        """The records from an offset on, where CRC-32 of all before them is `checksum`."""
+        return RecordReader(self.read, self.name, start, checksum, buffer_bytes, signed)
 
 
-def _write(
-    path: str | os.PathLike[str],
-    settings: Mapping[str, Any],
-    records: Iterable[tuple[bytes, int]],
-    documents: Callable[[], int],
-    overwrite: bool,
-) -> None:
-    """Write a table file. `documents` is called when the records have been read."""
-    with create_file(path, overwrite=overwrite) as file:
-        head = MAGIC + json.dumps(settings, ensure_ascii=True, sort_keys=True).encode() + b"\n"
-        file.write(head)
-        checksum = zlib.crc32(head)
-        different = 0
-        for pretoken, count in records:
-            record = RECORD.pack(len(pretoken), count) + pretoken
-            checksum = zlib.crc32(record, checksum)
-            file.write(record)
-            different += 1
-        end = TRAILER.pack(0, different, documents(), 0)[:-4]
-        file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+def head_of(settings: Mapping[str, Any]) -> bytes:
+    """What a table file begins with."""
+    known = {name: value for name, value in settings.items() if value is not None or name != "unicode"}
+    return MAGIC + json.dumps(known, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+
+
+def write_records(
+    file: BinaryIO, head: bytes, blocks: Iterable[bytes], ends: Callable[[], tuple[int, int]]
+) -> tuple[int, int]:
+    """Write a table file: its head, blocks of records, the trailer.
+
+    Args:
+        ends: Called when all blocks have been written: how many records and documents there are.
+
+    Returns:
+        The offset of the records, and the CRC-32 of the head.
+    """
+    file.write(head)
+    checksum = start = zlib.crc32(head)
+    for block in blocks:
+        checksum = zlib.crc32(block, checksum)
+        file.write(block)
+    end = TRAILER.pack(0, *ends())
+    file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
+    return len(head), start
 
 
 def _check_settings(settings: Mapping[str, Any], path: Path) -> None:

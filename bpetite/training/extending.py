@@ -22,6 +22,7 @@ from .config import config_of, corpus_of
 from .counting import Progress, count_as
 from .counts import PretokenCounts
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
+from .spilled import CountFile
 from .train import check_no_special, learn_until, merger_of, texts_not_paths
 
 __all__ = ["extend"]
@@ -29,7 +30,7 @@ __all__ = ["extend"]
 
 def extend(
     vocab: Vocab,
-    corpus: str | bytes | Iterable[str | bytes] | Mapping[bytes, int],
+    corpus: str | bytes | Iterable[str | bytes] | Mapping[bytes, int] | CountFile,
     n: int,
     *,
     special_tokens: Specials = (),
@@ -74,9 +75,9 @@ def _counts(
     corpus: Any,
     num_threads: int | None,
     progress: Progress | None,
-) -> Mapping[bytes, int]:
+) -> Mapping[bytes, int] | CountFile:
     """The pre-tokens to learn from, cut as the tokenizer cuts, at the new special tokens too."""
-    if isinstance(corpus, PretokenCounts):
+    if isinstance(corpus, (PretokenCounts, CountFile)):
         cutter, _, pipeline = parts_of(vocab)
         if pipeline is not None:
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from ..not_given import NOT_GIVEN, NotGiven
@@ -15,6 +15,9 @@ from ..steps.normalizers import FORMS
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID
 from .counts import PretokenCounts
+
+if TYPE_CHECKING:
+    from .spilled import CountFile
 
 __all__ = [
     "LearningOptions",
@@ -138,7 +141,7 @@ class TrainingOptions:
                     f"{self.vocab_size} on, or with special_ids='before' the first ones"
                 )
 
-    def for_counts(self, counts: PretokenCounts) -> TrainingOptions:
+    def for_counts(self, counts: PretokenCounts | CountFile) -> TrainingOptions:
         """With the pattern, the normalization and the version of Unicode of counts.
 
         Raises:

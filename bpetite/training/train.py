@@ -21,6 +21,7 @@ from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, check_count
 from .options import TrainingOptions
+from .spilled import CountFile
 
 __all__ = [
     "check_no_special",
@@ -84,14 +85,14 @@ def train(
 
 
 def train_from_counts(
-    counts: Mapping[bytes, int], options: TrainingOptions, *, progress: Progress | None = None
+    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, *, progress: Progress | None = None
 ) -> Vocab:
     """Learn merges from pre-tokens and how often each occurs, as :func:`train` would from the text.
 
     Args:
         counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. Pattern and normalization of a
-            :class:`PretokenCounts` become part of the vocabulary; with another mapping those of the options do. Special
-            tokens that were not cut out when counting are in the counts as text.
+            :class:`PretokenCounts` or a :class:`CountFile` become part of the vocabulary; with another mapping those
+            of the options do. Special tokens that were not cut out when counting are in the counts as text.
 
     Raises:
         OverflowError: A count, or the sum of a pair's, is past 2^63 - 1.
@@ -101,9 +102,9 @@ def train_from_counts(
     >>> vocab.tokens[256]
     b'ab'
     """
-    if not isinstance(counts, Mapping):
+    if not isinstance(counts, (Mapping, CountFile)):
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
-    if isinstance(counts, PretokenCounts):
+    if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         _check_cut(counts, options)
     return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
@@ -145,12 +146,13 @@ def _is_path(document: object) -> bool:
     return isinstance(document, os.PathLike)
 
 
-def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
+def _check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> None:
     """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
     pattern = counts.pattern
     if patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
         return
-    sample = [pretoken.decode(errors="replace") for pretoken in islice(counts, 100)]
+    pretokens = counts if isinstance(counts, Mapping) else (pretoken for pretoken, _ in counts)
+    sample = [pretoken.decode(errors="replace") for pretoken in islice(pretokens, 100)]
     if sum(len(text.split()) for text in sample) > 3 * len(sample):
         raise ValueError(
             f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "
@@ -159,7 +161,9 @@ def _check_cut(counts: PretokenCounts, options: TrainingOptions) -> None:
         )
 
 
-def merger_of(counts: Mapping[bytes, int], options: TrainingOptions, whole: TokenTable | None = None) -> Merger:
+def merger_of(
+    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, whole: TokenTable | None = None
+) -> Merger:
     """A merger that holds these pre-tokens, but for those that are tokens of `whole`: nothing is learned from them."""
     merger = Merger(
         min(options.min_frequency, MAX_COUNT),
@@ -167,12 +171,15 @@ def merger_of(counts: Mapping[bytes, int], options: TrainingOptions, whole: Toke
         min(options.max_token_bytes or 0, MAX_LENGTH),
         PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
     )
-    if isinstance(counts, PretokenCounts):
+    if isinstance(counts, (PretokenCounts, CountFile)):
         log.info("%s", counts.summary())
         if whole is None:
-            merger.add_table(counts._table)
+            if isinstance(counts, CountFile):
+                merger.add_records(counts.records(), counts.min_count)
+            else:
+                merger.add_table(counts._table)
             return merger
-    for pretoken, count in counts.items():
+    for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
         pretoken, count = check_count(pretoken, count)
         if count and (whole is None or whole.get(pretoken) is None):
             merger.add_word(pretoken, count)

@@ -1,0 +1,308 @@
+"""Counts on disk: equal to those in memory for any memory, threads and cuts; what is left out; full disks."""
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import CountFile, FormatError, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
+from bpetite.training import counting, spilled
+from bpetite.training._count_records import RecordMerger
+from bpetite.training._count_table import CountTable
+from bpetite.training.counts import SharedFile, write_records
+from bpetite.training.spilled import memory_bytes
+
+DIGITS = r"[0-9]{1,3}|[^0-9]+"
+
+#: Strings that agree in their first bytes, in zeros at their ends, in all but their lengths.
+strings = st.one_of(
+    st.binary(min_size=1, max_size=20),
+    st.builds(lambda start, end: start + end, st.sampled_from([b"aaaaaaaa", b"\0" * 7, b"aaaaaaaaaaaaaaaa"]),
+              st.binary(max_size=3)),
+    st.binary(min_size=1, max_size=3).map(lambda end: end + b"\0" * 6),
+)  # fmt: skip
+
+
+@contextmanager
+def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
+    """Tables are full after each job, and few runs are merged at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spilled, "LEAST_MEMORY", 1)
+        patch.setattr(counting, "LEAST_MEMORY", 1)
+        patch.setattr(spilled, "FAN_IN", fan_in)
+        patch.setattr(counting, "PART", part)
+        yield
+
+
+def file_of(counts: Mapping[bytes, int]) -> SharedFile:
+    """Records in a file, negative counts too."""
+    table = CountTable()
+    for pretoken, count in counts.items():
+        table.add(pretoken, count)
+    file = BytesIO()
+    write_records(file, b"", table.blocks(30), lambda: (table.totals()[0], 0))
+    return SharedFile(file, "a file")
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    documents=st.lists(st.text("ab 'sde1é😀\n", max_size=120), max_size=12),
+    memory=st.integers(1, 3000),
+    threads=st.integers(1, 3),
+    fan_in=st.integers(2, 4),
+    part=st.integers(5, 200),
+    options=st.sampled_from([{}, {"pattern": DIGITS, "special_tokens": ["ab"]}, {"pattern": r"(?<=a)b|\s+"}]),
+)
+def test_equal_to_counts_in_memory(
+    documents: list[str], memory: int, threads: int, fan_in: int, part: int, options: dict[str, Any]
+) -> None:
+    expected = count_pretokens(documents, num_threads=1, **options)
+    with tiny(fan_in, part):
+        counts = count_pretokens(documents, num_threads=threads, memory=memory, **options)
+    assert list(counts) == list(expected.items())
+    assert (len(counts), counts.total, counts.size) == (len(expected), expected.total, expected.size)
+    assert (counts.documents, counts.checksum) == (len(documents), expected._table.checksum())
+    assert (counts.pattern, counts.special_tokens) == (expected.pattern, expected.special_tokens)
+    assert counts.training_memory == expected.training_memory
+    assert counts.summary() == expected.summary()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ranges_that_are_taken_back_may_be_in_another_run(threads: int) -> None:
+    """A run then holds negative counts."""
+    text = "1234567" * 900 + " word " + "12" * 700
+    with tiny(part=50):
+        counts = count_pretokens(text, pattern=DIGITS, num_threads=threads, memory=1)
+    assert dict(counts) == count_pretokens(text, pattern=DIGITS)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.dictionaries(strings, st.integers(-3, 3), max_size=12), min_size=1, max_size=5),
+    st.integers(1, 4),
+    st.integers(1, 80),
+)
+def test_records_are_added_up(files: list[dict[bytes, int]], least: int, buffer_bytes: int) -> None:
+    sums: Counter[bytes] = Counter()
+    for counts in files:
+        for pretoken, count in counts.items():
+            sums[pretoken] += count
+    readers = [file_of(counts).records(0, 0, buffer_bytes, signed=True) for counts in files]
+    both = RecordMerger(readers, 1, buffer_bytes, signed=True)
+    written = SharedFile(BytesIO(), "sums")
+    write_records(written.file, b"", both, lambda: (both.totals()[0], 7))
+    assert list(written.records(0, 0, buffer_bytes, signed=True)) == sorted((k, n) for k, n in sums.items() if n)
+
+    readers = [file_of(counts).records(0, 0, buffer_bytes, signed=True) for counts in files]
+    merger = RecordMerger(readers, least, buffer_bytes)
+    if min(sums.values(), default=0) < 0:
+        with pytest.raises(FormatError, match="negative together"):
+            list(merger)
+        return
+    list(merger)
+    kept = {pretoken: count for pretoken, count in sums.items() if count >= least}
+    assert merger.totals() == (len(kept), sum(map(len, kept)), sum(kept.values()))
+    assert merger.checksum() == PretokenCounts(kept)._table.checksum()
+    for count, (different, size) in enumerate(merger.rare()[:5]):
+        those = [pretoken for pretoken, occurs in kept.items() if occurs == count]
+        assert (different, size) == (len(those), sum(map(len, those)))
+    missed: Counter[tuple[int, int]] = Counter()
+    for pretoken, count in sums.items():
+        if 0 < count < least:
+            for pair in pairwise(pretoken):
+                missed[pair] += count
+    assert merger.pair_error() == max(missed.values(), default=0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(0, 400))
+def test_a_table_in_order(seed: int, number: int) -> None:
+    draw = random.Random(seed)
+    starts = [b"", b"a", b"aaaaaaaa", b"aaaaaaab", b"\0\0", b"aaaaaaaaaaaaaaaaaaaa"]
+    names = {draw.choice(starts) + draw.randbytes(draw.randrange(1, 4)) for _ in range(number)}
+    counts = {name: draw.randrange(1, 2**62) for name in names}
+    table = PretokenCounts(counts)._table
+    assert list(table.sorted()) == sorted(counts.items())
+    assert list(file_of(counts).records(0, 0)) == sorted(counts.items())
+
+
+def test_a_sum_past_the_largest_count() -> None:
+    readers = [file_of({b"ab": 2**62}).records(0, 0) for _ in range(2)]
+    with pytest.raises(OverflowError, match=r"the count of b'ab' is past 2\^63 - 1"):
+        list(RecordMerger(readers))
+
+
+def test_a_long_pretoken_among_short_ones() -> None:
+    counts = {b"x" * 100_000: 1, b"a": 2, b"x" * 99_999: 3, b"xy": 4}
+    readers = [file_of(counts).records(0, 0, 64) for _ in range(3)]
+    written = SharedFile(BytesIO(), "sums")
+    merger = RecordMerger(readers, 1, 64)
+    write_records(written.file, b"", merger, lambda: (merger.totals()[0], 0))
+    assert list(written.records(0, 0, 64)) == [(pretoken, 3 * count) for pretoken, count in sorted(counts.items())]
+
+
+def test_a_table_says_when_it_is_full() -> None:
+    table = CountTable(1 << 20)
+    assert not table.full
+    for number in range(9_000):
+        table.add(b"%d" % number, 1)
+    assert not table.full
+    for number in range(2_000):
+        table.add(b"more%d" % number, 1)
+    assert table.full
+    table.clear()
+    assert not table.full
+    assert table.totals() == (0, 0, 0)
+    table.add(b"1", 5)
+    assert list(table.sorted()) == [(b"1", 5)]
+    table.add(b"x" * (1 << 20), 1)  # long ones take memory too
+    assert table.full
+
+
+def test_left_out() -> None:
+    texts = ["the cat the dog the cow", "a bird a cat cup"]
+    counts = count_pretokens(texts, memory="1MB")
+    rare = counts.at_least(2)
+    assert dict(rare) == {b" cat": 2, b" the": 2}
+    assert rare.left_out == (7, 7, 2)  # b" c" is in b" cow" and b" cup"
+    assert (len(rare), rare.total, rare.size) == (2, 4, 8)
+    assert "without 7 below 2" in rare.summary()
+    assert dict(rare.at_least(1)) == dict(counts)
+    assert counts.left_out == (0, 0, 0)
+    assert dict(rare.load()) == dict(rare)
+    with pytest.raises(ValueError, match="min_count must be at least 1, not 0"):
+        counts.at_least(0)
+    with pytest.raises(ValueError, match="min_count must be at most"):
+        counts.at_least(2**40)
+
+
+def test_as_many_as_learning_has_room_for() -> None:
+    words = [f"w{number:x}" for number in range(300)]
+    counts = count_pretokens([" ".join(words), " ".join(words[:100]), " ".join(words[:10])], memory="2MB")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spilled, "training_memory", lambda different, size: different << 14)
+        assert counts.within(len(counts) << 14).min_count == 1
+        with pytest.warns(TrainingWarning, match="the count of a pair is at most"):
+            some = counts.within((len(counts) << 14) - 1)
+        assert some.min_count == 2
+        assert len(some) < len(counts)
+        with pytest.warns(TrainingWarning, match="occur less than 3 times"):
+            assert some.within("1MB").min_count == 3
+        patch.setattr(spilled, "training_memory", lambda different, size: 1 << 60)
+        with pytest.raises(ValueError, match="give more memory"):
+            counts.within("1GB")
+
+
+def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
+    texts = ["the cat's hat, the cat sat on the mat"] * 5 + ["that hat"]
+    expected = count_pretokens(texts)
+    with tiny():
+        counts = count_pretokens(texts, memory=100, spill_to=tmp_path)
+    assert Tokenizer.train_from_counts(counts, 280) == Tokenizer.train(texts, 280)
+    tok = Tokenizer.train(texts, 262)
+    assert tok.extend(counts, 5) == tok.extend(expected, 5)
+    ranks = tok.to_ranks()
+    assert ranks.extend(counts, 5) == ranks.extend(expected, 5)
+    assert Tokenizer.train_from_counts(counts, 262).train_config == Tokenizer.train_from_counts(
+        expected, 262).train_config  # fmt: skip
+    frequent = counts.at_least(2)
+    assert Tokenizer.train_from_counts(frequent, 270) == Tokenizer.train_from_counts(frequent.load(), 270)
+    config = Tokenizer.train_from_counts(frequent, 270).train_config
+    assert config is not None
+    assert config["corpus"]["min_count"] == 2
+    assert config["corpus"]["left_out"]["different"] == 1
+    with pytest.raises(ValueError, match="contradicts these counts"):
+        Tokenizer.train_from_counts(counts, 280, pattern=r"\w+")
+
+
+def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
+    texts = ["the cat's hat", "é 12"]
+    count_pretokens(texts, special_tokens=["<s>"]).save(tmp_path / "memory")
+    with count_pretokens(texts, special_tokens=["<s>"], memory="1MB") as counts:
+        counts.save(tmp_path / "disk")
+        with pytest.raises(FileExistsError):
+            counts.save(tmp_path / "disk")
+    assert (tmp_path / "disk").read_bytes() == (tmp_path / "memory").read_bytes()
+    again = CountFile(tmp_path / "disk")
+    assert dict(again) == dict(PretokenCounts.load(tmp_path / "disk")) == dict(count_pretokens(texts))
+    assert repr(again) == "CountFile(6 different pre-tokens, 6 in all, 2 documents)"
+    assert list(zip(again, again)) == [(pair, pair) for pair in again]  # two readers of one file
+    with pytest.raises(TypeError, match="save it"):
+        pickle.dumps(again)
+    (tmp_path / "short").write_bytes((tmp_path / "disk").read_bytes()[:-1])
+    with pytest.raises(FormatError, match="short: ends at byte"):
+        len(CountFile(tmp_path / "short"))
+    again.at_least(2).save(tmp_path / "none")
+    assert len(PretokenCounts.load(tmp_path / "none")) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files without names are Unix's")
+def test_nothing_is_left_behind_by_a_process_that_is_killed(tmp_path: Path) -> None:
+    seen = []
+    with tiny(), count_pretokens(
+        ["a b c"] * 200, memory=10, spill_to=tmp_path, progress=lambda *_: seen.append(os.listdir(tmp_path))
+    ) as counts:
+        assert len(counts) == 3
+        assert os.listdir(tmp_path) == []
+    assert len(seen) > 3
+    assert not any(seen)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_a_disk_that_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    class Full(BytesIO):
+        def write(self, data: Any) -> int:
+            raise OSError(number, os.strerror(number))
+
+    made = []
+
+    def temporary(*, dir: str) -> Full:
+        made.append(Full())
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", temporary)
+    with tiny(), pytest.raises(OSError, match=os.strerror(number)) as caught:
+        count_pretokens(["a b c"] * 200, memory=10, spill_to=tmp_path, num_threads=2)
+    assert caught.value.errno == number
+    if number == errno.ENOSPC:
+        assert caught.value.filename == str(tmp_path)
+        assert "spill_to another folder" in str(caught.value)
+    assert all(file.closed for file in made)
+
+
+def test_what_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="spill_to goes with memory"):
+        count_pretokens(["a"], spill_to=tmp_path)  # type: ignore[call-overload]
+    with pytest.raises(NotADirectoryError, match="spill_to is no folder"):
+        count_pretokens(["a"], memory="1MB", spill_to=tmp_path / "none")
+    with pytest.raises(ValueError, match="memory must be at least 1048576 bytes, not 1000"):
+        count_pretokens(["a"], memory=1000)
+    for wrong in ("many", "-1G", "1X", ""):
+        with pytest.raises(ValueError, match="memory is a number of bytes, or such as '512MB'"):
+            count_pretokens(["a"], memory=wrong)
+    with pytest.raises(TypeError, match="memory is an int"):
+        count_pretokens(["a"], memory=1.5)  # type: ignore[call-overload]
+    assert [memory_bytes(text) for text in ("1MB", "2 GiB", "1.5g", "3t", "4194304")] == [
+        1 << 20, 2 << 30, 3 << 29, 3 << 40, 4 << 20,
+    ]  # fmt: skip
+
+
+def test_other_ways_to_split_are_bounded_too() -> None:
+    texts = ["e\u0301 ab12", "ab"] * 50
+    for options in ({"normalization": "NFC"}, {"pattern": patterns.DEEPSEEK_V3}, {"pattern": None}):
+        with tiny():
+            counts = count_pretokens(texts, memory=50, num_threads=2, **options)  # type: ignore[call-overload]
+        assert dict(counts) == count_pretokens(texts, **options)  # type: ignore[call-overload]
