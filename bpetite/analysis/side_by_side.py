@@ -272,7 +272,7 @@ def compare(
     >>> found
     <Comparison of 2 tokenizers, bytes per token: one 1.429, two 2.000>
     >>> [(figures.name, round(figures.gini, 3)) for figures in found.tokenizers]
-    [('one', 0.071), ('two', 0.167)]
+    [('one', 0.071), ('two', 0.1)]
     """
     if per not in UNITS:
         raise ValueError(f"per is one of {', '.join(UNITS)}, not {value_of(per)}")
