@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from ..corpus import Options, count_corpus
+from ..corpus.api import as_sources
 from ..engine._threads import thread_count
 from .base import Command
-from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape, watch_options
+from .options import encoding_options, find_corpus, json_option, load_tokenizer, unescape, watch_options
 from .reports import counted, refuse_nothing, report_filtered, report_problems, say, show, show_json
 from .watching import Watch
 
@@ -34,6 +35,7 @@ def command(
     jobs: int | None,
     as_json: bool,
     separator: str | None,
+    mixture: Path | None,
     max_errors: str | None,
     status: Path | None,
     **options: Any,
@@ -41,19 +43,23 @@ def command(
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
 
     FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
-    input. The number goes to standard output.
+    input. The number goes to standard output. Of a --mixture, each source is read once, whatever its repeats or weight.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
     loaded = load_tokenizer(tokenizer)
-    with Watch(sources.pieces, status) as watch:
+    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
+    with Watch(pieces, status) as watch:
         found = count_corpus(
             sources, loaded, jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say,
             max_errors=max_errors, **asdict(settings),
         )
     report_problems(found)
     report_filtered(found)
+    for name, of in found.get("sources", {}).items():
+        numbers = ", ".join(counted(of[f"{noun}s"], noun) for noun in ("document", "token"))
+        say(f"{name}: {numbers}, to be read {of['repeats']:g} times")
     say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
     if as_json:
         show_json(found)

@@ -1,13 +1,14 @@
 """``bpetite encode``: a corpus to token files."""
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from ..corpus import Options, make_task
+from ..corpus import Mixture, Options, make_task
+from ..corpus.api import weigh
 from ..corpus.options import Format
 from ..engine._threads import thread_count
 from .base import Command
@@ -17,7 +18,7 @@ from .options import (
     TASK_BYTES,
     encoding_options,
     engine_options,
-    find_inputs,
+    find_corpus,
     json_option,
     load_tokenizer,
     only_with_engine,
@@ -38,6 +39,7 @@ __all__ = ["command"]
         "bpetite encode corpus.txt -t gpt2 -o tokens/gpt2",
         "bpetite encode texts/ -t tok.json -f nanogpt -o tokens/nano/ --val-fraction 0.1",
         "bpetite encode more.jsonl.gz -t tok.json -f llmc -o tokens/run --shard-tokens 100M -j 2",
+        "bpetite encode --mixture mixture.toml -t tok.json -o tokens/mixed",
         "bpetite encode corpus.txt -f megatron -o tokens/megatron --rank 0 --world-size 4",
     ],
     after_interrupt="the same command goes on where it was",
@@ -51,6 +53,7 @@ __all__ = ["command"]
 )
 @overwrite_option
 @encoding_options
+@click.option("--tokens", type=COUNT, help="Of a --mixture with weights, all tokens [default: no document twice].")
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
@@ -88,6 +91,8 @@ def command(
     overwrite: bool,
     checkpoint_seconds: float,
     separator: str | None,
+    mixture: Path | None,
+    tokens: int | None,
     engine: str,
     address: str | None,
     task_bytes: int | None,
@@ -112,7 +117,11 @@ def command(
         raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
+    if tokens is not None:
+        if not isinstance(sources, Mixture) or sources.sources[0].weight is None:
+            raise click.UsageError("--tokens goes with a --mixture whose sources have weights")
+        sources = replace(sources, tokens=tokens)
     common: dict[str, Any] = {
         "overwrite": overwrite,
         "tokenizer_name": tokenizer or PACKAGED,
@@ -120,12 +129,15 @@ def command(
         "max_errors": max_errors,
     }
     loaded = load_tokenizer(tokenizer)
+    if isinstance(sources, Mixture):
+        sources = weigh(sources, loaded, settings, jobs=thread_count(jobs), world_size=world_size, log=say)
     if engine == "ray":
         if world_size > 1:
             raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
         from ..cluster import ray
 
-        with Watch(sources.pieces, status) as watch:
+        whole = make_task(sources, output, loaded, options=settings, **common)
+        with Watch(whole.pieces, status) as watch:
             summary = ray.encode_corpus(
                 sources, output, loaded, address=address, threads=jobs or 1, task_bytes=task_bytes or TASK_BYTES,
                 join_tasks=not no_join, progress=watch.move, log=say, **common, **asdict(settings),
@@ -139,6 +151,8 @@ def command(
             )
     report_problems(summary)
     report_filtered(summary)
+    for name, of in summary.get("sources", {}).items():
+        say(f"{name}: {counted(of['documents'], 'document')}, {counted(of['tokens'], 'token')}")
     first, *others = summary["files"]
     more = f" and {counted(len(others), 'more file')}" if others else ""
     numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))

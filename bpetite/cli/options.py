@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from ..corpus import Sources, find_sources, read_documents
+from ..corpus import Mixture, Sources, find_sources, read_documents
 from ..corpus.limits import LONG_DOCUMENTS
 from ..corpus.options import ErrorPolicy
 from ..corpus.reading.documents import read_labelled
@@ -28,6 +28,7 @@ __all__ = [
     "corpus_options",
     "encoding_options",
     "engine_options",
+    "find_corpus",
     "find_inputs",
     "jobs_option",
     "json_option",
@@ -157,7 +158,11 @@ encoding_options: Options = _all_of(
         help="What special tokens in documents are.",
     ),
     jobs_option,
-    corpus_options,
+    _documents_in(click.argument("files", nargs=-1)),
+    click.option(
+        "--mixture", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="In the place of FILES, a TOML file of sources with repeats or weights.",
+    ),
     click.option("--min-document-bytes", type=Amount(1024, 0), default=0, help="Leave out documents with fewer bytes."),
     click.option("--max-document-tokens", type=COUNT, help="The most tokens of a document [default: any number]."),
     click.option(
@@ -219,6 +224,17 @@ def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> So
     sources = find_sources(files, kind=kind, whole_files=whole_files)
     report_left_out(sources)
     return sources
+
+
+def find_corpus(files: Sequence[str], mixture: Path | None, kind: str | None, whole_files: bool) -> Sources | Mixture:
+    """What FILES or --mixture stand for."""
+    if bool(files) == (mixture is not None):
+        raise click.UsageError("give FILES or --mixture, one of them")
+    if mixture is None:
+        return find_inputs(files, kind, whole_files)
+    loaded = Mixture.load(mixture)
+    report_left_out(loaded.find(kind, whole_files))
+    return loaded
 
 
 class Sample:

@@ -165,4 +165,4 @@ def progress_bar(**options: Any) -> Any:
 
 def bytes_bar(pieces: Iterable[Piece], **options: Any) -> Any:
     """A progress bar over the bytes of the inputs."""
-    return progress_bar(total=sum(piece.size for piece in pieces) or None, unit="B", unit_scale=True, **options)
+    return progress_bar(total=sum(piece.raw_bytes for piece in pieces) or None, unit="B", unit_scale=True, **options)

@@ -110,7 +110,7 @@ class _Run:
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self.wanted = max(1, math.ceil(sum(piece.size for piece in self.whole.pieces) / self.task_bytes))
+        self.wanted = max(1, math.ceil(sum(piece.raw_bytes for piece in self.whole.pieces) / self.task_bytes))
         self.meter = None if self.progress is None else _Meter(self.progress)
         self.messages = 0
         self.resumed = False

@@ -1,6 +1,7 @@
 """Corpora to token files: readers, writers, journal, tasks."""
 from .api import count_corpus, encode_corpus, make_task
 from .codec import Codec, codec_of
+from .mixture import Mixture, MixtureSource
 from .options import Options
 from .reading.documents import read_documents
 from .reading.sources import Piece, Sources, find_sources, share, shares
@@ -11,6 +12,8 @@ from .writing.merge import merge_outputs
 
 __all__ = [
     "Codec",
+    "Mixture",
+    "MixtureSource",
     "Options",
     "Piece",
     "RecordError",

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .mixture import Mixture
 from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .reading.objects import objects_of
 from .reading.readers import Position, require
@@ -20,9 +21,9 @@ from .writing.own_files import leave_out_own
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["SourcesLike", "as_sources", "count_corpus", "encode_corpus", "make_task"]
+__all__ = ["SourcesLike", "as_sources", "count_corpus", "encode_corpus", "make_task", "weigh"]
 
-SourcesLike: TypeAlias = Sources | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+SourcesLike: TypeAlias = Sources | Mixture | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def encode_corpus(
@@ -44,7 +45,8 @@ def encode_corpus(
     what an uninterrupted call writes.
 
     Args:
-        sources: Files, folders, glob patterns, or "-" for standard input.
+        sources: Files, folders, glob patterns, or "-" for standard input; or a `Mixture`. Of one with weights, sources
+            whose tokens are not known are counted first.
         sink: The output: a file name with or without its suffix, or a folder.
         tokenizer: A bpetite.Tokenizer, or a `Codec` made of any other one.
         documents: In the place of sources, what a program has: an iterable of str, bytes or mappings with the text at
@@ -60,8 +62,9 @@ def encode_corpus(
 
     Returns:
         "documents", "tokens" and "bytes" (of text), "filtered" (what limits did -> to how many documents: "short",
-        "cut", "split", "skip"), "problems" (kind -> count and first one), "on_error", "files" (names),
-        "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
+        "cut", "split", "skip"), of a mixture "sources" (documents, tokens, repeats of each), "problems" (kind -> count
+        and first one), "on_error", "files" (names), "manifest" (its path), "tokens_before" (of the call that was
+        killed) and "seconds".
 
     Raises:
         TypeError: There is no such option.
@@ -85,6 +88,8 @@ def encode_corpus(
         if value is None or (name == "sink" and sources is None and value == ""):
             raise TypeError(f"encode_corpus() missing 1 required argument: {name!r}")
     sources = _given("encode_corpus", sources, documents)
+    if isinstance(sources, Mixture):
+        sources = weigh(sources, tokenizer, settings, jobs=jobs, world_size=world_size, log=log)
     task = make_task(sources, sink, tokenizer, rank=rank, world_size=world_size, options=settings, **how)
     return task.run(jobs=jobs, progress=progress, log=log)
 
@@ -110,14 +115,28 @@ def make_task(
         TypeError: There is no such setting.
     """
     refuse_unknown("make_task", settings, TaskOptions)
-    sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
+    mixture = sources if isinstance(sources, Mixture) else None
+    if mixture is not None and mixture.sources[0].weight is not None:
+        if mixture.uncounted:
+            raise ValueError(f"source {mixture.uncounted[0].name!r} has a weight, and its tokens are not known; "
+                             "give them (tokens=, as `count` says them), or repeats")
+        mixture = mixture.weighed()
+    if mixture is None:
+        sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
+    else:
+        sources = mixture.find(options.input_kind, options.whole_files)
     layout = layout_of(options.format)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout.shard_tokens)
     pieces, left_out = leave_out_own(sources.pieces, names_of(sink, layout, shard_tokens=options.shard_tokens))
     if not pieces:
         raise ValueError(f"{sources.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
-    task = ShardTask(pieces, pieces, tokenizer, os.fspath(sink), options, left_out=left_out, **settings)
+    task = ShardTask(
+        pieces, pieces, tokenizer, os.fspath(sink), options, left_out=left_out, mixture=mixture, **settings
+    )
+    if mixture is not None:
+        pieces = mixture.arrange(pieces, cuts_files=task.cuts_files)
+        task = replace(task, pieces=pieces)
     if world_size == 1 and rank == 0:
         return task
     pieces = share(pieces, rank, world_size, cut_files=task.cuts_files)
@@ -133,10 +152,42 @@ def _given(function: str, sources: SourcesLike | None, documents: Any) -> Source
 
 def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> Sources:
     """Sources as they are, or what paths and patterns stand for; see `find_sources`."""
+    if isinstance(sources, Mixture):
+        return sources.find(kind, whole_files)
     if isinstance(sources, Sources):
         return sources
     paths = [sources] if isinstance(sources, str | os.PathLike) else sources
     return find_sources(paths, kind=kind, whole_files=whole_files)
+
+
+def weigh(
+    mixture: Mixture,
+    tokenizer: Any,
+    options: Options,
+    *,
+    jobs: int = 1,
+    world_size: int = 1,
+    log: Callable[[str], None] | None = None,
+) -> Mixture:
+    """A mixture with repeats instead of weights; sources whose tokens are not known are counted.
+
+    Raises:
+        ValueError: There are ranks, each of which would count; a source has no tokens.
+    """
+    if mixture.uncounted and world_size > 1:
+        raise ValueError(f"source {mixture.uncounted[0].name!r}: give its tokens, or each rank would count them; "
+                         "`bpetite count --mixture` says them")
+    counted = []
+    for source in mixture.sources:
+        if source in mixture.uncounted:
+            if log is not None:
+                log(f"counting the tokens of source {source.name!r}, because it has a weight and no tokens")
+            tokens = _count(Mixture((replace(source, weight=None),)), tokenizer, options, jobs=jobs)["tokens"]
+            if not tokens:
+                raise ValueError(f"source {source.name!r} has a weight, but no tokens")
+            source = replace(source, tokens=tokens)
+        counted.append(source)
+    return Mixture(tuple(counted), mixture.tokens).weighed()
 
 
 def count_corpus(
@@ -154,24 +205,43 @@ def count_corpus(
     """Count the tokens of a corpus, without end-of-text tokens; nothing is written.
 
     Args:
-        sources, tokenizer, documents, jobs, progress, log, max_errors: As for `encode_corpus`.
+        sources, tokenizer, documents, jobs, progress, log, max_errors: As for `encode_corpus`. Of a mixture, each
+            source is read once, whatever its repeats or weight.
         problems: Called with the number of problems so far, before ``progress``.
         options: See `Options`; those of the output have no effect.
 
     Returns:
-        "documents", "tokens", "bytes" (of text), "filtered", "problems" and "on_error".
+        "documents", "tokens", "bytes" (of text), "filtered", "problems" and "on_error"; of a mixture also "sources"
+        (documents and tokens of each, once, and the repeats that it would have).
 
     Raises:
         TypeError, RecordError, ValueError, OSError: As `encode_corpus`.
     """
     refuse_unknown("count_corpus", options, CorpusOptions)
-    settings = replace(Options(**options), format="npy", eot="none", rejected=False)
     if tokenizer is None:
         raise TypeError("count_corpus() missing 1 required argument: 'tokenizer'")
-    sources = _given("count_corpus", sources, documents)
+    return _count(
+        _given("count_corpus", sources, documents), tokenizer, Options(**options), jobs=jobs, progress=progress,
+        problems=problems, log=log, max_errors=max_errors,
+    )  # fmt: skip
+
+
+def _count(
+    sources: SourcesLike,
+    tokenizer: Any,
+    options: Options,
+    *,
+    jobs: int,
+    progress: Progress | None = None,
+    problems: Callable[[int], object] | None = None,
+    log: Callable[[str], None] | None = None,
+    max_errors: str | int | None = None,
+) -> dict[str, Any]:
+    settings = replace(options, format="npy", eot="none", rejected=False)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     require(pieces)
-    task = ShardTask(pieces, pieces, tokenizer, "count", settings)
+    mixture = sources if isinstance(sources, Mixture) else None
+    task = ShardTask(pieces, pieces, tokenizer, "count", settings, mixture=mixture)
     tally = Tally(task.pieces, settings.on_error, log, max_errors)
     with closing(task.results(Position(), jobs)) as results:
         for encoded in results:
@@ -185,7 +255,21 @@ def count_corpus(
         "documents": tally.documents,
         "tokens": tally.tokens,
         "bytes": tally.bytes,
+        **({} if mixture is None else {"sources": _once(mixture, tally)}),
         "filtered": dict(sorted(tally.filtered.items())),
         "problems": tally.problems,
         "on_error": settings.on_error,
+    }
+
+
+def _once(mixture: Mixture, tally: Tally) -> dict[str, dict[str, Any]]:
+    """What each source of a mixture has, read once."""
+    counts = {source.name: tally.sources.get(source.name, [0, 0]) for source in mixture.sources}
+    known = mixture
+    if mixture.sources[0].weight is not None and all(tokens for _, tokens in counts.values()):
+        counted = [replace(source, tokens=counts[source.name][1]) for source in mixture.sources]
+        known = replace(mixture, sources=tuple(counted)).weighed()
+    return {
+        source.name: {"documents": documents, "tokens": tokens, "repeats": source.repeats}
+        for source, (documents, tokens) in zip(known.sources, counts.values(), strict=True)
     }

@@ -33,7 +33,7 @@ class EncodingRules:
     """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
-    and the token goes where the literal is.
+    and the token goes where the literal is. ``part`` is that of the documents that a hash of seed and content takes.
     """
 
     reading: Reading
@@ -46,6 +46,7 @@ class EncodingRules:
     eot_of_empty: bool = True
     together: bool = False
     limits: Limits = field(default_factory=Limits)
+    part: float = 1.0
 
 
 @dataclass
@@ -131,8 +132,10 @@ def _place(problem: Problem) -> tuple[int, int, int]:
 def _parsed(block: Block, rules: EncodingRules) -> Documents:
     """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
     long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
-    with_origins = rules.with_origins or long or rules.limits.min_bytes > 0
+    with_origins = rules.with_origins or long or rules.limits.min_bytes > 0 or rules.part < 1
     documents = documents_of(block, rules.reading, rules.on_error, with_origins=with_origins)
+    if rules.part < 1:
+        documents.keep(np.flatnonzero(_chosen(documents.texts, rules.part, f"repeat {rules.seed}")).tolist())
     if long:
         block.data = None
     return documents
@@ -264,13 +267,7 @@ def _split(
     dtype = np.dtype(rules.dtype)
     if not rules.val_fraction:
         return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
-    key = str(rules.seed).encode()
-    below = int(rules.val_fraction * 2**64)
-    held_out = np.fromiter(
-        (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") < below for text in texts),
-        bool,
-        len(texts),
-    )
+    held_out = _chosen(texts, rules.val_fraction, str(rules.seed))
     lengths = np.diff(offsets)
     of_tokens = np.repeat(held_out, lengths)
     splits = {}
@@ -280,6 +277,16 @@ def _split(
         rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
         splits[name] = SplitTokens(*_with_eot(tokens, ends, codec, rules, dtype), rows)
     return splits
+
+
+def _chosen(texts: Sequence[bytes], part: float, key: str) -> npt.NDArray[np.bool_]:
+    """Which documents belong to a part of all, by a hash of their content."""
+    below, secret = int(part * 2**64), key.encode()
+    return np.fromiter(
+        (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=secret).digest(), "big") < below for text in texts),
+        bool,
+        len(texts),
+    )
 
 
 def _with_eot(

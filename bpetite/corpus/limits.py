@@ -34,14 +34,9 @@ class Limits:
 
     def leave_out_short(self, documents: Documents) -> int:
         """Take short documents out; returns their number. The documents have their origins."""
-        texts, least = documents.texts, self.min_bytes
-        assert documents.origins is not None
-        kept = [number for number, text in enumerate(texts) if len(text) >= least]
-        left_out = len(texts) - len(kept)
-        if left_out:
-            documents.texts = [texts[number] for number in kept]
-            documents.origins = [documents.origins[number] for number in kept]
-        return left_out
+        before, least = len(documents.texts), self.min_bytes
+        documents.keep([number for number, text in enumerate(documents.texts) if len(text) >= least])
+        return before - len(documents.texts)
 
     def shorten(self, ids: Ids, offsets: Offsets) -> tuple[Ids, Offsets, npt.NDArray[np.int64], int] | None:
         """What documents with too many tokens become.

@@ -1,13 +1,14 @@
 """What a run will do: inputs, tokenizer, options, and everything that follows from them before a file is touched."""
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from .codec import Codec, codec_of
 from .encoding import EncodingRules
 from .limits import Limits
+from .mixture import Mixture
 from .options import Options
 from .reading.readers import BLOCK, Reading
 from .reading.sources import Piece, overlaps_itself
@@ -35,6 +36,7 @@ class Plan:
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
+        mixture: Where the pieces are from, if they are of a mixture.
         left_out: Files of this output that are among the sources, and are not read.
     """
 
@@ -53,6 +55,7 @@ class Plan:
     durable: bool = True
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
+    mixture: Mixture | None = None
 
     @cached_property
     def codec(self) -> Codec:
@@ -79,32 +82,51 @@ class Plan:
         Raises:
             ValueError: An option is out of range, or the tokenizer or the format does not allow it.
         """
-        self.options.check()
-        self.layout.check_shards(self.options.shard_tokens)
-        if self.layout.whole is not None and self.options.val_fraction:
+        return self._rules(self.options, any(piece.kind == "text" for piece in self.pieces if not piece.source))
+
+    def rules_of(self, piece: Piece) -> EncodingRules:
+        """The rules of a piece: in a mixture, those of its source; always the same object for the same rules."""
+        if self.mixture is None:
+            return self.rules
+        return self._rules_of_sources[piece.source, piece.part]
+
+    @cached_property
+    def _rules_of_sources(self) -> dict[tuple[str, float], EncodingRules]:
+        """(source, part of it) -> rules."""
+        found: dict[tuple[str, float], EncodingRules] = {}
+        for source in self.mixture.sources if self.mixture is not None else ():
+            options = replace(self.options, **source.options)
+            pieces = [piece for piece in self.pieces if piece.source == source.name]
+            rules = self._rules(options, any(piece.kind == "text" for piece in pieces))
+            for part in {piece.part for piece in pieces}:
+                found[source.name, part] = replace(rules, part=part, together=rules.together and part == 1)
+        return found
+
+    def _rules(self, options: Options, has_text: bool) -> EncodingRules:
+        options.check()
+        self.layout.check_shards(options.shard_tokens)
+        if self.layout.whole is not None and options.val_fraction:
             raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
                              "no place in it; encode the inputs of each split into a folder of its own")
-        eot = self.options.eot or self.layout.eot
+        eot = options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
-        separator = self.options.separator or self.codec.eot_text
+        separator = options.separator or self.codec.eot_text
         if separator is None:
-            if any(piece.kind == "text" for piece in self.pieces):
+            if has_text:
                 raise ValueError("the tokenizer has no end-of-text token: give separator= or whole_files=True")
             separator = "\0"
-        limits = Limits(
-            self.options.min_document_bytes, self.options.max_document_tokens, self.options.long_documents
-        )
+        limits = Limits(options.min_document_bytes, options.max_document_tokens, options.long_documents)
         return EncodingRules(
             reading=Reading(
-                separator.encode("utf-8"), self.options.text_key, self.options.id_key, self.block,
-                self.options.max_document_bytes, stop=self.options.on_error == "fail",
+                separator.encode("utf-8"), options.text_key, options.id_key, self.block, options.max_document_bytes,
+                stop=options.on_error == "fail",
             ),
-            on_error=self.options.on_error,
+            on_error=options.on_error,
             eot=eot,
-            dtype=self.layout.dtype(self.codec.vocab_size, self.options.dtype),
-            val_fraction=self.options.val_fraction,
-            seed=self.options.seed,
+            dtype=self.layout.dtype(self.codec.vocab_size, options.dtype),
+            val_fraction=options.val_fraction,
+            seed=options.seed,
             with_origins=self.layout.meta,
             limits=limits,
             eot_of_empty=self.layout.eot_of_empty,
@@ -112,7 +134,7 @@ class Plan:
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty
-                and not (self.layout.meta or self.options.val_fraction or limits)
+                and not (self.layout.meta or options.val_fraction or limits)
             ),
         )
 
@@ -120,7 +142,8 @@ class Plan:
     def cuts_files(self) -> bool:
         """Whether ranks may share a file. Not where the number of a record in its file is written down, which only a
         rank that reads all of the file knows; nor where a file can be cut correctly only from its start."""
-        return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
+        every = [self.rules, *(self._rules_of_sources.values() if self.mixture is not None else ())]
+        return not self.layout.meta and not any(overlaps_itself(rules.reading.separator) for rules in every)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -138,6 +161,8 @@ class Plan:
         settings = asdict(self.options)
         settings["eot"], settings["dtype"] = self.rules.eot, self.rules.dtype
         settings["separator"] = self.rules.reading.separator.decode("utf-8")
+        if self.mixture is not None:
+            settings["mixture"] = self.mixture.describe()
         return {
             **settings,
             "tokenizer": self.codec.tokenizer_digest,
@@ -219,11 +244,28 @@ class Plan:
             "on_error": self.options.on_error,
             "problems": tally.problems,
             "filtered": dict(sorted(tally.filtered.items())),
-            "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
+            "options": self._listed_options(),
+            **({} if self.mixture is None else {"sources": self._sources(tally)}),
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": {**list_inputs(self.inputs), **({} if tally.read is None else {"read": tally.read})},
         }
+
+    def _listed_options(self) -> dict[str, Any]:
+        """The options that have no place of their own in a manifest."""
+        options = {name: value for name, value in asdict(self.options).items() if name != "on_error"}
+        return options if self.mixture is None else {**options, "mixture": self.mixture.describe()}
+
+    def _sources(self, tally: Tally) -> dict[str, dict[str, Any]]:
+        """What each source of a mixture gave."""
+        assert self.mixture is not None
+        counts = {source.name: tally.sources.get(source.name, [0, 0]) for source in self.mixture.sources}
+        return {
+            source.name: {
+                "documents": counts[source.name][0], "tokens": counts[source.name][1], "repeats": source.repeats
+            }
+            for source in self.mixture.sources
+        }  # fmt: skip
 
 
 def _named(name: str, fingerprint: str) -> str:

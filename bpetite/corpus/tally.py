@@ -28,7 +28,9 @@ PROBLEMS = {
 }
 
 #: The attributes of a tally that a journal records.
-STATE = ("documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered", "read")
+STATE = (
+    "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered", "read", "sources",
+)  # fmt: skip
 
 
 class RecordError(ValueError):
@@ -59,6 +61,7 @@ class Tally:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
         problems: `Problem.what` -> count, and where the first one was.
         read: Of documents that have no fingerprint, [number, checksum] of those that have been read.
+        sources: Of a mixture, name of the source -> [documents, tokens].
         filtered: What limits did -> to how many documents.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
@@ -80,6 +83,7 @@ class Tally:
         self.problems: dict[str, dict[str, Any]] = {}
         self.final_separator: bool | None = None
         self.filtered: dict[str, int] = {}
+        self.sources: dict[str, list[int]] = {}
         self.read: list[int] | None = None
         self.piece: int = 0
         self.records: int = 0
@@ -94,7 +98,12 @@ class Tally:
             self._note(problem)
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
-        self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
+        tokens = sum(len(split.tokens) for split in encoded.splits.values())
+        self.tokens += tokens
+        source = self._pieces[encoded.blocks[0][0]].source if encoded.blocks else ""
+        if source:
+            before = self.sources.get(source, [0, 0])
+            self.sources[source] = [before[0] + encoded.documents, before[1] + tokens]
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
         for kind, count in encoded.filtered.items():

@@ -200,7 +200,7 @@ class ShardTask(Plan):
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
         """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
         batches = self.batches(position, spread=jobs > 1)
-        ranges = jobs > 1 and all(has_ranges(piece, self.rules.reading) for piece in self.pieces)
+        ranges = jobs > 1 and all(has_ranges(piece, self.rules_of(piece).reading) for piece in self.pieces)
         if all(map(_reads_apart, self.pieces)) and not ranges:
             batches = read_ahead(batches)
         pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
@@ -214,13 +214,14 @@ class ShardTask(Plan):
             assert batch.range is not None
             number, start, stop = batch.range
             return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
-        return encode_blocks(blocks, self.codec, self.rules)
+        return encode_blocks(blocks, self.codec, self.rules_of(self.pieces[blocks[0].piece]))
 
     def _read(self, batch: Batch) -> list[Block]:
         """The blocks of a batch that is a range."""
         assert batch.range is not None
         number, start, stop = batch.range
-        return list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
+        piece = self.pieces[number]
+        return list(read_range(piece, number, start, stop, self.rules_of(piece).reading))
 
     def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
         """Blocks, small ones together.
@@ -229,10 +230,10 @@ class ShardTask(Plan):
             position: Where to begin.
             spread: Leave the reading of large plain files to the workers. A single one has a thread that reads ahead.
         """
-        reading = self.rules.reading
         first = position.piece
         for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
+            reading = self.rules_of(piece).reading
             apart = has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block
             if apart and (spread or not is_url(piece.path)):  # one thread reads an object fastest from start to end
                 yield from self._blocks(position, number)
@@ -244,10 +245,23 @@ class ShardTask(Plan):
         yield from self._blocks(position, len(self.pieces))
 
     def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
-        """The blocks from a position on, up to a piece."""
+        """The blocks from a position on, up to a piece; those of pieces that are read in the same way together."""
+        if self.mixture is not None:
+            first = position.piece
+            for number in range(first + 1, stop):
+                if self.rules_of(self.pieces[number]) is not self.rules_of(self.pieces[first]):
+                    yield from self._alike(position, number)
+                    position, first = Position(number), number
+        yield from self._alike(position, stop)
+
+    def _alike(self, position: Position, stop: int) -> Generator[Batch, None, None]:
+        """The blocks from a position on, up to a piece, of pieces that are all read in the same way."""
         blocks: list[Block] = []
         size = 0
-        for block in read_blocks(self.pieces[:stop], self.rules.reading, position):
+        if position.piece >= stop:
+            return
+        reading = self.rules_of(self.pieces[position.piece]).reading
+        for block in read_blocks(self.pieces[:stop], reading, position):
             if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0
@@ -383,6 +397,7 @@ class ShardTask(Plan):
         return {
             **{name: manifest[name] for name in ("documents", "tokens", "bytes", "filtered", "problems", "on_error")},
             "files": [file["name"] for file in manifest["files"]],
+            **({"sources": manifest["sources"]} if "sources" in manifest else {}),
             **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
             "manifest": str(self.names.manifest),
             "tokens_before": resumed,

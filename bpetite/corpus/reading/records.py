@@ -73,6 +73,13 @@ class Documents:
     records: int = 0
     final_separator: bool | None = None
 
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Take out all but these documents, which have their origins."""
+        if len(numbers) < len(self.texts):
+            assert self.origins is not None
+            self.texts = [self.texts[number] for number in numbers]
+            self.origins = [self.origins[number] for number in numbers]
+
 
 def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: bool = False) -> Documents:
     """Parse a block.

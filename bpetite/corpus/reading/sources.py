@@ -60,6 +60,9 @@ class Piece:
 
     ``size`` and ``mtime_ns``, or of an object ``version``, are those of the file when it was found; if it has changed
     when it is read, that is an error, and not a different output.
+
+    In a mixture, ``source`` is the name of the source, ``epoch`` the number of the repeat, and ``part`` how much of the
+    documents is taken.
     """
 
     path: str
@@ -70,6 +73,9 @@ class Piece:
     start: int = 0
     stop: int | None = None
     version: str | None = None
+    source: str = ""
+    epoch: int = 0
+    part: float = 1.0
 
     @property
     def raw_bytes(self) -> int:
@@ -78,9 +84,11 @@ class Piece:
 
     def describe(self) -> list[object]:
         """What identifies the piece in a journal, as JSON."""
-        version = [] if self.version is None else [self.version]
+        more: list[object] = [] if self.version is None else [self.version]
+        if self.source:
+            more = [self.version, self.source, self.epoch, self.part]
         return [
-            self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *version
+            self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *more
         ]  # fmt: skip
 
 
@@ -284,7 +292,7 @@ def share(pieces: Sequence[Piece], rank: int, world_size: int, *, cut_files: boo
     cut at any byte (the reader finds the next document); other files go as a whole to the rank in which they start.
 
     Args:
-        pieces: Whole files, as :func:`find_sources` gives them.
+        pieces: Whole files, as :func:`find_sources` gives them, or parts of them.
         rank: In 0 .. world_size - 1.
         world_size: Number of workers.
         cut_files: False keeps every file whole.
@@ -309,7 +317,7 @@ def shares(
     if any(piece.kind == OBJECTS for piece in pieces):
         raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
                          "dataset.shard(...), and an output of its own")
-    bases = [0, *accumulate(piece.size for piece in pieces)]
+    bases = [0, *accumulate(piece.raw_bytes for piece in pieces)]
     total = bases[-1]
     for rank in range(world_size) if ranks is None else ranks:
         low, high = total * rank // world_size, total * (rank + 1) // world_size
@@ -322,9 +330,9 @@ def shares(
             if base >= high and not last:
                 break
             if cut_files and piece.kind in ("text", "jsonl") and piece.compression is None and piece.size:
-                start, stop = max(0, low - base), min(piece.size, high - base)
+                start, stop = max(0, low - base), min(piece.raw_bytes, high - base)
                 if start < stop:
-                    mine.append(replace(piece, start=start, stop=stop))
+                    mine.append(replace(piece, start=piece.start + start, stop=piece.start + stop))
             elif low <= base < high or (base == total and last):
                 mine.append(piece)
         yield tuple(mine)

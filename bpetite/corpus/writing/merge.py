@@ -206,6 +206,8 @@ def copy_spans(
 def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     """The manifest of all ranks together, without its files."""
     joined = dict(manifests[0], rank=None)
+    if "sources" in joined:
+        joined["sources"] = {source: dict(counts) for source, counts in joined["sources"].items()}
     for name in ("documents", "tokens", "bytes"):
         joined[name] = sum(manifest[name] for manifest in manifests)
     joined["problems"], joined["filtered"] = {}, {}
@@ -215,6 +217,9 @@ def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
             joined["final_separator"] = manifest["final_separator"]
         for kind, number in manifest["filtered"].items():
             joined["filtered"][kind] = joined["filtered"].get(kind, 0) + number
+        for source, counts in manifest.get("sources", {}).items() if manifest is not manifests[0] else ():
+            for name in ("documents", "tokens"):
+                joined["sources"][source][name] += counts[name]
         for kind, problem in manifest["problems"].items():
             known = joined["problems"].setdefault(kind, {**problem, "count": 0})
             known["count"] += problem["count"]

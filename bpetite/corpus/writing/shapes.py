@@ -58,7 +58,11 @@ def rank(value: object) -> bool:
 
 def described(value: object) -> bool:
     """An input, as `Piece.describe` has it."""
-    if not isinstance(value, list) or len(value) not in (7, 8) or not all(isinstance(one, str) for one in value[7:]):
+    if not isinstance(value, list) or len(value) not in (7, 8, 11):
+        return False
+    if not all(one is None or isinstance(one, str) for one in value[7:9]):
+        return False
+    if len(value) == 11 and not (count(value[9]) and number(value[10])):
         return False
     path, kind, compression, *numbers, stop = value[:7]
     return (
@@ -105,6 +109,7 @@ MANIFEST: dict[str, Any] = {
     "inputs": {
         "count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}], "read?": pair,
     },
+    "sources?": {"*": {"documents": count, "tokens": count, "repeats": number}},
     "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
     "options": {"shard_tokens": (None, count), "val_fraction": number},
     "files": [
@@ -130,6 +135,7 @@ TASK_RECORD: dict[str, Any] = {
         "problems": _PROBLEMS,
         "filtered": {"*": count},
         "read": (None, pair),
+        "sources": {"*": pair},
         "final_separator": (None, bool),
         "piece": count,
         "records": count,
