@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .errors import show
+from .not_given import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
+    from .patterns import PatternLike
     from .tokenizer import Tokenizer
     from .training.options import Specials
     from .vocabulary.vocab import Vocab
@@ -21,6 +23,7 @@ def extend(
     n: int,
     *,
     special_tokens: Specials = (),
+    superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
     min_frequency: int = 1,
     tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
     max_token_bytes: int | None = None,
@@ -39,6 +42,9 @@ def extend(
         corpus: One text, or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
         n: How many tokens to learn.
         special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
+        superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this pattern
+            cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a plain merge
+            list; the corpus is then read several times.
         min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
 
     Raises:
@@ -56,7 +62,8 @@ def extend(
 
     return tokenizer.from_vocab(extend(
         tokenizer.to_vocab(), corpus, n, special_tokens=special_tokens, min_frequency=min_frequency,
-        tie_break=tie_break, max_token_bytes=max_token_bytes, num_threads=num_threads, progress=progress,
+        superword_pattern=superword_pattern, tie_break=tie_break, max_token_bytes=max_token_bytes,
+        num_threads=num_threads, progress=progress,
     ))  # fmt: skip
 
 

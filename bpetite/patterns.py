@@ -29,6 +29,7 @@ __all__ = [
     "QWEN2",
     "STAGES",
     "STARCODER",
+    "SUPERBPE",
     "CompiledPattern",
     "Pattern",
     "PatternLike",
@@ -107,6 +108,10 @@ DEEPSEEK_V3 = (
 # SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
 
+# PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.superwords`.
+# It cuts out numbers, runs of punctuation and the spaces before the last one, and leaves whole what lies between them.
+SUPERBPE = r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"""
+
 NAMED: dict[str, Pattern] = {
     "gpt2": GPT2,
     "gpt2-possessive": GPT2_POSSESSIVE,
@@ -117,6 +122,7 @@ NAMED: dict[str, Pattern] = {
     "qwen2": QWEN2,
     "deepseek-v3": DEEPSEEK_V3,
     "starcoder": STARCODER,
+    "superbpe": SUPERBPE,
 }
 
 #: Every regular expression of the named patterns.

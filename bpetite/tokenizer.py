@@ -142,6 +142,8 @@ class Tokenizer(Surface):
         normalization: str | NotGiven | None = NOT_GIVEN,
         unicode: str | NotGiven | None = NOT_GIVEN,
         max_token_bytes: int | None = None,
+        superwords_from: int | None = None,
+        superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
         num_threads: int | None = None,
         progress: Callable[..., None] | None = None,
     ) -> Tokenizer:
@@ -161,6 +163,10 @@ class Tokenizer(Surface):
             normalization: Applied to the corpus, and by the tokenizer when it encodes; None when not given.
             unicode: As for :class:`Tokenizer`; None when not given.
             max_token_bytes: Learn no token longer than this many bytes.
+            superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that
+                span up to four words. The corpus is read several times, so it cannot be an iterator.
+            superword_pattern: What cuts text when superwords are learned, and by the tokenizer when it encodes;
+                SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
             num_threads: Threads that count; all cores when None. The result never depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
@@ -180,7 +186,7 @@ class Tokenizer(Surface):
         from .training.train import train
 
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, unicode)
+                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod

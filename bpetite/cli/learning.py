@@ -5,9 +5,11 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
+from ..training.superwords import Repeated
 from .options import Sample
 from .reports import progress_bar, say
 
@@ -30,12 +32,13 @@ class _Lines(logging.Handler):
         say(record.getMessage())
 
 
-def learn(sample: Sample, train: Callable[..., Tokenizer]) -> Tokenizer:
+def learn(sample: Sample, train: Callable[..., Tokenizer], *, repeated: bool = False) -> Tokenizer:
     """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error.
 
     Args:
         sample: The files.
         train: Called with the documents and ``progress``.
+        repeated: It reads the documents several times.
     """
     log = logging.getLogger("bpetite.training.train")
     lines = _Lines()
@@ -49,6 +52,7 @@ def learn(sample: Sample, train: Callable[..., Tokenizer]) -> Tokenizer:
                     merging.total = total
                     merging.update(done - merging.n)
 
-            return train(sample.documents(desc="counting"), progress=move)
+            start = partial(sample.documents, desc="counting")
+            return train(Repeated(start) if repeated else start(), progress=move)
     finally:
         log.removeHandler(lines)

@@ -42,6 +42,7 @@ __all__ = ["command"]
         "bpetite train corpus.txt -n 32k -o tok.json",
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
         "bpetite train texts/ -n 8k --memory 512M -o bounded.json",
+        "bpetite train texts/ -n 32k --superwords-from 24k --pattern o200k -o super.json",
         "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
     ],
     after_interrupt="nothing is written",
@@ -75,6 +76,11 @@ __all__ = ["command"]
     "--spill", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
     help="Where counts go that --memory does not hold [default: the system's folder for temporary files].",
 )
+@click.option(
+    "--superwords-from", type=COUNT, metavar="N",
+    help="SuperBPE: learn N tokens within words, then tokens of several words.",
+)
+@click.option("--superword-pattern", help="What cuts text then; superbpe by default.")
 @jobs_option
 @corpus_options
 @engine_options
@@ -95,6 +101,8 @@ def command(
     unicode: str | None,
     memory: int | None,
     spill: Path | None,
+    superwords_from: int | None,
+    superword_pattern: str | None,
     jobs: int | None,
     engine: str,
     address: str | None,
@@ -119,6 +127,13 @@ def command(
         options["normalization"] = normalization
     if unicode is not None:
         options["unicode"] = unicode
+    if superwords_from is not None:
+        options["superwords_from"] = superwords_from
+        if engine == "ray" or memory is not None:
+            other = "--memory" if memory is not None else "--engine ray"
+            raise click.UsageError(f"--superwords-from learns from texts, and {other} from counts")
+    if superword_pattern is not None:
+        options["superword_pattern"] = superword_pattern
     _rehearse(target_format, **options)
     sample = Sample(
         files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
@@ -134,7 +149,8 @@ def command(
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
             train = Tokenizer.train if memory is None else partial(_train_within, memory, spill)
-            tokenizer = learn(sample, partial(train, num_threads=jobs, **options))
+            learned = partial(train, num_threads=jobs, **options)
+            tokenizer = learn(sample, learned, repeated=superwords_from is not None)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 

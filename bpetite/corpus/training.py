@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..training.options import TrainOptions, chosen_options
+from ..training.superwords import Repeated
 from ..training.train import rehearse, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
@@ -42,10 +44,12 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     require(found.pieces)
     rehearse(chosen)
     separator = (settings.separator or SEPARATOR).encode()
-    documents = read_documents(
+    start = partial(
+        read_documents,
         found.pieces,
         Reading(separator, settings.text_key, max_document=settings.max_document_bytes),
         on_error=settings.on_error,
         log=options.get("log"),
     )
+    documents = start() if chosen.superwords_from is None else Repeated(start)
     return train(documents, chosen, num_threads=options.get("num_threads"), progress=options.get("progress"))

@@ -19,6 +19,7 @@ cdef class LearnedTokens:
     cdef uint64_t used
     cdef uint64_t capacity
     cdef uint64_t* start           # count + 1 of them
+    cdef uint32_t* width           # places that a token takes in a word: its bytes, or what `count_as_one` says
     cdef uint32_t count
     cdef uint32_t room
     cdef uint32_t* slots           # hash of bytes -> id + 1, 0 where empty; the 256 bytes are not in it
@@ -29,7 +30,8 @@ cdef class LearnedTokens:
     cdef int lay_out(self, uint32_t left, uint32_t right, uint64_t* length) noexcept nogil
     cdef uint64_t slot_of(self, uint64_t length) noexcept nogil
     cdef int add(self, const unsigned char* data, uint64_t length, uint32_t* token) noexcept nogil
-    cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil
+    cdef int token_of(self, uint64_t length, uint32_t width, uint32_t* token) noexcept nogil
+    cdef void count_as_one(self) noexcept nogil
     cdef int grow_slots(self) noexcept nogil
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil
 

@@ -36,11 +36,13 @@ cdef class LearnedTokens:
         self.slots = <uint32_t*> calloc(self.mask + 1, sizeof(uint32_t))
         self.room = 512
         self.start = <uint64_t*> malloc((self.room + 1) * sizeof(uint64_t))
-        if self.slots == NULL or self.start == NULL:
+        self.width = <uint32_t*> malloc(self.room * sizeof(uint32_t))
+        if self.slots == NULL or self.start == NULL or self.width == NULL:
             raise MemoryError
         for number in range(256):
             self.data[number] = first[number]
             self.start[number] = number
+            self.width[number] = 1
         self.start[256] = 256
         self.used = 256
         self.count = 256
@@ -48,13 +50,14 @@ cdef class LearnedTokens:
     def __dealloc__(self):
         free(self.data)
         free(self.start)
+        free(self.width)
         free(self.slots)
 
     cdef int join(self, uint32_t left, uint32_t right, uint32_t* token) noexcept nogil:
         """The token with the bytes of left + right: DONE where there was one, OK where it is new."""
         cdef uint64_t length
         cdef int result = self.lay_out(left, right, &length)
-        return self.token_of(length, token) if result == OK else result
+        return self.token_of(length, self.width[left] + self.width[right], token) if result == OK else result
 
     cdef int has_joined(self, uint32_t left, uint32_t right) noexcept nogil:
         """1 where a token has the bytes of left + right, 0 where none has."""
@@ -88,9 +91,10 @@ cdef class LearnedTokens:
             slot = (slot + 1) & self.mask
         return slot
 
-    cdef int token_of(self, uint64_t length, uint32_t* token) noexcept nogil:
+    cdef int token_of(self, uint64_t length, uint32_t width, uint32_t* token) noexcept nogil:
         """The token with the `length` bytes after the last token: DONE where there was one, OK where it is new."""
         cdef uint64_t* starts
+        cdef uint32_t* widths
         cdef uint64_t slot
         if <uint64_t> self.count * 2 > self.mask and self.grow_slots() < 0:
             return NO_MEMORY
@@ -106,8 +110,13 @@ cdef class LearnedTokens:
             if starts == NULL:
                 return NO_MEMORY
             self.start = starts
+            widths = <uint32_t*> realloc(self.width, <uint64_t> self.room * 2 * sizeof(uint32_t))
+            if widths == NULL:
+                return NO_MEMORY
+            self.width = widths
             self.room *= 2
         token[0] = self.count
+        self.width[self.count] = width
         self.count += 1
         self.slots[slot] = self.count
         self.used += length
@@ -136,7 +145,16 @@ cdef class LearnedTokens:
         if bp_grow(<void**> &self.data, &self.capacity, self.used + length, 1) < 0:
             return NO_MEMORY
         memcpy(self.data + self.used, data, length)
-        return self.token_of(length, token)
+        return self.token_of(length, <uint32_t> length, token)
+
+    cdef void count_as_one(self) noexcept nogil:
+        """The tokens that there are take one place each from here on, and what they are joined to one for each of them.
+
+        IN: no pair is joined to a token that there is.
+        """
+        cdef uint32_t token
+        for token in range(self.count):
+            self.width[token] = 1
 
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil:
         """Below, equal to or above 0 as the bytes of `one` sort before, equal or after those of `other`."""

@@ -18,10 +18,19 @@ class Merger:
             (left id, right id).
         max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
         first: The 256 bytes in the order of their internal ids.
+        max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. A word is what
+            lies between spaces; 0 for no limit.
     """
 
+    #: How often the pair that was learned last occurred; 0 before the first.
+    frequency: int
     def __new__(
-        cls, min_frequency: int = 1, ties_by_bytes: bool = False, max_token_bytes: int = 0, first: bytes = ...
+        cls,
+        min_frequency: int = 1,
+        ties_by_bytes: bool = False,
+        max_token_bytes: int = 0,
+        first: bytes = ...,
+        max_words: int = 0,
     ) -> Merger: ...
     @property
     def tokens(self) -> int:
@@ -32,6 +41,13 @@ class Merger:
         """Add every pre-token of a table; those that occur 0 times are left out."""
     def add_records(self, records: RecordReader, least: int = 1) -> None:
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
+    def add_pieces(self, pieces: CountTable, ids: array[int]) -> None:
+        """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
+
+        Args:
+            pieces: Numbers of tokens, uint32 in the byte order of the machine.
+            ids: uint32[n]: a token's number -> its internal id.
+        """
     def replay(self, pairs: array[int]) -> None:
         """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
 
@@ -42,6 +58,8 @@ class Merger:
             pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
                 bytes are no token yet gets the next internal id.
         """
+    def know(self, pairs: array[int]) -> None:
+        """As :meth:`replay`, without joining anything: :meth:`add_pieces` then adds what is joined already."""
     def add_token(self, token: bytes) -> int:
         """Reserve an internal id for a token that no merge gives, and return it."""
     def learn(self, token_limit: int, work_limit: int) -> bool:

@@ -2,15 +2,6 @@
 
 The shape, and why.
 
-- One slot of `symbols` for each byte of each pre-token, SENTINEL between pre-tokens. A token of n bytes that begins at
-  slot p has its id at p and ~id at p + n - 1; the slots between are negative and never looked at. So the token after a
-  pair is `symbols[p + n]`, the one before is read off `symbols[p - 1]`, a merge writes three slots, nothing moves, and
-  no links are stored. (Words as lists that shrink were as fast on short pre-tokens and quadratic on one long one, which
-  is what a corpus without a split pattern is.)
-- A pre-token is cut into segments of at most SEGMENT slots, and a pair remembers the segments it begins in, each once
-  and in ascending order: four bytes an occurrence, freed when the pair is gone. A segment is searched for the pair by
-  comparing all its slots at once, which costs less than one cache miss; long pre-tokens stay linear because their
-  segments are short too.
 - A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
   table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
 - Ids here are internal: bytes have 0..255, learned tokens follow from 256 in the order they were learned. `train.py`
@@ -18,7 +9,7 @@ The shape, and why.
   can have the order of another trainer, which decides ties.
 """
 cimport cython
-from libc.stdint cimport INT32_MIN, UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
@@ -26,26 +17,22 @@ from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
-from ._count_records cimport RECORD, RecordReader, record_stream
-from ._count_table cimport CountTable, slot_bytes
+from ._count_records cimport RecordReader
+from ._count_table cimport CountTable
 from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
-from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
+from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
+from ._words cimport SEGMENT, SENTINEL, Words
 
 cdef extern from "training/pair_search.h" nogil:
-    enum:
-        BP_OVERREAD
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
                            uint64_t n) noexcept
     int bp_lowest_bit(uint64_t x) noexcept
 
 cdef enum:
-    SEGMENT = 64
     LOOK_AHEAD = 8
-    SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
-    MERGE_WORK = 1024           # likewise as a merge at least
+    MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
-cdef int32_t SENTINEL = INT32_MIN
 
 
 cdef int by_number(const void* one, const void* other) noexcept nogil:
@@ -67,15 +54,10 @@ cdef class Merger:
             (left id, right id).
         max_token_bytes: Pairs that would give a longer token are not learned; 0 for no limit.
         first: The 256 bytes in the order of their internal ids.
+        max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. A word is what
+            lies between spaces; 0 for no limit.
     """
-    # The pre-tokens, one slot a byte (see the notes above).
-    cdef int32_t* symbols
-    cdef uint64_t symbol_count
-    cdef uint64_t symbol_capacity
-    cdef segment* segments
-    cdef uint64_t segment_count
-    cdef uint64_t segment_capacity
-    cdef uint8_t id_of_byte[256]
+    cdef Words words
     cdef LearnedTokens known
     cdef PairTable pairs
     # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
@@ -89,128 +71,75 @@ cdef class Merger:
     cdef uint64_t learned_count
     cdef uint64_t learned_capacity
     cdef bint counted
+    cdef bint encoded                  # the words are tokens, not bytes
+    cdef readonly int64_t frequency    # how often the pair that was learned last occurred; 0 before the first
     cdef uint64_t work
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
-                  bytes first=bytes(range(256))):
-        cdef uint32_t number
+                  bytes first=bytes(range(256)), uint32_t max_words=0):
         self.known = LearnedTokens(first)
-        for number in range(256):
-            self.id_of_byte[<uint8_t> first[number]] = <uint8_t> number
-        self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes)
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
-            raise MemoryError
-        self.symbols[0] = SENTINEL
-        self.symbol_count = 1
+        self.words = Words(self.known)
+        self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 
     def __dealloc__(self):
-        self.drop_words()
+        self.drop_sides()
         free(self.learned)
 
-    cdef void drop_words(self) noexcept nogil:
+    cdef void drop_sides(self) noexcept nogil:
         cdef uint64_t at
         for at in range(self.side_capacity):
             if self.sides[at].key != EMPTY:
                 drop_items(&self.sides[at])
         free(self.sides)
-        free(self.symbols)
-        free(self.segments)
         free(self.touched)
         self.sides = NULL
-        self.symbols = NULL
-        self.segments = NULL
         self.touched = NULL
-        self.side_capacity = self.symbol_capacity = self.segment_capacity = self.touched_capacity = 0
-        self.segment_count = 0
+        self.side_capacity = self.touched_capacity = 0
 
     # ---- words in -------------------------------------------------------------------------------------------------
 
     def add_word(self, bytes word not None, int64_t count):
         """Add a pre-token that occurs `count` times (at least 1)."""
-        cdef int result
-        if self.counted:
-            raise RuntimeError("words come before merges")
+        self.check_begun()
         if count < 1:
             raise ValueError(f"the count of {word!r} must be at least 1, not {count}")
-        result = self.reserve_words(len(word) + 1, len(word) // SEGMENT + 1)
-        if result == OK:
-            result = self.push_word(<const unsigned char*> word, len(word), count)
-        self.check(result)
+        self.check(self.words.add_word(<const unsigned char*> word, len(word), count))
 
     def add_table(self, CountTable table not None):
         """Add every pre-token of a table; those that occur 0 times are left out."""
         cdef int result
-        cdef uint64_t i
-        cdef uint64_t symbols = 0
-        cdef uint64_t segments = 0
-        cdef Py_ssize_t length
-        cdef const unsigned char* data
-        if self.counted:
-            raise RuntimeError("words come before merges")
+        self.check_begun()
         bp_watch_begin(&self.watch, NULL)
         with nogil:
-            for i in range(table.mask + 1):
-                if bp_work(&self.watch, SLOT_WORK):
-                    break
-                if table.slots[i].key.high and table.slots[i].count:
-                    data = slot_bytes(&table.slots[i], &length)
-                    symbols += length + 1
-                    segments += length // SEGMENT + 1
-            result = self.reserve_words(symbols, segments)
-            if result == OK:
-                for i in range(table.mask + 1):
-                    if self.watch.interrupted or bp_work(&self.watch, SLOT_WORK):
-                        result = INTERRUPTED
-                        break
-                    if table.slots[i].key.high and table.slots[i].count:
-                        data = slot_bytes(&table.slots[i], &length)
-                        self.push_word(data, length, table.slots[i].count)
+            result = self.words.add_table(table, &self.watch)
         self.check(result)
 
     def add_records(self, RecordReader records not None, int64_t least=1):
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
-        cdef int result = OK
-        cdef record_stream* stream = &records.stream
+        self.check_begun()
+        self.check(self.words.add_records(records, least))
+
+    def add_pieces(self, CountTable pieces not None, const uint32_t[::1] ids not None):
+        """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
+
+        Args:
+            pieces: Numbers of tokens, uint32 in the byte order of the machine.
+            ids: uint32[n]: a token's number -> its internal id.
+        """
+        cdef int result
+        self.check_begun()
+        bp_watch_begin(&self.watch, NULL)
+        self.known.count_as_one()
+        with nogil:
+            result = self.words.add_pieces(pieces, &ids[0], &self.watch)
+        self.check(result)
+        self.encoded = True
+
+    cdef int check_begun(self) except -1:
         if self.counted:
             raise RuntimeError("words come before merges")
-        while records.advance() == RECORD and result == OK:
-            if stream.count >= least:
-                result = self.reserve_words(stream.length + 1, stream.length // SEGMENT + 1)
-                if result == OK:
-                    result = self.push_word(stream.data, stream.length, stream.count)
-        self.check(result)
-
-    cdef int reserve_words(self, uint64_t symbols, uint64_t segments) noexcept nogil:
-        """Make room for more symbols (one for each byte and each word) and segments."""
-        cdef uint64_t slots
-        if self.segment_count + segments + 1 > UINT32_MAX:
-            return TOO_LARGE
-        slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
-            return NO_MEMORY
-        # One more: the last segment ends where the next one would begin.
-        slots = self.segment_count + segments + 1
-        return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
-
-    cdef int push_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
-        """IN: room has been made. A word of less than two bytes holds no pair and is left out."""
-        cdef uint64_t at = self.symbol_count
-        cdef uint64_t i = 0
-        if length < 2:
-            return OK
-        for i in range(length):
-            self.symbols[at + i] = self.id_of_byte[word[i]]
-        self.symbols[at + length] = SENTINEL
-        i = 0
-        while i < length:
-            self.segments[self.segment_count].start = at + i
-            self.segments[self.segment_count].weight = count
-            self.segment_count += 1
-            i += SEGMENT
-        self.symbol_count = at + length + 1
-        self.segments[self.segment_count].start = self.symbol_count
-        return OK
+        return 0
 
     # ---- merging --------------------------------------------------------------------------------------------------
 
@@ -246,9 +175,9 @@ cdef class Merger:
                     break
         for i in range(length):
             if i + 2 * LOOK_AHEAD < length:
-                BP_PREFETCH(&self.segments[items[i + 2 * LOOK_AHEAD]])
+                BP_PREFETCH(&self.words.segments[items[i + 2 * LOOK_AHEAD]])
             if i + LOOK_AHEAD < length:
-                BP_PREFETCH(&self.symbols[self.segments[items[i + LOOK_AHEAD]].start])
+                BP_PREFETCH(&self.words.symbols[self.words.segments[items[i + LOOK_AHEAD]].start])
             result = self.apply_in(items[i], left, right, merged)
             if result < 0:
                 break
@@ -262,12 +191,13 @@ cdef class Merger:
 
     cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
         """Join the pair wherever it begins in one segment and note the neighbours."""
-        cdef int32_t* symbols = self.symbols
-        cdef uint64_t start = self.segments[number].start
-        cdef uint64_t slots = self.segments[number + 1].start - start
-        cdef int64_t weight = self.segments[number].weight
-        cdef uint64_t left_length = token_length(self.known, left)
-        cdef uint64_t length = left_length + token_length(self.known, right)
+        cdef int32_t* symbols = self.words.symbols
+        cdef const segment* found_in = &self.words.segments[number]
+        cdef uint64_t start = found_in.start
+        cdef uint64_t slots = found_in[1].start - start
+        cdef int64_t weight = found_in.weight
+        cdef uint64_t left_length = self.known.width[left]
+        cdef uint64_t length = left_length + self.known.width[right]
         cdef uint64_t found = bp_find_pairs(symbols + start, symbols + start + left_length, <int32_t> left,
                                             <int32_t> right, slots if slots < SEGMENT else SEGMENT)
         cdef uint64_t at
@@ -354,8 +284,8 @@ cdef class Merger:
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
         """The segment in which `token` begins, given that slot `at` is the next one after it."""
-        cdef uint64_t start = self.segments[number].start
-        at -= token_length(self.known, <uint32_t> token)
+        cdef uint64_t start = self.words.segments[number].start
+        at -= self.known.width[token]
         return number if start <= at else number - <uint32_t> ((start - at + SEGMENT - 1) // SEGMENT)
 
     cdef int record(self, uint32_t left, uint32_t right) noexcept nogil:
@@ -378,6 +308,7 @@ cdef class Merger:
             result = self.pairs.best(&key)
             if result != OK:
                 return result
+            self.frequency = self.pairs.heap[0].count
             result = self.known.join(<uint32_t> (key >> 32), <uint32_t> key, &merged)
             if result < 0:
                 return result
@@ -423,6 +354,16 @@ cdef class Merger:
         if at < <uint64_t> pairs.shape[0]:
             raise ValueError(f"no token has the internal id {max(pairs[at:at + 2])}")
 
+    def know(self, const uint32_t[::1] pairs not None):
+        """As :meth:`replay`, without joining anything: :meth:`add_pieces` then adds what is joined already."""
+        cdef uint32_t merged
+        cdef Py_ssize_t at
+        self.pairs.only_new = True
+        for at in range(0, pairs.shape[0] - 1, 2):
+            if pairs[at] >= self.known.count or pairs[at + 1] >= self.known.count:
+                raise ValueError(f"no token has the internal id {max(pairs[at:at + 2])}")
+            self.check(self.known.join(pairs[at], pairs[at + 1], &merged))
+
     def add_token(self, bytes token not None):
         """Reserve an internal id for a token that no merge gives, and return it."""
         cdef uint32_t made
@@ -465,8 +406,9 @@ cdef class Merger:
 
     def finish(self):
         """Free the words and pairs; from here on only tokens and merges can be read."""
-        self.pairs = PairTable(self.known, 1, False, 0)
-        self.drop_words()
+        self.pairs = PairTable(self.known, 1, False, 0, 0)
+        self.words = Words(self.known)
+        self.drop_sides()
         self.counted = True
 
     def merges(self):
@@ -480,8 +422,12 @@ cdef class Merger:
         if not self.counted:
             self.counted = True
             with nogil:
-                result = self.pairs.count_bytes(self.symbols, self.segments, <uint32_t> self.segment_count,
-                                                &self.watch)
+                if self.encoded:
+                    result = self.pairs.count_tokens(self.words.symbols, self.words.segments,
+                                                     <uint32_t> self.words.segment_count, &self.watch)
+                else:
+                    result = self.pairs.count_bytes(self.words.symbols, self.words.segments,
+                                                    <uint32_t> self.words.segment_count, &self.watch)
             self.check(result)
         return 0
 

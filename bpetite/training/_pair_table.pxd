@@ -10,6 +10,7 @@ from ._learned_tokens cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
 
 cdef enum:
     SEGMENT_WORK = 64      # bytes of text whose encoding takes as long as a segment
+    SEGMENT_SLOTS = 65     # of a segment and its SENTINEL at most
 
 
 cdef struct segment:       # a stretch of a pre-token
@@ -87,6 +88,7 @@ cdef class PairTable:
     cdef int64_t min_frequency     # at least 1
     cdef int64_t floor             # every pair that occurs at least this often, and may be learned, is in the heap
     cdef uint64_t max_token_bytes
+    cdef uint32_t max_words        # of a superword; 0 for no limit
     cdef bint ties_by_bytes
     cdef bint only_new             # pairs that give a token that there is are not learned
 
@@ -94,6 +96,8 @@ cdef class PairTable:
     cdef void prefetch(self, uint64_t key) noexcept nogil
     cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number,
                          bp_watch* watch) noexcept nogil
+    cdef int count_tokens(self, const int32_t* symbols, const segment* segments, uint32_t number,
+                          bp_watch* watch) noexcept nogil
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow(self) noexcept nogil
@@ -106,3 +110,4 @@ cdef class PairTable:
     cdef int best(self, uint64_t* key) noexcept nogil
     cdef int refill(self) noexcept nogil
     cdef int fits(self, uint64_t key) noexcept nogil
+    cdef int is_superword(self, uint32_t left, uint32_t right) noexcept nogil

@@ -27,12 +27,13 @@ cdef class PairTable:
     """Empty at first; `Merger` documents the arguments."""
 
     def __cinit__(self, LearnedTokens tokens not None, int64_t min_frequency, bint ties_by_bytes,
-                  uint64_t max_token_bytes):
+                  uint64_t max_token_bytes, uint32_t max_words):
         self.tokens = tokens
         self.min_frequency = min_frequency
         self.floor = INT64_MAX
         self.ties_by_bytes = ties_by_bytes
         self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
+        self.max_words = max_words
         self.mask = 4095
         self.shift = 52
         self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
@@ -95,6 +96,40 @@ cdef class PairTable:
                         append_item(found[symbols[at] << 8 | symbols[at + 1]].entry, i)
         free(found)
         return result
+
+    cdef int count_tokens(self, const int32_t* symbols, const segment* segments, uint32_t number,
+                          bp_watch* watch) noexcept nogil:
+        """Count every pair of tokens and note its segments.
+
+        IN: symbols are tokens as :class:`Merger` lays them out.
+        """
+        cdef pair_entry* entry
+        cdef uint64_t keys[SEGMENT_SLOTS]
+        cdef uint32_t i, j, found
+        cdef uint64_t at
+        cdef int32_t right
+        cdef int result
+        for i in range(number):
+            if bp_work(watch, SEGMENT_WORK):
+                return INTERRUPTED
+            found = 0
+            for at in range(segments[i].start, segments[i + 1].start):
+                if symbols[at] < 0:
+                    continue
+                right = symbols[at + self.tokens.width[symbols[at]]]
+                if right >= 0:                     # else the end of the word
+                    keys[found] = <uint64_t> symbols[at] << 32 | <uint64_t> right
+                    self.prefetch(keys[found])
+                    found += 1
+            for j in range(found):
+                if self.make(keys[j], &entry) < 0:
+                    return NO_MEMORY
+                if bp_add_overflows(&entry.count, segments[i].weight):
+                    return OVERFLOW
+                result = append_item(entry, i)
+                if result < 0:
+                    return result
+        return OK
 
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
         """Make the entries of the pairs found, with room for their segments."""
@@ -311,7 +346,30 @@ cdef class PairTable:
         cdef int known
         if token_length(self.tokens, left) + token_length(self.tokens, right) > self.max_token_bytes:
             return 0
+        if self.max_words:
+            known = self.is_superword(left, right)
+            if known <= 0:
+                return known
         if not self.only_new:
             return 1
         known = self.tokens.has_joined(left, right)
         return known if known < 0 else not known
+
+    cdef int is_superword(self, uint32_t left, uint32_t right) noexcept nogil:
+        """1 where the bytes of left + right have few enough words and no ": ", 0 where not."""
+        cdef uint64_t length, at
+        cdef uint32_t words = 0
+        cdef unsigned char before = b" "
+        cdef unsigned char* data
+        cdef int result = self.tokens.lay_out(left, right, &length)
+        if result != OK:
+            return result
+        data = self.tokens.data + self.tokens.used
+        for at in range(length):
+            if data[at] == b" ":
+                if before == b":":
+                    return 0
+            elif before == b" ":
+                words += 1
+            before = data[at]
+        return words <= self.max_words

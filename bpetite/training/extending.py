@@ -8,22 +8,26 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 """
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from .. import patterns
 from ..engine.assembly import parts_of
 from ..errors import TrainingWarning, warn_caller
-from ..vocabulary._merge_builder import last_steps
+from ..not_given import NOT_GIVEN, NotGiven
+from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .config import config_of, corpus_of
 from .counting import Progress, count_as
 from .counts import PretokenCounts
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
+from .replaying import merges_of, replay
 from .spilled import CountFile
-from .train import check_no_special, learn_until, merger_of, texts_not_paths
+from .superwords import learn_superwords, repeatable
+from .train import check_no_special, learn_until, merger_of, superword_merger, texts_not_paths
 
 __all__ = ["extend"]
 
@@ -34,6 +38,7 @@ def extend(
     n: int,
     *,
     special_tokens: Specials = (),
+    superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
     num_threads: int | None = None,
     progress: Progress | None = None,
     **rules: Any,
@@ -51,22 +56,45 @@ def extend(
     else:
         special_tokens = distinct_literals(special_tokens)
     placed = _further_specials(special_tokens, vocab, n)
-    merges, whole = _merges(vocab)
-    counts = _counts(vocab, placed, corpus, num_threads, progress)
-    merger = merger_of(counts, options, vocab.token_table if whole else None)
-    ids = replay(vocab, merges, merger)
-    start = merger.tokens
-    learn_until(merger, start + n, progress)
+    record = {"n": n, "special_tokens": special_tokens, **{
+        name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")
+    }}  # fmt: skip
+    if superword_pattern is not NOT_GIVEN:
+        before, vocab = vocab, _with_phrases(vocab, superword_pattern)
+        if isinstance(corpus, CountFile):
+            raise ValueError("superwords are learned from texts or from counts in memory, not from a file of counts")
+        corpus = texts_not_paths(repeatable(corpus))
+        merger, ids, found = learn_superwords(
+            vocab, _cutting(vocab, placed), _checked(vocab, corpus) if isinstance(corpus, Mapping) else corpus, n,
+            partial(superword_merger, options), partial(learn_until, progress=progress),
+            min_frequency=options.min_frequency, num_threads=num_threads,
+        )  # fmt: skip
+        config = config_of("extend", record | {"superword_pattern": vocab.pattern}, found, before)
+    else:
+        merges, whole = merges_of(vocab)
+        counts = _counts(vocab, placed, corpus, num_threads, progress)
+        merger = merger_of(counts, options, vocab.token_table if whole else None)
+        ids = replay(vocab, merges, merger)
+        learn_until(merger, len(ids) + n, progress)
+        config = config_of("extend", record, corpus_of(counts), vocab)
+    start = len(ids)
     if merger.tokens < start + n:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens - start} new tokens, "
             f"not {n}; extend with more text, or by fewer",
             TrainingWarning,
         )
-    record = {"n": n, "special_tokens": special_tokens, **{
-        name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")
-    }}  # fmt: skip
-    return _extended(vocab, merger, ids, start, placed, config_of("extend", record, corpus_of(counts), vocab))
+    return _extended(vocab, merger, ids, start, placed, config)
+
+
+def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
+    """The vocabulary with the pattern of superwords."""
+    if vocab.merges is None:
+        raise ValueError("superwords extend a merge list, and this vocabulary is of ranks: take to_merges() first")
+    if vocab.ignore_merges or parts_of(vocab)[2] is not None:
+        raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens whole, "
+                         "or has steps beyond a pattern")  # fmt: skip
+    return replace(vocab, pattern=patterns.resolve(pattern))
 
 
 def _counts(
@@ -77,6 +105,13 @@ def _counts(
     progress: Progress | None,
 ) -> Mapping[bytes, int] | CountFile:
     """The pre-tokens to learn from, cut as the tokenizer cuts, at the new special tokens too."""
+    if isinstance(corpus, (Mapping, CountFile)):
+        return _checked(vocab, corpus)
+    return count_as(_cutting(vocab, placed), texts_not_paths(corpus), num_threads=num_threads, progress=progress)
+
+
+def _checked(vocab: Vocab, corpus: Mapping[bytes, int] | CountFile) -> Mapping[bytes, int] | CountFile:
+    """Counts, unless they are not of the pre-tokens that the vocabulary cuts."""
     if isinstance(corpus, (PretokenCounts, CountFile)):
         cutter, _, pipeline = parts_of(vocab)
         if pipeline is not None:
@@ -89,16 +124,17 @@ def _counts(
             if getattr(corpus, name) != own:
                 raise ValueError(f"these counts, made with {name}={getattr(corpus, name)!r}, contradict the tokenizer, "
                                  f"which has {name}={own!r}")  # fmt: skip
-        return corpus
-    if isinstance(corpus, Mapping):
-        return corpus
+    return corpus
+
+
+def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
+    """The vocabulary with the special tokens that are new, which cut the corpus too."""
     free = max(vocab.tokens, default=-1) + 1
     new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}
     # ids do not matter here: a literal that is a token already keeps that token's
     ids = {literal: vocab.id_of.get(literal.encode(), token_id) for literal, token_id in new.items()}
     tokens = vocab.tokens | {token_id: literal.encode() for literal, token_id in ids.items()}
-    cutting = replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | ids) if new else vocab
-    return count_as(cutting, texts_not_paths(corpus), num_threads=num_threads, progress=progress)
+    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | ids) if new else vocab
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
@@ -119,44 +155,6 @@ def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[st
         elif free <= token_id < free + n:
             raise ValueError(f"{refusal}: learned tokens have {free}..{free + n - 1}")
     return {literal: token_id for literal, token_id in ids.items() if literal not in vocab.special_tokens}
-
-
-def _merges(vocab: Vocab) -> tuple[Sequence[tuple[int, int]], bool]:
-    """The merge list that gives the ids of a vocabulary, and whether a pre-token that is a token is taken whole."""
-    if vocab.merges is not None:
-        return vocab.merges, vocab.ignore_merges
-    merges, unreached = last_steps(vocab.token_table, vocab.not_looked_up)
-    return merges, unreached > 0
-
-
-def replay(vocab: Vocab, merges: Sequence[tuple[int, int]], merger: Merger) -> dict[int, int]:
-    """Apply the merges of a vocabulary in their order, as encoding would.
-
-    Returns:
-        The merger's id -> the vocabulary's. The merger's ids are bytes, then what the merges give in their order, then
-        tokens that no merge gives.
-    """
-    tokens, id_of = vocab.tokens, vocab.id_of
-    internal: dict[int, int] = {}
-    for first in range(256):
-        byte = merger.token(first)
-        number = id_of.get(byte)
-        if number is None or number in vocab.not_looked_up:
-            raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
-        internal[number] = first
-    pairs = array("I")
-    for rank, (left, right) in enumerate(merges):
-        if left not in internal or right not in internal:
-            part = tokens[left if left not in internal else right]
-            raise ValueError(f"merge {rank} takes {part!r}, which no byte or earlier merge gives")
-        pairs.append(internal[left])
-        pairs.append(internal[right])
-        internal.setdefault(id_of[tokens[left] + tokens[right]], len(internal))
-    merger.replay(pairs)
-    others = (number for number in tokens if number not in vocab.not_looked_up and number not in internal)
-    for number in sorted(others):
-        internal[number] = merger.add_token(tokens[number])
-    return {inside: number for number, inside in internal.items()}
 
 
 def _extended(

@@ -51,6 +51,8 @@ class LearningOptions(TypedDict, total=False):
 class TrainOptions(LearningOptions, total=False):
     """Keys: those of `LearningOptions`, and what stays in this process."""
 
+    superwords_from: int | None
+    superword_pattern: PatternLike | NotGiven
     progress: Callable[..., None] | None
 
 
@@ -76,6 +78,9 @@ class TrainingOptions:
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of the counts, else
             None.
+        superwords_from: Learn so many tokens within words, then superwords (:mod:`bpetite.training.superwords`); None
+            for no superwords.
+        superword_pattern: The pattern of that second stage and of the tokenizer; when not given, SuperBPE's.
 
     Raises:
         TypeError: An option of the wrong type.
@@ -94,6 +99,8 @@ class TrainingOptions:
     normalization: str | NotGiven | None = NOT_GIVEN
     max_token_bytes: int | None = None
     unicode: str | NotGiven | None = NOT_GIVEN
+    superwords_from: int | None = None
+    superword_pattern: PatternLike | NotGiven = NOT_GIVEN
 
     def __post_init__(self) -> None:
         # the integers of Python, which JSON holds: one may have been NumPy's
@@ -112,8 +119,21 @@ class TrainingOptions:
             check_unicode(self.unicode)
         if self.pattern is not NOT_GIVEN:
             object.__setattr__(self, "pattern", patterns.resolve(self.pattern))
+        self._check_superwords()
         literals = distinct_literals(self.special_tokens)
         object.__setattr__(self, "special_tokens", self._with_ids(literals) if self.ids_are_given else literals)
+
+    def _check_superwords(self) -> None:
+        if self.superwords_from is None:
+            if self.superword_pattern is not NOT_GIVEN:
+                raise ValueError("superword_pattern is for superwords_from, which is not given")
+            return
+        first = check_integer("superwords_from", self.superwords_from, 256, " (one token for each byte)")
+        if first > self.vocab_size:
+            raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {first}")
+        object.__setattr__(self, "superwords_from", first)
+        given = patterns.SUPERBPE if self.superword_pattern is NOT_GIVEN else patterns.resolve(self.superword_pattern)
+        object.__setattr__(self, "superword_pattern", given)
 
     @property
     def ids_are_given(self) -> bool:
@@ -156,7 +176,10 @@ class TrainingOptions:
 
     def record(self) -> dict[str, Any]:
         """All options with their values, for :func:`bpetite.training.config.config_of`."""
-        return vars(self) | self.counting() | {"special_tokens": self.special_tokens}
+        found = vars(self) | self.counting() | {"special_tokens": self.special_tokens}
+        if self.superwords_from is None:
+            del found["superwords_from"], found["superword_pattern"]
+        return found
 
     def counting(self) -> dict[str, Any]:
         """The options that :func:`bpetite.count_pretokens` takes too, as its keyword arguments."""

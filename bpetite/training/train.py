@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -22,12 +24,14 @@ from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, check_count
 from .options import TrainingOptions
 from .spilled import CountFile
+from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
 __all__ = [
     "check_no_special",
     "learn_until",
     "merger_of",
     "rehearse",
+    "superword_merger",
     "texts_not_paths",
     "train",
     "train_from_counts",
@@ -75,12 +79,16 @@ def train(
     >>> vocab.merges, vocab.special_tokens
     (((97, 98), (32, 256)), {'<|endoftext|>': 258})
     """
+    if options.superwords_from is not None:
+        corpus = repeatable(corpus)
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     _check_cut(counts, options)
     merger = merger_of(counts, options)
     corpus = corpus_of(counts)
     del counts  # the merger has all it needs
+    if options.superwords_from is not None:
+        return _learn_stages(merger, documents, options, num_threads, progress, corpus)
     return _learn(merger, options, progress, corpus)
 
 
@@ -104,6 +112,8 @@ def train_from_counts(
     """
     if not isinstance(counts, (Mapping, CountFile)):
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
+    if options.superwords_from is not None:
+        raise ValueError("superwords are learned from texts: counts of pre-tokens do not say which ones are neighbours")
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         _check_cut(counts, options)
@@ -117,6 +127,8 @@ def rehearse(options: TrainingOptions) -> Vocab:
         ValueError: The pattern is no regular expression.
     """
     counts = count_pretokens((), **options.counting(), num_threads=1)
+    if options.superwords_from is not None:
+        return _learn_stages(merger_of(counts, options), (), options, 1, None, None)
     return _learn(merger_of(counts, options), options, None)
 
 
@@ -126,10 +138,10 @@ def texts_not_paths(corpus: Any) -> Any:
         if _is_path(corpus):
             raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
         return corpus
-    if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
+    if isinstance(corpus, (bytes, Repeated)) or not isinstance(corpus, Iterable):
         return corpus
     first = []
-    documents = corpus if isinstance(corpus, Sequence) else iter(corpus)
+    documents = iter(corpus)
     for document in islice(documents, 100):
         first.append(document)
         if not _is_path(document):
@@ -137,7 +149,7 @@ def texts_not_paths(corpus: Any) -> Any:
     else:
         if first:
             raise ValueError(f"the corpus holds paths of files, {first[0]!r} first: train_from_files reads files")
-    return corpus if isinstance(corpus, Sequence) else chain(first, documents)
+    return chain(first, documents) if isinstance(corpus, Iterator) else corpus
 
 
 def _is_path(document: object) -> bool:
@@ -165,12 +177,7 @@ def merger_of(
     counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, whole: TokenTable | None = None
 ) -> Merger:
     """A merger that holds these pre-tokens, but for those that are tokens of `whole`: nothing is learned from them."""
-    merger = Merger(
-        min(options.min_frequency, MAX_COUNT),
-        options.tie_break == "bytes",
-        min(options.max_token_bytes or 0, MAX_LENGTH),
-        PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
-    )
+    merger = _new_merger(options)
     if isinstance(counts, (PretokenCounts, CountFile)):
         log.info("%s", counts.summary())
         if whole is None:
@@ -184,6 +191,21 @@ def merger_of(
         if count and (whole is None or whole.get(pretoken) is None):
             merger.add_word(pretoken, count)
     return merger
+
+
+def superword_merger(options: TrainingOptions) -> Merger:
+    """A merger that learns superwords and what they are made of."""
+    return _new_merger(options, MAX_WORDS)
+
+
+def _new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
+    return Merger(
+        min(options.min_frequency, MAX_COUNT),
+        options.tie_break == "bytes",
+        min(options.max_token_bytes or 0, MAX_LENGTH),
+        PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
+        max_words,
+    )
 
 
 def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
@@ -202,22 +224,54 @@ def _learn(
 ) -> Vocab:
     """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus."""
     learn_until(merger, options.vocab_size, progress)
-    if merger.tokens < options.vocab_size and corpus is not None:
+    if corpus is not None:
+        _warn_of_few(merger, options)
+    return _new_vocab(merger, list(merger.merges()), options, corpus)
+
+
+def _warn_of_few(merger: Merger, options: TrainingOptions) -> None:
+    if merger.tokens < options.vocab_size:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
             f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
             TrainingWarning,
         )
-    return _new_vocab(merger, options, corpus)
 
 
-def _new_vocab(merger: Merger, options: TrainingOptions, corpus: Mapping[str, Any] | None) -> Vocab:
+def _learn_stages(
+    merger: Merger,
+    documents: Any,
+    options: TrainingOptions,
+    num_threads: int | None,
+    progress: Progress | None,
+    corpus: Mapping[str, Any] | None,
+) -> Vocab:
+    """Tokens within words, then superwords (:mod:`bpetite.training.superwords`)."""
+    assert options.superwords_from is not None
+    learn_until(merger, options.superwords_from, progress)
+    merges = list(merger.merges())
+    first = replace(_new_vocab(merger, merges, options, None), pattern=options.superword_pattern)  # type: ignore[arg-type]
+    merger, _, record = learn_superwords(
+        first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
+        partial(learn_until, progress=progress), min_frequency=options.min_frequency,
+        documents=corpus["documents"] if corpus else 0, num_threads=num_threads,
+    )  # fmt: skip
+    if corpus is not None:
+        _warn_of_few(merger, options)
+        corpus = {**corpus, "superwords": record}
+    learned = _new_vocab(merger, [*merges, *merger.merges()], options, corpus)
+    return replace(learned, pattern=first.pattern)
+
+
+def _new_vocab(
+    merger: Merger, learned: Iterable[tuple[int, int]], options: TrainingOptions, corpus: Mapping[str, Any] | None
+) -> Vocab:
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
     # the merger's id -> id: bytes have the ids that they are
     ids_of = [*(merger.token(number)[0] + shift for number in range(256)), *range(256 + shift, merger.tokens + shift)]
     tokens = {ids_of[number]: merger.token(number) for number in range(merger.tokens)}
-    merges = tuple((ids_of[left], ids_of[right]) for left, right in merger.merges())
+    merges = tuple((ids_of[left], ids_of[right]) for left, right in learned)
     first = 0 if shift else merger.tokens
     if isinstance(options.special_tokens, Mapping):
         ids = {literal: options.special_tokens[literal] for literal in own}

@@ -1,0 +1,57 @@
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._merge import MergeTable
+from ..vocabulary._tokens import TokenTable
+from ._count_table import CountTable
+
+@final
+class PairCounts:
+    """How often two tokens stand side by side: an open-addressing table with a bound.
+
+    Where there would be more pairs than `most`, the rarest half is left out (lossy counting, Manku and Motwani 2002):
+    no count is then too low by more than `error`.
+    """
+
+    error: int
+    def __new__(cls, most: int) -> PairCounts: ...
+    def __len__(self) -> int: ...
+    def update(self, other: PairCounts) -> None:
+        """Add the counts, and the error, of another table."""
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+    def checksum(self) -> str:
+        """32 hex digits, equal for equal counts, see `CountTable.checksum`."""
+    def counts(self, out: NDArray[np.int64]) -> None:
+        """Write the counts, in no order. OUT: int64[len(self)]."""
+
+@final
+class PhraseReader:
+    """Encodes phrases, and counts or cuts what they become. One thread at a time.
+
+    Tokens are numbers here: their places in the order of the ids.
+
+    Args:
+        tokens, merges, special_only: Of the vocabulary, see `Core`; a list of merges, not ranks.
+        most_kept: Tokens of phrases that are kept, so that these are not read again; four bytes each.
+    """
+
+    kept: bool
+    def __new__(
+        cls, tokens: TokenTable, merges: MergeTable, special_only: frozenset[int], most_kept: int
+    ) -> PhraseReader: ...
+    def count_pairs(self, phrases: CountTable, pairs: PairCounts, part: int, parts: int) -> None:
+        """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is
+        room; `kept` says whether all of them are."""
+    def cut(
+        self, phrases: CountTable, pairs: PairCounts, floor: int, pieces: CountTable, part: int, parts: int
+    ) -> None:
+        """Cut phrases between two tokens whose pair certainly occurs fewer than `floor` times, and count the pieces.
+
+        OUT: `pieces` has them as uint32, in the byte order of the machine.
+        """
+    def cut_kept(self, pairs: PairCounts, floor: int, pieces: CountTable) -> None:
+        """:meth:`cut` for the phrases that were kept."""

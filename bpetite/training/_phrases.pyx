@@ -1,0 +1,379 @@
+"""Phrases, the pre-tokens of a pattern that does not cut at spaces, as tokens of the vocabulary learned before.
+
+The shape, and why.
+
+- Nearly every phrase of a text is there once, so a table of phrases is as large as the text. What superwords are
+  learned from is smaller: a merge across the place between two tokens joins no more occurrences than the pair of these
+  two tokens has. Where that pair is rarer than any merge that will be learned, the phrase can be cut and nothing
+  changes. What is left, pieces of frequent pairs, is short and comes again and again.
+- A phrase is encoded word by word, for the word cache: it is cut wherever no token holds the two bytes on both sides of
+  the cut, so that no merge can join them. With the usual patterns of a first stage that is in front of every space.
+"""
+cimport cython
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from ..engine._text cimport DONE as ENCODED
+from ..engine._worker cimport BP_BLOCK, Core, Worker
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.bytes cimport BP_PREFETCH
+from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ._count_table cimport BLOCK, NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
+
+cdef enum:
+    NOT_ENCODED = -101
+    INTERRUPTED = -100          # an exception is set
+    FEW = 1024                  # counts up to here are told apart when rare pairs are left out
+    LEAST_ROOM = 1 << 12        # pairs; a table of fewer never leaves any out
+    LOOK_AHEAD = 8              # pairs
+    HEAD = 3                    # tokens that the count of a kept phrase and the number of its tokens take
+
+cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
+cdef bp_secret secret = draw_secret()
+
+
+cdef struct pair_slot:          # 16 bytes, four to a cache line
+    uint64_t key                # left << 32 | right; EMPTY where unused
+    int64_t count
+
+
+@cython.final
+cdef class PairCounts:
+    """How often two tokens stand side by side: an open-addressing table with a bound.
+
+    Where there would be more pairs than `most`, the rarest half is left out (lossy counting, Manku and Motwani 2002):
+    no count is then too low by more than `error`.
+    """
+    cdef pair_slot* slots
+    cdef uint64_t mask
+    cdef int shift
+    cdef uint64_t used
+    cdef uint64_t most
+    cdef readonly int64_t error
+
+    def __cinit__(self, uint64_t most):
+        self.most = most if most > LEAST_ROOM else LEAST_ROOM
+        self.mask = 4095
+        self.shift = 52
+        self.slots = <pair_slot*> bp_new_table((self.mask + 1) * sizeof(pair_slot), 0xFF)
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(pair_slot))
+
+    def __len__(self):
+        return self.used
+
+    cdef inline pair_slot* find(self, uint64_t key) noexcept nogil:
+        cdef uint64_t at = bp_mix(&secret, key) >> self.shift
+        while self.slots[at].key != key and self.slots[at].key != EMPTY:
+            at = (at + 1) & self.mask
+        return &self.slots[at]
+
+    cdef inline void prefetch(self, const token_t* right) noexcept nogil:
+        BP_PREFETCH(&self.slots[bp_mix(&secret, <uint64_t> right[-1] << 32 | right[0]) >> self.shift])
+
+    cdef inline int add(self, uint64_t key, int64_t count) noexcept nogil:
+        cdef pair_slot* slot = self.find(key)
+        if slot.key == key:
+            return OVERFLOW if bp_add_overflows(&slot.count, count) else OK
+        if (self.used + 1) * 8 > self.mask * 5 or self.used >= self.most:
+            if self.make_room() < 0:
+                return NO_MEMORY
+            slot = self.find(key)
+        slot.key = key
+        slot.count = count
+        self.used += 1
+        return OK
+
+    cdef int make_room(self) noexcept nogil:
+        """Twice the slots; the pairs that are too many are left out."""
+        cdef uint64_t mask = self.mask
+        cdef int shift = self.shift
+        cdef int64_t least = 0
+        cdef uint64_t at, to, used = 0
+        cdef pair_slot* slots
+        if self.used >= self.most:
+            least = self.median()
+        else:
+            mask = mask * 2 + 1
+            shift -= 1
+        slots = <pair_slot*> bp_new_table((mask + 1) * sizeof(pair_slot), 0xFF)
+        if slots == NULL:
+            return NO_MEMORY
+        for at in range(self.mask + 1):
+            if self.slots[at].key != EMPTY and self.slots[at].count > least:
+                to = bp_mix(&secret, self.slots[at].key) >> shift
+                while slots[to].key != EMPTY:
+                    to = (to + 1) & mask
+                slots[to] = self.slots[at]
+                used += 1
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(pair_slot))
+        self.slots = slots
+        self.mask = mask
+        self.shift = shift
+        self.used = used
+        self.error += least
+        return OK
+
+    cdef int64_t median(self) noexcept nogil:
+        """The least count that half of the pairs do not pass; where that is more than FEW, the least count that makes
+        room for a pair."""
+        cdef uint64_t number[FEW + 1]
+        cdef uint64_t at
+        cdef uint64_t below = 0
+        cdef int64_t count
+        cdef int64_t least = 0
+        for count in range(FEW + 1):
+            number[count] = 0
+        for at in range(self.mask + 1):
+            if self.slots[at].key != EMPTY:
+                count = self.slots[at].count
+                if count <= FEW:
+                    number[count] += 1
+                elif least == 0 or count < least:
+                    least = count
+        for count in range(FEW + 1):
+            below += number[count]
+            if below * 2 >= self.used:
+                return count
+        return least
+
+    def update(self, PairCounts other not None):
+        """Add the counts, and the error, of another table."""
+        cdef uint64_t at
+        cdef int result = OK
+        cdef bp_watch watch
+        bp_watch_begin(&watch, NULL)
+        with nogil:
+            for at in range(other.mask + 1):
+                if bp_work(&watch, sizeof(pair_slot)):
+                    break
+                if other.slots[at].key != EMPTY:
+                    result = self.add(other.slots[at].key, other.slots[at].count)
+                    if result < 0:
+                        break
+        bp_watch_check(&watch)
+        check(result)
+        self.error += other.error
+
+    @property
+    def total(self):
+        """The sum of all counts."""
+        cdef uint64_t at
+        cdef uint64_t low = 0
+        cdef uint64_t high = 0
+        for at in range(self.mask + 1):
+            if self.slots[at].key != EMPTY:
+                low += <uint64_t> self.slots[at].count & 0xFFFFFFFFU
+                high += <uint64_t> self.slots[at].count >> 32
+        return (int(high) << 32) + low
+
+    def checksum(self):
+        """32 hex digits, equal for equal counts, see `CountTable.checksum`."""
+        cdef uint64_t at
+        cdef uint64_t sums[2]
+        sums[0] = sums[1] = 0
+        with nogil:
+            for at in range(self.mask + 1):
+                if self.slots[at].key != EMPTY:
+                    add_checks(sums, <const uint8_t*> &self.slots[at].key, sizeof(uint64_t), self.slots[at].count)
+        return f"{sums[0]:016x}{sums[1]:016x}"
+
+    def counts(self, int64_t[::1] out not None):
+        """Write the counts, in no order. OUT: int64[len(self)]."""
+        cdef uint64_t at
+        cdef Py_ssize_t done = 0
+        if out.shape[0] != <Py_ssize_t> self.used:
+            raise ValueError(f"there are {self.used} counts, not {out.shape[0]}")
+        with nogil:
+            for at in range(self.mask + 1):
+                if self.slots[at].key != EMPTY:
+                    out[done] = self.slots[at].count
+                    done += 1
+
+
+@cython.final
+cdef class PhraseReader:
+    """Encodes phrases, and counts or cuts what they become. One thread at a time.
+
+    Tokens are numbers here: their places in the order of the ids.
+
+    Args:
+        tokens, merges, special_only: Of the vocabulary, see `Core`; a list of merges, not ranks.
+        most_kept: Tokens of phrases that are kept, so that these are not read again; four bytes each.
+    """
+    cdef Worker worker
+    cdef uint8_t* inside               # first byte << 8 | second -> some token holds the two side by side
+    cdef Py_ssize_t* ends
+    cdef uint64_t room
+    cdef token_t* tokens               # kept: for each phrase its count, how many tokens it has, and these
+    cdef uint64_t tokens_used
+    cdef uint64_t tokens_room
+    cdef uint64_t most_kept
+    cdef readonly bint kept
+
+    def __cinit__(self, tokens, merges, special_only, uint64_t most_kept):
+        cdef Core core = Core(tokens, merges, special_only, None, False)
+        cdef Py_ssize_t slot
+        cdef uint64_t at
+        self.worker = Worker(core, 64 << 20)
+        self.most_kept = most_kept
+        self.kept = True
+        self.inside = <uint8_t*> calloc(1 << 16, 1)
+        if self.inside == NULL:
+            raise MemoryError
+        for slot in range(core.tokens.size):
+            for at in range(core.tokens.starts[slot] + 1, core.tokens.starts[slot + 1]):
+                self.inside[core.tokens.blob[at - 1] << 8 | core.tokens.blob[at]] = 1
+
+    def __dealloc__(self):
+        free(self.inside)
+        free(self.ends)
+        free(self.tokens)
+
+    cdef int read(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+        """Encode a phrase. OUT: worker.out and worker.used, the numbers of its tokens."""
+        cdef Py_ssize_t at, n, start = 0, words = 0, offset = 0
+        if bp_grow(<void**> &self.ends, &self.room, length, sizeof(Py_ssize_t)) < 0:
+            return NO_MEMORY
+        for at in range(1, length):
+            if not self.inside[text[at - 1] << 8 | text[at]]:
+                self.ends[words] = at
+                words += 1
+        self.ends[words] = length
+        words += 1
+        self.worker.used = 0
+        at = 0
+        while at < words:
+            n = words - at if words - at < BP_BLOCK else BP_BLOCK
+            if self.worker.encode_block(text, start, self.ends + at, n, length, &offset) != ENCODED:
+                return NOT_ENCODED
+            start = self.ends[at + n - 1]
+            at += n
+        for at in range(self.worker.used):
+            self.worker.out[at] = <uint32_t> self.worker.core.tokens.slot(self.worker.out[at])
+        return OK
+
+    def count_pairs(self, CountTable phrases not None, PairCounts pairs not None, uint64_t part, uint64_t parts):
+        """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is
+        room; `kept` says whether all of them are."""
+        cdef uint64_t i
+        cdef Py_ssize_t length, at
+        cdef const uint8_t* text
+        cdef int result = OK
+        cdef Worker worker = self.worker
+        bp_watch_begin(&worker.watch, NULL)
+        with nogil:
+            for i in range((phrases.mask + 1) * part // parts, (phrases.mask + 1) * (part + 1) // parts):
+                if phrases.slots[i].key.high == 0 or phrases.slots[i].count == 0:
+                    continue
+                text = slot_bytes(&phrases.slots[i], &length)
+                result = self.read(text, length)
+                if result == OK and bp_work(&worker.watch, length):
+                    result = INTERRUPTED
+                if result == OK:
+                    result = self.keep(phrases.slots[i].count)
+                for at in range(1, worker.used if result == OK else 0):
+                    if at + LOOK_AHEAD < worker.used:
+                        pairs.prefetch(worker.out + at + LOOK_AHEAD)
+                    result = pairs.add(<uint64_t> worker.out[at - 1] << 32 | worker.out[at], phrases.slots[i].count)
+                    if result < 0:
+                        break
+                if result < 0:
+                    break
+        self.report(result)
+
+    cdef int keep(self, int64_t count) noexcept nogil:
+        """Note the phrase just read: its count, the number of its tokens, its tokens."""
+        cdef uint64_t size = HEAD + self.worker.used
+        if not self.kept or self.worker.used < 2:
+            return OK
+        if self.tokens_used + size > self.most_kept:
+            self.kept = False
+            free(self.tokens)
+            self.tokens = NULL
+            self.tokens_used = self.tokens_room = 0
+            return OK
+        if bp_grow(<void**> &self.tokens, &self.tokens_room, self.tokens_used + size, sizeof(token_t)) < 0:
+            return NO_MEMORY
+        memcpy(self.tokens + self.tokens_used, &count, sizeof(count))
+        self.tokens[self.tokens_used + HEAD - 1] = <token_t> self.worker.used
+        memcpy(self.tokens + self.tokens_used + HEAD, self.worker.out, self.worker.used * sizeof(token_t))
+        self.tokens_used += size
+        return OK
+
+    def cut(self, CountTable phrases not None, PairCounts pairs not None, int64_t floor, CountTable pieces not None,
+            uint64_t part, uint64_t parts):
+        """Cut phrases between two tokens whose pair certainly occurs fewer than `floor` times, and count the pieces.
+
+        OUT: `pieces` has them as uint32, in the byte order of the machine.
+        """
+        cdef uint64_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        cdef int result = OK
+        bp_watch_begin(&self.worker.watch, NULL)
+        with nogil:
+            for i in range((phrases.mask + 1) * part // parts, (phrases.mask + 1) * (part + 1) // parts):
+                if phrases.slots[i].key.high == 0 or phrases.slots[i].count == 0:
+                    continue
+                text = slot_bytes(&phrases.slots[i], &length)
+                result = self.read(text, length)
+                if result == OK and bp_work(&self.worker.watch, length):
+                    result = INTERRUPTED
+                if result == OK:
+                    result = self.count_pieces(self.worker.out, self.worker.used, pairs, floor, pieces,
+                                               phrases.slots[i].count)
+                if result < 0:
+                    break
+        self.report(result)
+
+    def cut_kept(self, PairCounts pairs not None, int64_t floor, CountTable pieces not None):
+        """:meth:`cut` for the phrases that were kept."""
+        cdef uint64_t at = 0
+        cdef Py_ssize_t size
+        cdef int64_t count
+        cdef int result = OK
+        bp_watch_begin(&self.worker.watch, NULL)
+        with nogil:
+            while at < self.tokens_used and result == OK:
+                memcpy(&count, self.tokens + at, sizeof(count))
+                size = self.tokens[at + HEAD - 1]
+                result = self.count_pieces(self.tokens + at + HEAD, size, pairs, floor, pieces, count)
+                if result == OK and bp_work(&self.worker.watch, 4 * size):
+                    result = INTERRUPTED
+                at += HEAD + size
+        self.report(result)
+
+    cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, PairCounts pairs, int64_t floor,
+                          CountTable pieces, int64_t count) noexcept nogil:
+        cdef Py_ssize_t ends[BLOCK]
+        cdef pair_slot* slot
+        cdef Py_ssize_t at, start = 0, number = 0
+        for at in range(1, size + 1):
+            if at < size:
+                if at + LOOK_AHEAD < size:
+                    pairs.prefetch(tokens + at + LOOK_AHEAD)
+                slot = pairs.find(<uint64_t> tokens[at - 1] << 32 | tokens[at])
+                if (slot.count if slot.key != EMPTY else 0) + pairs.error >= floor:
+                    continue
+            ends[number] = at * sizeof(token_t)
+            number += 1
+            if number == BLOCK or at == size:
+                if pieces.count_block(<const uint8_t*> tokens, start, ends, number, size * sizeof(token_t), count) < 0:
+                    return NO_MEMORY
+                start = ends[number - 1]
+                number = 0
+        return OK
+
+    cdef int report(self, int result) except -1:
+        bp_watch_check(&self.worker.watch)
+        if result == NOT_ENCODED:
+            raise MemoryError("no memory for encoding a phrase")
+        return check(result)

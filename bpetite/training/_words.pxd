@@ -1,0 +1,39 @@
+"""The words that merges are learned from, as tokens in flat memory (_words.pyx)."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from ..headers.watch cimport bp_watch
+from ._count_records cimport RecordReader
+from ._count_table cimport CountTable
+from ._learned_tokens cimport LearnedTokens
+from ._pair_table cimport SEGMENT_SLOTS, segment
+
+
+cdef enum:
+    SEGMENT = SEGMENT_SLOTS - 1
+    SENTINEL = -0x7FFFFFFF - 1  # no id, and no complement of one
+
+
+@cython.final
+cdef class Words:
+    cdef LearnedTokens known
+    cdef int32_t* symbols              # one slot a byte, or a token of a piece
+    cdef uint64_t symbol_count
+    cdef uint64_t symbol_capacity
+    cdef segment* segments
+    cdef uint64_t segment_count
+    cdef uint64_t segment_capacity
+    cdef uint8_t id_of_byte[256]
+
+    # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is left
+    # of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose internal
+    # ids are in `ids`.
+    cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
+    cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
+    cdef int add_records(self, RecordReader records, int64_t least) except? -1
+    cdef int add_pieces(self, CountTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil
+    cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil
+    cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
+    cdef void push_piece(self, const uint32_t* numbers, uint64_t size, const uint32_t* ids,
+                         int64_t count) noexcept nogil
+    cdef void close(self, uint64_t end, int64_t count) noexcept nogil

@@ -1,0 +1,161 @@
+"""The words that merges are learned from, as tokens in flat memory.
+
+The shape, and why.
+
+- One slot of `symbols` for each byte of each pre-token, or for each token of a piece that is encoded already, SENTINEL
+  between words. A token of n slots that begins at slot p has its id at p and ~id at p + n - 1; the slots between are
+  negative and never looked at. So the token after a pair is `symbols[p + n]`, the one before is read off
+  `symbols[p - 1]`, a merge writes three slots, nothing moves, and no links are stored. (Words as lists that shrink were
+  as fast on short pre-tokens and quadratic on one long one, which is what a corpus without a split pattern is.)
+- A pre-token is cut into segments of at most SEGMENT slots, and a pair remembers the segments it begins in, each once
+  and in ascending order: four bytes an occurrence, freed when the pair is gone. A segment is searched for the pair by
+  comparing all its slots at once, which costs less than one cache miss; long pre-tokens stay linear because their
+  segments are short too.
+"""
+cimport cython
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+
+from ..headers.memory cimport bp_grow
+from ..headers.watch cimport bp_watch, bp_work
+from ._count_records cimport RECORD, RecordReader, record_stream
+from ._count_table cimport CountTable, slot_bytes
+from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+from ._pair_table cimport segment
+
+cdef extern from "training/pair_search.h" nogil:
+    enum:
+        BP_OVERREAD
+
+cdef enum:
+    SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
+
+
+@cython.final
+cdef class Words:
+    """Holds none at first."""
+
+    def __cinit__(self, LearnedTokens known not None):
+        cdef uint32_t number
+        self.known = known
+        for number in range(256):
+            self.id_of_byte[known.data[number]] = <uint8_t> number
+        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
+            raise MemoryError
+        self.symbols[0] = SENTINEL
+        self.symbol_count = 1
+
+    def __dealloc__(self):
+        free(self.symbols)
+        free(self.segments)
+
+    cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
+        cdef int result = self.reserve(length + 1, length // SEGMENT + 1)
+        if result == OK:
+            self.push(word, length, count)
+        return result
+
+    cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil:
+        cdef int result
+        cdef uint64_t i
+        cdef uint64_t symbols = 0
+        cdef uint64_t segments = 0
+        cdef Py_ssize_t length
+        cdef const unsigned char* data
+        for i in range(table.mask + 1):
+            if bp_work(watch, SLOT_WORK):
+                return INTERRUPTED
+            if table.slots[i].key.high and table.slots[i].count:
+                slot_bytes(&table.slots[i], &length)
+                symbols += length + 1
+                segments += length // SEGMENT + 1
+        result = self.reserve(symbols, segments)
+        if result != OK:
+            return result
+        for i in range(table.mask + 1):
+            if bp_work(watch, SLOT_WORK):
+                return INTERRUPTED
+            if table.slots[i].key.high and table.slots[i].count:
+                data = slot_bytes(&table.slots[i], &length)
+                self.push(data, length, table.slots[i].count)
+        return OK
+
+    cdef int add_records(self, RecordReader records, int64_t least) except? -1:
+        cdef int result = OK
+        cdef record_stream* stream = &records.stream
+        while result == OK and records.advance() == RECORD:
+            if stream.count >= least:
+                result = self.add_word(stream.data, stream.length, stream.count)
+        return result
+
+    cdef int add_pieces(self, CountTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil:
+        cdef int result
+        cdef uint64_t i
+        cdef uint64_t symbols = 0
+        cdef uint64_t segments = 0
+        cdef Py_ssize_t size
+        cdef const uint32_t* numbers
+        for i in range(pieces.mask + 1):
+            if bp_work(watch, SLOT_WORK):
+                return INTERRUPTED
+            if pieces.slots[i].key.high and pieces.slots[i].count:
+                slot_bytes(&pieces.slots[i], &size)
+                size //= sizeof(uint32_t)
+                if size > 1:
+                    symbols += size + 1
+                    segments += size // SEGMENT + 1
+        result = self.reserve(symbols, segments)
+        if result != OK:
+            return result
+        for i in range(pieces.mask + 1):
+            if bp_work(watch, SLOT_WORK):
+                return INTERRUPTED
+            if pieces.slots[i].key.high and pieces.slots[i].count:
+                numbers = <const uint32_t*> slot_bytes(&pieces.slots[i], &size)
+                self.push_piece(numbers, size // <Py_ssize_t> sizeof(uint32_t), ids, pieces.slots[i].count)
+        return OK
+
+    cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil:
+        """Make room for more symbols (one for each place and each word) and segments."""
+        cdef uint64_t slots
+        if self.segment_count + segments + 1 > UINT32_MAX:
+            return TOO_LARGE
+        slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
+        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
+            return NO_MEMORY
+        # One more: the last segment ends where the next one would begin.
+        slots = self.segment_count + segments + 1
+        return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
+
+    cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
+        """IN: room has been made. A word of less than two bytes holds no pair and is left out."""
+        cdef uint64_t at = self.symbol_count
+        cdef uint64_t i
+        if length < 2:
+            return
+        for i in range(length):
+            self.symbols[at + i] = self.id_of_byte[word[i]]
+        self.close(at + length, count)
+
+    cdef void push_piece(self, const uint32_t* numbers, uint64_t size, const uint32_t* ids,
+                         int64_t count) noexcept nogil:
+        """IN: room has been made. A piece of one token is left out."""
+        cdef uint64_t at = self.symbol_count
+        cdef uint64_t i
+        if size < 2:
+            return
+        for i in range(size):
+            self.symbols[at + i] = <int32_t> ids[numbers[i]]
+        self.close(at + size, count)
+
+    cdef void close(self, uint64_t end, int64_t count) noexcept nogil:
+        """End the word whose symbols reach up to `end`, and cut it into segments."""
+        cdef uint64_t start = self.symbol_count
+        self.symbols[end] = SENTINEL
+        while start < end:
+            self.segments[self.segment_count].start = start
+            self.segments[self.segment_count].weight = count
+            self.segment_count += 1
+            start += SEGMENT
+        self.symbol_count = end + 1
+        self.segments[self.segment_count].start = self.symbol_count

@@ -1,0 +1,208 @@
+"""Superwords (SuperBPE): tokens that span words, learned after tokens within words.
+
+A. Liu, J. Hayase, V. Hofmann, S. Oh, N. A. Smith and Y. Choi, "SuperBPE: Space Travel for Language Models", COLM 2025,
+arXiv 2503.13423. The first stage is ordinary training. The second keeps its merges and goes on with a pattern that does
+not cut at spaces. As in the authors' trainer (PythonNut/superbpe), a superword has at most four words, and no token
+holds ": ", which ends the prompts of many benchmarks.
+
+The corpus is read again, a block at a time, for the pairs of tokens, and once more, unless the tokens fit in memory,
+for pieces that are cut where no merge can come (`_phrases.pyx`). What is learned is what whole phrases would give as
+long as every merge is as frequent as the bound that the cuts were made with. That is checked, and where it fails the
+bound is lowered and the pieces are cut again.
+"""
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ..engine._threads import in_order, thread_count
+from ..errors import TrainingWarning, warn_caller
+from ..vocabulary.vocab import Vocab
+from ._count_table import CountTable
+from ._merger import Merger
+from ._phrases import PairCounts, PhraseReader
+from ._text_counter import batches
+from .counting import count_as
+from .counts import PretokenCounts, check_count
+from .replaying import replay
+
+__all__ = ["MAX_WORDS", "Repeated", "learn_superwords", "repeatable"]
+
+log: logging.Logger = logging.getLogger("bpetite.training.train")
+
+MAX_WORDS = 4  # of a superword
+BLOCK = 1 << 26  # characters (bytes of bytes) whose phrases are counted at a time
+MOST_PAIRS = 1 << 25  # counted at a time, on all threads together: at most 1 GiB
+MOST_THREADS = 8  # that share them
+KEPT = 1 << 26  # tokens of phrases that are held, so that their texts are not read a third time: 256 MiB
+
+
+class Repeated:
+    """An iterable that calls a function for its iterator, each time anew."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.start()
+
+
+def repeatable(corpus: Any) -> Any:
+    """The corpus, if it can be read several times.
+
+    Raises:
+        TypeError: It is an iterator, which is empty after the first time.
+    """
+    if isinstance(corpus, Iterator):
+        raise TypeError(
+            f"superwords are learned by reading the corpus several times, and a {type(corpus).__name__} is empty after "
+            "the first: give a list, or an object whose __iter__ begins anew"
+        )
+    return corpus
+
+
+def learn_superwords(
+    vocab: Vocab,
+    cutting: Vocab,
+    corpus: Any,
+    n: int,
+    new_merger: Callable[[], Merger],
+    learn: Callable[[Merger, int], object],
+    *,
+    min_frequency: int,
+    documents: int = 0,
+    num_threads: int | None = None,
+) -> tuple[Merger, dict[int, int], dict[str, Any]]:
+    """Learn `n` tokens from the phrases of a corpus, after those of a vocabulary.
+
+    Args:
+        vocab: A merge list, whose pattern is the one of the second stage.
+        cutting: The same with the special tokens that cut the corpus.
+        corpus: Texts that can be iterated over again, or counts of phrases.
+        new_merger: Makes a merger that takes superwords only.
+        learn: Called with the merger and the number of tokens to end with.
+        min_frequency: As the merger has it.
+        documents: How many texts there were when the corpus was read before; 0 for not known.
+
+    Returns:
+        The merger, what it calls the tokens of the vocabulary (see `replay`), and what the manifest says.
+    """
+    threads = min(thread_count(num_threads), MOST_THREADS)
+    phrases = _Phrases(cutting, corpus, threads, documents)
+    readers = [
+        PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, KEPT // threads) for _ in range(threads)
+    ]
+    pairs = _pairs(phrases, readers)
+    least = max(min_frequency, pairs.error + 1)
+    floor = max(_first_floor(pairs, n), least)
+    while True:
+        merger = new_merger()
+        assert vocab.merges is not None  # the caller has checked it
+        ids = replay(vocab, vocab.merges, merger, join=False)
+        start = merger.tokens
+        merger.add_pieces(_pieces(phrases, readers, pairs, floor), _internal_ids(vocab, ids))
+        learn(merger, start + n)
+        exact = merger.tokens == start + n and merger.frequency >= floor
+        if exact or floor <= least:
+            break
+        floor = max(least, floor // 4)
+    if not exact and least > min_frequency:
+        warn_caller(
+            f"the rarest pairs were not counted, for want of memory: superwords that occur fewer than {least} times "
+            f"may not be the most frequent ones; the last one occurs {merger.frequency} times",
+            TrainingWarning,
+        )
+    record = {"pairs": pairs.total, "checksum": pairs.checksum() if pairs.error == 0 else None}
+    return merger, ids, ({"documents": phrases.documents} | record if phrases.documents else record)
+
+
+class _Phrases:
+    """The phrases of a corpus, a table for each block of it, each time they are iterated over."""
+
+    def __init__(self, vocab: Vocab, corpus: Any, threads: int, documents: int) -> None:
+        self.vocab, self.corpus, self.threads, self.documents = vocab, corpus, threads, documents
+
+    def __iter__(self) -> Iterator[CountTable]:
+        if isinstance(self.corpus, Mapping):
+            yield _table_of(self.corpus)
+            return
+        texts: Iterable[Any] = [self.corpus] if isinstance(self.corpus, (str, bytes)) else self.corpus
+        found = 0
+        for first, block, _ in batches(texts, BLOCK):
+            found = first + len(block)
+            yield count_as(self.vocab, block, num_threads=self.threads)._table
+        if self.documents not in (0, found):
+            raise ValueError(f"the corpus had {self.documents} documents when it was read before, and now {found}")
+        self.documents = found
+
+
+def _table_of(counts: Mapping[bytes, int]) -> CountTable:
+    if isinstance(counts, PretokenCounts):
+        return counts._table
+    table = CountTable()
+    for item in counts.items():
+        table.add(*check_count(*item))
+    return table
+
+
+def _internal_ids(vocab: Vocab, ids: Mapping[int, int]) -> array[int]:
+    """A token's place in the order of ids -> the merger's id; 0 for what no text gives."""
+    internal = {number: inside for inside, number in ids.items()}
+    return array("I", [internal.get(number, 0) for number in sorted(vocab.tokens)])
+
+
+def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader]) -> PairCounts:
+    found = [PairCounts(MOST_PAIRS // len(readers)) for _ in readers]
+    for table in phrases:
+        _together(partial(_count_part, table, readers, found), len(readers))
+    for other in found[1:]:
+        found[0].update(other)
+    return found[0]
+
+
+def _pieces(phrases: _Phrases, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int) -> CountTable:
+    found = [CountTable() for _ in readers]
+    if all(reader.kept for reader in readers):
+        _together(lambda part: readers[part].cut_kept(pairs, floor, found[part]), len(readers))
+    else:
+        for table in phrases:
+            _together(partial(_cut_part, table, readers, pairs, floor, found), len(readers))
+    for other in found[1:]:
+        found[0].update(other)
+    different, size, _ = found[0].totals()
+    log.info(f"superwords: {different:,} different pieces of phrases, cut at pairs that occur fewer than {floor:,} "
+             f"times; {size // 4:,} tokens")  # fmt: skip
+    return found[0]
+
+
+def _count_part(
+    table: CountTable, readers: Sequence[PhraseReader], found: Sequence[PairCounts], part: int
+) -> None:
+    readers[part].count_pairs(table, found[part], part, len(readers))
+
+
+def _cut_part(
+    table: CountTable, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int, found: Sequence[CountTable],
+    part: int,
+) -> None:  # fmt: skip
+    readers[part].cut(table, pairs, floor, found[part], part, len(readers))
+
+
+def _together(work: Callable[[int], None], parts: int) -> None:
+    """Each part on a thread of its own."""
+    for _ in in_order(work, range(parts), parts):
+        pass
+
+
+def _first_floor(pairs: PairCounts, n: int) -> int:
+    """A third of how often the n-th most frequent pair occurs: n merges are hardly ever rarer than that."""
+    import numpy as np
+
+    if not 0 < n < len(pairs):
+        return 1
+    counts = np.empty(len(pairs), np.int64)
+    pairs.counts(counts)
+    return max(1, int(np.partition(counts, len(counts) - n)[len(counts) - n]) // 3)

@@ -1,0 +1,235 @@
+"""Superwords: the merges of the trainer that recounts whole phrases, whatever the phrases were cut into."""
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, reference
+from bpetite.reference import Pair
+from bpetite.training import superwords
+from bpetite.training._phrases import PairCounts, PhraseReader
+
+pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
+
+BYTES = [bytes([byte]) for byte in range(256)]
+PATTERNS = [patterns.GPT2, patterns.O200K, r"\w", None]
+documents = st.lists(st.text("ab .:\n1'的", max_size=40), min_size=1, max_size=4)
+
+
+def allowed(token: bytes, most: int | None) -> bool:
+    return len(token) <= (most or len(token)) and b": " not in token and len(token.split(b" ")) - token.split(
+        b" ").count(b"") <= superwords.MAX_WORDS  # fmt: skip
+
+
+def second_stage(texts: list[str], tok: Tokenizer, pattern: Any, n: int, most: int | None = None) -> list[Pair]:
+    """The plain trainer, on phrases that have all merges of the first stage."""
+    words = Counter[tuple[bytes, ...]]()
+    for text in texts:
+        for phrase in reference.split(text, pattern):
+            words[tuple(reference.apply_merges(phrase.encode(), tok.merges))] += 1
+    order = {token: at for at, token in enumerate(dict.fromkeys([*BYTES, *(a + b for a, b in tok.merges)]))}
+    learned: list[Pair] = []
+    while len(learned) < n:
+        pairs = {
+            pair: count for pair, count in reference.count_pairs(words).items()
+            if pair[0] + pair[1] not in order and allowed(pair[0] + pair[1], most)
+        }  # fmt: skip
+        if not pairs:
+            break
+        pair = min(pairs, key=lambda one: (-pairs[one], order[one[0]], order[one[1]]))
+        learned.append(pair)
+        order[pair[0] + pair[1]] = len(order)
+        again = Counter[tuple[bytes, ...]]()
+        for word, count in words.items():
+            again[tuple(reference.replace_pair(word, pair))] += count
+        words = again
+    return learned
+
+
+@settings(deadline=None, max_examples=50)
+@given(documents, st.integers(0, 12), st.integers(0, 12), st.sampled_from(PATTERNS),
+       st.sampled_from([patterns.SUPERBPE, None]))  # fmt: skip
+def test_equals_the_recounting_trainer(texts: list[str], t: int, n: int, pattern: Any, loose: Any) -> None:
+    first = Tokenizer.train(texts, 256 + t, pattern=pattern, special_tokens=[])
+    expected = first.merges + second_stage(texts, first, loose, 256 + t + n - len(first))
+    options: Any = {"pattern": pattern, "superwords_from": 256 + t, "superword_pattern": loose}
+    tok = Tokenizer.train(texts, 256 + t + n, **options)
+    assert tok.merges == expected
+    assert tok.to_vocab().pattern == loose
+    assert tok == Tokenizer.train(texts, 256 + t + n, num_threads=3, **options)
+    for text in texts:
+        assert tok.encode(text) == reference.encode(text, tok.vocab, tok.merges, pattern=loose)
+    # the same by extending, with texts or with the counts of phrases
+    for corpus in (texts, count_pretokens(texts, pattern=loose), dict(count_pretokens(texts, pattern=loose))):
+        longer = first.extend(corpus, 256 + t + n - len(first), superword_pattern=loose)
+        assert (longer.merges, longer.to_vocab().pattern) == (expected, loose)
+
+
+@pytest.fixture(scope="module")
+def prose() -> list[str]:
+    """Sentences of a few hundred words, some frequent, most rare."""
+    random.seed(1)
+    words = ["".join(random.choice(part) for part in ("bcdfg", "aeiou", "lmnrst", "aeiou")) for _ in range(300)]
+    frequent = [1 / (rank + 1) for rank in range(len(words))]
+    return [" ".join(random.choices(words, frequent, k=random.randint(3, 20))).capitalize() + "." for _ in range(600)]
+
+
+@pytest.fixture(scope="module")
+def merges(prose: list[str]) -> list[Pair]:
+    """What the plain trainer learns from it: 244 merges within words, then 30."""
+    first = Tokenizer.train(prose, 500, special_tokens=[])
+    return first.merges + second_stage(prose, first, patterns.SUPERBPE, 30)
+
+
+@pytest.mark.parametrize(("kept", "threads"), [(superwords.KEPT, 1), (superwords.KEPT, 3), (0, 1), (0, 3)])
+def test_phrases_are_cut_where_no_merge_comes(
+    prose: list[str], merges: list[Pair], kept: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superwords, "KEPT", kept)
+    monkeypatch.setattr(superwords, "BLOCK", 20_000)
+    floors: list[int] = []
+    sizes: list[int] = []
+    find = superwords._pieces
+
+    def noted(*arguments: Any) -> Any:
+        floors.append(arguments[-1])
+        pieces = find(*arguments)
+        sizes.append(sum(len(piece) // 4 for piece, _ in pieces.sorted()))
+        return pieces
+
+    monkeypatch.setattr(superwords, "_pieces", noted)
+    tok = Tokenizer.train(prose, 530, superwords_from=500, num_threads=threads)
+    assert tok.merges == merges
+    assert (len(floors), floors[0] > 2, sizes[0] < 4000) == (1, True, True)  # of more than 10,000 tokens
+    # a bound that turns out too high is lowered until it is right
+    floors.clear()
+    monkeypatch.setattr(superwords, "_first_floor", lambda pairs, n: 1000)
+    assert Tokenizer.train(prose, 530, superwords_from=500, num_threads=threads) == tok
+    assert floors == [1000, 250, 62, 15, 3]
+
+
+def test_pairs_beyond_memory(prose: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is rarer than the error is cut; what is as frequent is learned as ever."""
+    many = prose * 40
+    random.seed(2)
+    others = [one + other for one in "bcdfglmnrs" for other in "aeiouxyzkp"]
+    rare = [" ".join(random.sample(others, 12)) for _ in range(600)]
+    monkeypatch.setattr(superwords, "MOST_PAIRS", 0)
+    whole = Tokenizer.train([*many, *rare], 560, superwords_from=500, num_threads=1)
+    assert whole.train_config is not None
+    assert whole.train_config["corpus"]["superwords"]["checksum"] is None
+    monkeypatch.undo()
+    assert Tokenizer.train([*many, *rare], 560, superwords_from=500).merges == whole.merges
+    monkeypatch.setattr(superwords, "MOST_PAIRS", 0)
+    with pytest.warns(TrainingWarning, match="the rarest pairs were not counted"):
+        Tokenizer.train([*prose, *rare], 8000, superwords_from=500, num_threads=1)
+
+
+def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
+    vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
+    reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, 0)
+    few, all_ = PairCounts(0), PairCounts(1 << 20)
+    for first in range(100):
+        phrases = {bytes([first, second]): 1 + (first * second) % 50 for second in range(100)}
+        for pairs in (few, all_):
+            reader.count_pairs(superwords._table_of(phrases), pairs, 0, 1)
+    total = sum(1 + (a * b) % 50 for a in range(100) for b in range(100))
+    assert (len(all_), all_.error, all_.total) == (10_000, 0, total)
+    assert len(few) <= 4096
+    assert 0 < few.error < 50
+    assert 0 < all_.total - few.total <= few.error * len(all_)
+    both = PairCounts(1 << 20)
+    both.update(few)
+    both.update(all_)
+    assert (both.total, both.error) == (few.total + all_.total, few.error)
+
+
+def test_what_superwords_are() -> None:
+    texts = ["a b c d e f", "to: be to: be", "x,  y x,  y"] * 5
+    tok = Tokenizer.train(texts, 400, superwords_from=256)
+    tokens = {token.decode(errors="replace") for token in tok.vocab.values()}
+    assert {"a b c d", "to:", " be"} <= tokens
+    assert not {token for token in tokens if ": " in token or len(token.split()) > 4}
+    assert tok.encode("a b c d<|endoftext|>") == [tok.token_id("a b c d"), 400 if len(tok.vocab) == 401 else
+                                                   tok.special_tokens["<|endoftext|>"]]  # fmt: skip
+    short = Tokenizer.train(texts, 400, superwords_from=256, max_token_bytes=4, min_frequency=6, tie_break="bytes")
+    assert max(map(len, [token for token in short.vocab.values() if token != b"<|endoftext|>"])) <= 4
+
+
+@pytest.mark.parametrize("tie_break", ["ids", "bytes", "tokenizers"])
+@pytest.mark.parametrize("special_ids", ["after", "before"])
+def test_saved_for_tokenizers(prose: list[str], tie_break: Any, special_ids: Any, tmp_path: Path) -> None:
+    theirs = pytest.importorskip("tokenizers")
+    texts = ["<|endoftext|>".join(prose[:300]), *prose[300:], "größer als 12345 -- oder?  nein\n\n\nja"]
+    tok = Tokenizer.train(
+        texts, 560, superwords_from=500, pattern="o200k", tie_break=tie_break, special_ids=special_ids
+    )
+    assert tok.scanner == "vector" or tok.scanner == "tables"
+    assert any(token.count(b" ") > 1 for token in tok.vocab.values())
+    tok.save(tmp_path / "tokenizer.json")
+    other = theirs.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in [*texts, "a  b \n c -- 1234,5", " ".join(texts)]:
+        assert tok.encode(text) == other.encode(text).ids
+        assert tok.decode(tok.encode(text)) == text
+    assert Tokenizer.load(tmp_path / "tokenizer.json").encode(texts[0]) == tok.encode(texts[0])
+
+
+def test_special_tokens_keep_their_place(prose: list[str]) -> None:
+    tok = Tokenizer.train(prose, 560, superwords_from=500, special_tokens=["<a>", "<b>"])
+    assert tok.special_tokens == {"<a>": 560, "<b>": 561}
+    before = Tokenizer.train(prose, 560, superwords_from=500, special_tokens=["<a>", "<b>"], special_ids="before")
+    assert before.special_tokens == {"<a>": 0, "<b>": 1}
+    assert before.merges == tok.merges
+    longer = Tokenizer.train(prose, 500, special_tokens=["<a>"]).extend(
+        ["<b>".join(prose)], 60, superword_pattern="superbpe", special_tokens=["<b>"]
+    )
+    assert longer.merges[244:] == tok.merges[244:]
+    assert longer.special_tokens == {"<a>": 500, "<b>": 561}
+
+
+def test_the_manifest(prose: list[str]) -> None:
+    tok = Tokenizer.train(prose, 520, superwords_from=500, num_threads=1)
+    config = tok.train_config
+    assert config is not None
+    assert config["options"]["superwords_from"] == 500
+    assert (config["options"]["pattern"], config["options"]["superword_pattern"]) == (patterns.GPT2, patterns.SUPERBPE)
+    assert config["corpus"]["superwords"]["documents"] == len(prose)
+    for other in (prose[::-1], tuple(prose)):
+        assert Tokenizer.train(other, 520, superwords_from=500, num_threads=2).train_config == config
+    assert Tokenizer.train(prose[1:], 520, superwords_from=500).train_config != config
+    longer = Tokenizer.train(prose, 500).extend(prose, 20, superword_pattern="superbpe")
+    assert longer.train_config is not None
+    assert longer.train_config["corpus"] == config["corpus"]["superwords"]
+    assert longer.train_config["options"]["superword_pattern"] == patterns.SUPERBPE
+
+
+def test_errors(prose: list[str]) -> None:
+    with pytest.raises(ValueError, match="superwords_from is at most vocab_size=300, not 301"):
+        Tokenizer.train("a", 300, superwords_from=301)
+    with pytest.raises(ValueError, match="superword_pattern is for superwords_from"):
+        Tokenizer.train("a", 300, superword_pattern="superbpe")
+    with pytest.raises(TypeError, match="a generator is empty after the first"):
+        Tokenizer.train((text for text in prose), 300, superwords_from=280)
+    with pytest.raises(ValueError, match="learned from texts"):
+        Tokenizer.train_from_counts({b"ab": 1}, 300, superwords_from=280)
+    with pytest.raises(ValueError, match=r"to_merges\(\)"):
+        Tokenizer.train("ab", 257).to_ranks().extend("a b", 1, superword_pattern="superbpe")
+    with pytest.raises(ValueError, match="takes pre-tokens that are tokens whole"):
+        Tokenizer.train("ab", 257).with_words(["cd"]).extend("a b", 1, superword_pattern="superbpe")
+    with pytest.raises(ValueError, match="contradict the tokenizer"):
+        Tokenizer.train("ab", 257).extend(count_pretokens("a b"), 1, superword_pattern="superbpe")
+    calls: list[int] = []
+
+    class Changing:
+        def __iter__(self) -> Any:
+            calls.append(1)
+            return iter(prose if len(calls) < 3 else prose[1:])
+
+    with pytest.raises(ValueError, match="the corpus had 600 documents when it was read before, and now 599"):
+        Tokenizer.train(Changing(), 560, superwords_from=500)
