@@ -25,9 +25,9 @@ cdef class Words:
     cdef uint64_t segment_capacity
     cdef uint8_t id_of_byte[256]
 
-    # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is left
-    # of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose internal
-    # ids are in `ids`.
+    # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is
+    # left of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose
+    # internal ids are in `ids`.
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1

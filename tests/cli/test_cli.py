@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from paths import PACKAGES
 
 from bpetite import Tokenizer, patterns
+from bpetite.cli import cli
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
 
@@ -143,3 +145,15 @@ main(["count", {str(tmp_path / "a.txt")!r}, "--jobs", "2", "-t", "bpetite-32k"])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1:] == ["[]"]
+
+
+def test_train_superwords(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat of the day<|endoftext|>the cat of the night\n" * 5)
+    command = ["train", str(tmp_path / "a.txt"), "-n", "280", "--superwords-from", "262", "-o"]
+    done = CliRunner().invoke(cli, [*command, str(tmp_path / "tok.json"), "--superword-pattern", "none"])
+    assert done.exit_code == 0, done.output
+    texts = ["the cat of the day", *["the cat of the night\nthe cat of the day"] * 4, "the cat of the night\n"]
+    expected = Tokenizer.train(texts, 280, superwords_from=262, superword_pattern=None)
+    assert Tokenizer.load(tmp_path / "tok.json") == expected
+    refused = CliRunner().invoke(cli, [*command, str(tmp_path / "other.json"), "--engine", "ray"])
+    assert (refused.exit_code, "--superwords-from learns from texts" in refused.output) == (2, True)

@@ -142,7 +142,7 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
     total = sum(1 + (a * b) % 50 for a in range(100) for b in range(100))
     assert (len(all_), all_.error, all_.total) == (10_000, 0, total)
     assert len(few) <= 4096
-    assert 0 < few.error < 50
+    assert 0 < few.error < 150
     assert 0 < all_.total - few.total <= few.error * len(all_)
     both = PairCounts(1 << 20)
     both.update(few)
