@@ -49,6 +49,7 @@ CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
 NOT_TESTED = {
     ("README.md", "installs"): 1,
     ("README.md", "is the command that runs the tests"): 1,
+    ("docs/corpus.md", "takes a bucket"): 1,
     ("docs/formats.md", "takes the network"): 1,
     ("docs/scale.md", "takes Slurm"): 2,
     ("docs/speed.md", "takes minutes, and the peers to compare with"): 1,

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from typing import Any, BinaryIO
 
 import click
@@ -11,6 +10,7 @@ import click
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.outputs import find_manifest, token_files
+from ..corpus.remote.paths import path_of
 from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
@@ -46,9 +46,10 @@ def open_output(
     """
     found = None if format else find_manifest(path)
     if found is None:
-        if not os.path.exists(path):
+        file = path_of(path)
+        if not (file.exists() or file.is_dir()):
             raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
-        if os.path.isdir(path):
+        if file.is_dir():
             raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
         return Opened([open_token_file(path, format=format, dtype=dtype)], None, codec_of(load_tokenizer(tokenizer)))
     found_at, manifest, names = found

@@ -45,7 +45,7 @@ __all__ = ["command"]
     after_interrupt="the same command goes on where it was",
 )
 @click.option(
-    "-o", "--output", required=True, help="A file name with or without suffix, or a folder; what is missing is made."
+    "-o", "--output", required=True, help="A file name with or without suffix, or a folder, also as a URL."
 )
 @click.option(
     "-f", "--format", "format", type=click.Choice(get_args(Format)), default="npy", show_default=True,
@@ -74,6 +74,10 @@ __all__ = ["command"]
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
 )
+@click.option(
+    "--staging", type=click.Path(file_okay=False),
+    help="Where token files grow that go to a URL [default: a folder for temporary files].",
+)
 @watch_options
 @engine_options
 @click.option(
@@ -90,6 +94,7 @@ def command(
     world_size: int,
     overwrite: bool,
     checkpoint_seconds: float,
+    staging: str | None,
     separator: str | None,
     mixture: Path | None,
     tokens: int | None,
@@ -127,6 +132,7 @@ def command(
         "tokenizer_name": tokenizer or PACKAGED,
         "checkpoint_seconds": checkpoint_seconds,
         "max_errors": max_errors,
+        "staging": staging,
     }
     loaded = load_tokenizer(tokenizer)
     if isinstance(sources, Mixture):

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ..corpus.outputs import file_of_all, files_of_shard, find_manifest
+from ..corpus.remote.paths import AnyPath, path_of
 from ..corpus.tokenfiles import TokenFile, open_token_file
-from ..corpus.unfinished import find_journals, progress_of
+from ..corpus.unfinished import find_journals, progress_at, progress_of
+from ..corpus.urls import is_url
 from ..corpus.writing.checksums import check_file
 from ..engine._threads import thread_count
 from ..errors import FormatError
@@ -73,14 +74,16 @@ def _look(
         return [status]
     located = None if format else find_manifest(name)
     if located is None:
-        journals = [] if format else find_journals(name)
-        if journals and verify:
-            raise FormatError(f"{journals[0]}: the output is not finished, so it has no checksums yet")
-        if journals:
-            return [progress_of(journal) for journal in journals]
+        unfinished = [] if format else (
+            progress_at(name) if is_url(name) else [progress_of(journal) for journal in find_journals(name)]
+        )
+        if unfinished and verify:
+            raise FormatError(f"{name}: the output is not finished, so it has no checksums yet")
+        if unfinished:
+            return unfinished
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
-        if Path(name).is_dir():
+        if path_of(name).is_dir():
             raise FormatError(f"{name}: a folder without a manifest.json; name a token file")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
@@ -101,7 +104,7 @@ def _look(
     return described
 
 
-def _tokenizer_of(path: Path, stored: dict[str, Any], spec: str | None) -> Tokenizer | None:
+def _tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None) -> Tokenizer | None:
     """The tokenizer that is asked for, or the one that a manifest names; None if that is not there or has changed."""
     try:
         tokenizer = load_tokenizer(spec or stored["name"])
@@ -136,7 +139,7 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
     return found
 
 
-def _verify(folder: Path, manifest: dict[str, Any], token_file: str) -> str:
+def _verify(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> str:
     """Compare all files of a token file's shard with their checksums."""
     for file in [*file_of_all(manifest), *files_of_shard(manifest, token_file)]:
         check_file(folder / file["name"], file, thread_count(None))

@@ -21,6 +21,7 @@ from ..corpus.api import SourcesLike
 from ..corpus.options import EncodeOptions, split_options
 from ..corpus.reading.sources import TASK_BYTES
 from ..corpus.task import Progress
+from ..corpus.urls import refuse_url
 from ..corpus.writing.checksums import check_file
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.manifest import list_inputs, listed_files, read_manifest, write_manifest
@@ -93,6 +94,7 @@ def encode_corpus(
     """
     check_positive(task_bytes=task_bytes, threads=threads)
     settings, how = split_options("encode_corpus", options)
+    refuse_url(sink, "written by an engine")
     whole = make_task(sources, sink, tokenizer, options=settings, **how)
     return _Run(executor, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
 

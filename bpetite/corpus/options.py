@@ -136,12 +136,14 @@ class TaskOptions(TypedDict, total=False):
         tokenizer_name: What the manifest calls the tokenizer.
         checkpoint_seconds: How often progress is made durable, 10 by default; a crash costs at most this much work.
         max_errors: The run ends at more problems than this, 100, or "0.1%" of the records; None for any number.
+        staging: A local folder where token files grow that go to a URL; None is one for temporary files.
     """
 
     overwrite: bool
     tokenizer_name: str | None
     checkpoint_seconds: float
     max_errors: str | int | None
+    staging: str | None
 
 
 class EncodeOptions(CorpusOptions, TaskOptions, total=False):

@@ -6,19 +6,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .remote.paths import AnyPath, path_of
 from .writing.layouts import layout_of
 from .writing.manifest import read_manifest
 
 __all__ = ["file_of_all", "files_of_shard", "find_manifest", "stems_of", "token_files", "token_files_of_split"]
 
 
-def find_manifest(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any], list[str]] | None:
+def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any], list[str]] | None:
     """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
 
     Returns:
         (path of the manifest, its content, names of the token files that were meant), or None if there is none.
     """
-    path = Path(path)
+    path = path_of(path)
     if path.name.endswith("manifest.json") and path.is_file():
         manifest = read_manifest(path)
         return path, manifest, token_files(manifest)

@@ -32,7 +32,7 @@ class Plan:
         output: Path of the output: a name with or without suffix, or a folder.
         options: What to write.
         rank, world_size: Which share of the inputs this is.
-        overwrite, tokenizer_name, checkpoint_seconds, max_errors: See `TaskOptions`.
+        overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
@@ -56,6 +56,7 @@ class Plan:
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
     mixture: Mixture | None = None
+    staging: str | None = None
 
     @cached_property
     def codec(self) -> Codec:
@@ -73,6 +74,7 @@ class Plan:
             shard_tokens=self.options.shard_tokens,
             rank=self.rank,
             world_size=self.world_size,
+            staging=self.staging,
         )
 
     @cached_property

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
+from .remote.paths import AnyPath, read_numbers
 from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .writing.layouts import LENGTHS
 from .writing.samples import Litdata, mds_config, mds_heads, mds_sizes
@@ -20,7 +20,7 @@ __all__ = ["LitdataFile", "MdsFile", "litdata_dtype"]
 class _Table:
     """The number of samples and their offsets."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self.path = path
         self.size = path.stat().st_size
         with path.open("rb") as file:
@@ -45,7 +45,7 @@ class _Table:
         with self.path.open("rb") as file:
             file.seek(8)
             while number < self.samples:
-                ends = np.fromfile(file, "<u4", min(LENGTHS, self.samples - number)).astype(np.int64)
+                ends = read_numbers(file, "<u4", min(LENGTHS, self.samples - number)).astype(np.int64)
                 sizes = np.diff(ends, prepend=last)
                 if not len(sizes) or int(sizes.min()) < 0 or int(ends[-1]) > self.size:
                     raise FormatError(f"{self.path}: samples {number} to {number + len(sizes) - 1} are not in a row in "
@@ -59,7 +59,7 @@ class _Table:
 class MdsFile(SampleFile):
     """A shard of MDS with a column ``tokens``, as `writing.samples.Mds` writes it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self._table = _Table(path)
         with path.open("rb") as file:
             file.seek(self._table.end)
@@ -118,7 +118,7 @@ class MdsFile(SampleFile):
 class LitdataFile(TokenFile):
     """A chunk of litdata for its TokensLoader. The index of all chunks has the type of tokens."""
 
-    def __init__(self, path: Path, dtype: str | None) -> None:
+    def __init__(self, path: AnyPath, dtype: str | None) -> None:
         dtype = dtype or litdata_dtype(path)
         if dtype is None:
             raise FormatError(f"{path}: no index.json beside it says the type of its tokens; give dtype=")
@@ -137,7 +137,7 @@ class LitdataFile(TokenFile):
             yield sizes // self.dtype.itemsize
 
 
-def litdata_dtype(path: Path) -> str | None:
+def litdata_dtype(path: AnyPath) -> str | None:
     """The type of tokens by the index.json beside a chunk, if there is one that lists it."""
     try:
         index = json.loads(path.with_name("index.json").read_bytes())

@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
+from .remote.paths import AnyPath, read_numbers
 from .writing.checksums import FileCheck
 from .writing.layouts import LENGTHS
 
@@ -47,7 +47,7 @@ class TokenFile:
             from start to end.
     """
 
-    def __init__(self, path: Path, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
+    def __init__(self, path: AnyPath, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
         self.path = path
         self.format = format
         self.dtype = dtype
@@ -59,7 +59,7 @@ class TokenFile:
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         """Tokens from ``start`` on, fewer than ``count`` only at the end."""
         count = max(0, min(count, self.tokens - start))
-        tokens = np.fromfile(self.path, self.dtype, count, offset=self.header + start * self.dtype.itemsize)
+        tokens = read_numbers(self.path, self.dtype, count, offset=self.header + start * self.dtype.itemsize)
         if len(tokens) != count:
             raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
         if self.check is not None:
@@ -109,12 +109,12 @@ class TokenFile:
     def _meta(self) -> Iterator[tuple[str | None, str, int]] | None:
         return None
 
-    def _ends(self, path: Path, dtype: np.dtype[Any], header: int) -> Iterator[npt.NDArray[np.int64]]:
+    def _ends(self, path: AnyPath, dtype: np.dtype[Any], header: int) -> Iterator[npt.NDArray[np.int64]]:
         """Lengths from a file of cumulative ends."""
         last = documents = 0
         with path.open("rb") as file:
             file.seek(header)
-            while len(ends := np.fromfile(file, dtype, LENGTHS).astype(np.int64)):
+            while len(ends := read_numbers(file, dtype, LENGTHS).astype(np.int64)):
                 lengths = np.diff(ends, prepend=last)
                 self._check(path, documents, lengths, last)
                 documents += len(lengths)
@@ -123,7 +123,7 @@ class TokenFile:
         if (last, documents) != (self.tokens, self.documents):
             raise FormatError(f"{path}: {documents} documents end at token {last}, {self.path.name} has {self.tokens}")
 
-    def _check(self, path: Path, document: int, lengths: npt.NDArray[np.int64], start: int) -> None:
+    def _check(self, path: AnyPath, document: int, lengths: npt.NDArray[np.int64], start: int) -> None:
         """Refuse lengths of documents, from number ``document`` on, that cannot be."""
         wrong = lengths < 0
         if wrong.any():
@@ -154,7 +154,7 @@ class SampleFile(TokenFile):
             yield span.lengths
 
 
-def count_tokens(path: Path, header: int, dtype: np.dtype[Any]) -> int:
+def count_tokens(path: AnyPath, header: int, dtype: np.dtype[Any]) -> int:
     """The number of tokens in a file, by its size."""
     size = path.stat().st_size - header
     if size < 0 or size % dtype.itemsize:

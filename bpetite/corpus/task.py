@@ -27,6 +27,7 @@ from .reading.objects import checksum_of
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .reading.sources import OBJECTS, STDIN, Piece
 from .reading.streams import try_piece
+from .remote.paths import sizes_in
 from .tally import Tally, error_limit
 from .unfinished import raw_before
 from .urls import is_url
@@ -37,6 +38,7 @@ from .writing.naming import REJECTED, names_of, ranks_folder
 from .writing.rejected import rejected_writer
 from .writing.shapes import TASK_HEADER, check_shape
 from .writing.shards import ShardWriter, finished_outputs, settle, task_records
+from .writing.staging import Settling, begin_staging, claim, end_staging
 
 __all__ = ["Progress", "ShardTask"]
 
@@ -95,7 +97,7 @@ class ShardTask(Plan):
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
-        self.names.folder.mkdir(parents=True, exist_ok=True)
+        begin_staging(self.names)
         done = None if self.overwrite else self.finished()
         if done is not None:
             return self.summary(done, time.perf_counter() - began, 0)
@@ -103,6 +105,7 @@ class ShardTask(Plan):
         try:
             manifest, resumed = self._run(journal, header, jobs, progress, problems, log)
             journal.close(remove=True)
+            end_staging(self.names)
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
@@ -113,6 +116,7 @@ class ShardTask(Plan):
                     with suppress(OSError):
                         self.names.clear_temporary(unknown=True)
                         journal.restart()
+                    end_staging(self.names)
             finally:
                 journal.close(remove=not journal.records)
         return self.summary(manifest, time.perf_counter() - began, resumed)
@@ -120,17 +124,19 @@ class ShardTask(Plan):
     def finished(self) -> dict[str, Any] | None:
         """The manifest of this very run, if it is complete; refuses to touch that of another."""
         path = self.names.manifest
-        if not os.path.lexists(path) and self.world_size > 1:  # it may have been merged, and put away
+        there = self.names.taken(self.names.folder / path.name)
+        if not there and self.world_size > 1 and self.names.home is None:  # it may have been merged, and put away
             whole = names_of(self.output, self.layout)
             if whole.manifest.exists():
                 path = ranks_folder(whole.folder, whole.stem) / path.name
-        if not os.path.lexists(path):
+                there = os.path.lexists(path)
+        if not there:
             return None
         manifest = read_manifest(path)
         differences = self.differences(manifest)
         if not differences:
-            files = [(path.parent / file["name"], file["bytes"]) for file in listed_files(manifest)]
-            changed = [file.name for file, size in files if not file.exists() or file.stat().st_size != size]
+            sizes = sizes_in(path.parent, [file["name"] for file in listed_files(manifest)])
+            changed = [file["name"] for file in listed_files(manifest) if sizes.get(file["name"]) != file["bytes"]]
             differences = [f"{name} has changed" for name in changed]
         if not differences:
             for piece in self.pieces:
@@ -140,6 +146,7 @@ class ShardTask(Plan):
         if not differences:
             with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
                 Journal.discard(self.names.journal)
+                end_staging(self.names)
             return manifest
         raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
 
@@ -155,6 +162,7 @@ class ShardTask(Plan):
         position, tally, states, shards = self._resume(journal, header, log)
         resumed = tally.tokens
         writers: dict[str, ShardWriter] = {}
+        settling = Settling(self.names)
         try:
             for split in self.splits:
                 writers[split] = ShardWriter(
@@ -167,11 +175,13 @@ class ShardTask(Plan):
                     durable=self.durable,
                     tokenizer=self.codec.name,
                     threads=jobs,
+                    taken=self.names.taken,
                 )
             if self.options.rejected:
                 writers[REJECTED] = rejected_writer(
-                    self.names, state=states.get(REJECTED), overwrite=self.overwrite, durable=self.durable
-                )
+                    self.names, state=states.get(REJECTED), overwrite=self.overwrite, durable=self.durable,
+                    taken=self.names.taken,
+                )  # fmt: skip
             if resumed and progress is not None:
                 progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
             last = time.monotonic()
@@ -183,18 +193,20 @@ class ShardTask(Plan):
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
                     if time.monotonic() - last >= self.checkpoint_seconds:
-                        self._checkpoint(journal, encoded.end, tally, writers, shards)
+                        self._checkpoint(journal, encoded.end, tally, writers, shards, settling)
                         last = time.monotonic()
             tally.check_limit(at_end=True)
             for writer in writers.values():
                 writer.finish()
-            self._checkpoint(journal, Position(len(self.pieces)), tally, writers, shards)
+            self._checkpoint(journal, Position(len(self.pieces)), tally, writers, shards, settling)
+            settling.finish()
         finally:
+            settling.close()
             for writer in writers.values():
                 writer.close()
             tally.locator.close()
         manifest = self.manifest(tally, shards)
-        write_manifest(self.names.manifest, manifest)
+        write_manifest(self.names.manifest, manifest, staging=self.names.folder)
         return manifest, resumed
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
@@ -293,6 +305,7 @@ class ShardTask(Plan):
         tally: Tally,
         writers: dict[str, ShardWriter],
         shards: dict[str, list[dict[str, Any]]],
+        settling: Settling,
     ) -> None:
         """Sync, write a journal record, then rename: in this order, see `shards.py`."""
         for writer in writers.values():
@@ -306,8 +319,8 @@ class ShardTask(Plan):
                 "finished": finished,
             }
         )
+        settling.settle([shard for new in finished.values() for shard in new])
         for split, new in finished.items():
-            settle(self.names.folder, new)
             shards.setdefault(split, []).extend(new)
 
     def _header(self) -> dict[str, Any]:
@@ -333,15 +346,20 @@ class ShardTask(Plan):
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
+            claim(self.names, overwrite=True)
             self._clear(journal)
             journal.restart()
         if not journal.records:
             if not self.overwrite:
                 self.names.refuse_whole()
             self.names.clear_temporary(unknown=journal.existed or self.overwrite)
+            claim(self.names, overwrite=self.overwrite)
+            if log is not None and self.names.home is not None:
+                log(f"files grow in {self.names.folder} and are uploaded when they are finished")
             journal.append(header)
             return Position(), tally, {}, {}
         _same_run(journal, header)
+        claim(self.names, overwrite=False)
         records = task_records(journal)
         for number, record in enumerate(records, 1):
             if not set(self.streams) == set(record["writers"]) == set(record["finished"]) or (
@@ -352,8 +370,8 @@ class ShardTask(Plan):
         for record in records:
             for split, finished in record["finished"].items():
                 shards.setdefault(split, []).extend(finished)
-        for finished in shards.values():
-            settle(self.names.folder, finished, check=True)
+        made = [shard for finished in shards.values() for shard in finished]
+        settle(self.names.folder, made, check=True, home=self.names.home)
         position, states = Position(), {}
         if records:
             last = records[-1]
@@ -390,7 +408,8 @@ class ShardTask(Plan):
         if self.names.manifest.exists():
             with suppress(ValueError):
                 old += listed_files(read_manifest(self.names.manifest))
-        self.names.remove(file["name"] for file in old)
+        there = self.names.finished() if self.names.home else []  # also of a run whose journal was on another machine
+        self.names.remove([*(file["name"] for file in old), *there])
         self.names.manifest.unlink(missing_ok=True)
 
     def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:

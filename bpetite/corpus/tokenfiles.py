@@ -14,13 +14,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
+from .remote.paths import AnyPath, path_of, read_numbers, readable
 from .samples import LitdataFile, MdsFile, litdata_dtype
 from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
@@ -39,13 +39,13 @@ DTYPES = ("uint16", "uint32", "int32")
 
 
 class _Npy(TokenFile):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         dtype, count, header = _npy_head(path)
         super().__init__(path, "npy", dtype, header, count)
         self.offsets = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
         if self.offsets.exists():
             self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
-            if not ends or np.fromfile(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
+            if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
                 raise FormatError(f"{self.offsets}: does not begin with offset 0")
             self.documents = ends - 1
 
@@ -54,7 +54,7 @@ class _Npy(TokenFile):
 
 
 class _Megatron(TokenFile):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         base = path.name.removesuffix(".bin").removesuffix(".idx")
         self.index = path.with_name(base + ".idx")
         path = path.with_name(base + ".bin")
@@ -81,21 +81,21 @@ class _Megatron(TokenFile):
             sizes.seek(34)
             pointers.seek(34 + 4 * self.sequences)
             documents.seek(34 + 12 * self.sequences)
-            first = np.fromfile(documents, "<i8", 1)[0]
+            first = read_numbers(documents, "<i8", 1)[0]
             if first:
                 raise FormatError(f"{self.index}: the first document begins at sequence {first}, not 0")
             document = start = first = 0
-            while len(firsts := np.fromfile(documents, "<i8", LENGTHS)):
+            while len(firsts := read_numbers(documents, "<i8", LENGTHS)):
                 steps = np.diff(firsts, prepend=first)
                 if int(steps.min()) < 0 or int(firsts[-1]) > self.sequences:
                     raise FormatError(f"{self.index}: documents {document} to {document + len(firsts) - 1} are not "
                                       f"consecutive ranges of the {self.sequences} sequences")
                 count = int(firsts[-1]) - first
-                lengths = np.fromfile(sizes, "<i4", count).astype(np.int64)
+                lengths = read_numbers(sizes, "<i4", count).astype(np.int64)
                 self._check(self.index, document, lengths, start)
                 ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
                 expected = (start + ends[:-1]) * self.dtype.itemsize
-                if not np.array_equal(np.fromfile(pointers, "<i8", count), expected):
+                if not np.array_equal(read_numbers(pointers, "<i8", count), expected):
                     raise FormatError(f"{self.index}: sequences {first} to {first + count - 1} are not in a row")
                 yield np.diff(ends[firsts - first], prepend=0)
                 document, start, first = document + len(firsts), start + int(ends[-1]), int(firsts[-1])
@@ -104,7 +104,7 @@ class _Megatron(TokenFile):
 
 
 class _Datatrove(TokenFile):
-    def __init__(self, path: Path, dtype: str | None) -> None:
+    def __init__(self, path: AnyPath, dtype: str | None) -> None:
         path = path.with_name(path.name.removesuffix(".index").removesuffix(".metadata"))
         self.index = path.with_name(path.name + ".index")
         last = 0
@@ -112,7 +112,7 @@ class _Datatrove(TokenFile):
         if size % 8:
             raise FormatError(f"{self.index}: {size} bytes are not a whole number of ends of documents")
         if size:
-            last = int(np.fromfile(self.index, "<u8", 1, offset=size - 8)[0])
+            last = int(read_numbers(self.index, "<u8", 1, offset=size - 8)[0])
         # the file does not say the type, but the last end is the number of tokens
         itemsize = path.stat().st_size // last if last else 2
         found = dtype or {2: "uint16", 4: "uint32"}.get(itemsize)
@@ -126,7 +126,7 @@ class _Datatrove(TokenFile):
 
 
 class _Dolma(TokenFile):
-    def __init__(self, path: Path, dtype: str) -> None:
+    def __init__(self, path: AnyPath, dtype: str) -> None:
         super().__init__(path, "dolma", np.dtype(dtype), 0, count_tokens(path, 0, np.dtype(dtype)))
         self.table = path.with_name(path.name.removesuffix(".npy") + ".csv.gz")
         if self.table.exists():
@@ -136,7 +136,7 @@ class _Dolma(TokenFile):
         """(end, id, path of the input, number of the record in it) of each document."""
         last = number = 0
         try:
-            with gzip.open(self.table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
+            with gzip.open(readable(self.table), "rt", encoding="utf-8", errors="surrogateescape", newline="") as text:
                 # a line at a time, but of damaged data with no end of line only so much
                 for row in csv.reader(iter(lambda: text.readline(ROW), "")):
                     start, end, found, source, record = row
@@ -162,7 +162,7 @@ class _Dolma(TokenFile):
 
 
 class _Parquet(SampleFile):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         tokens = 0
         with self._open(path) as file:
             kind = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)).get("input_ids")
@@ -177,17 +177,17 @@ class _Parquet(SampleFile):
         super().__init__(path, "parquet", np.dtype("uint32"), 0, tokens)
         self.documents = documents
 
-    def _open(self, path: Path) -> Any:
+    def _open(self, path: AnyPath) -> Any:
         try:
             import pyarrow.parquet as pq
         except ImportError:
             raise MissingExtraError("reading .parquet", "pyarrow", "corpus") from None
         with self._damage(path):
-            return pq.ParquetFile(path)
+            return pq.ParquetFile(readable(path))
 
     @staticmethod
     @contextmanager
-    def _damage(path: Path, group: int | None = None) -> Iterator[None]:
+    def _damage(path: AnyPath, group: int | None = None) -> Iterator[None]:
         """Errors of Arrow as errors that name the file."""
         import pyarrow as pa
 
@@ -240,7 +240,7 @@ def open_token_file(
         FormatError: The file is damaged, or nothing says what it is.
         OSError: It cannot be read.
     """
-    path = Path(path)
+    path = path_of(path)
     format = format or _sniff(path)
     layout_of(format)  # the error for a wrong name lists the right ones
     if dtype not in (None, *DTYPES):
@@ -266,7 +266,7 @@ def open_token_file(
     return _Dolma(path, dtype)
 
 
-def _sniff(path: Path) -> str:
+def _sniff(path: AnyPath) -> str:
     """The layout that a file's first bytes and name say."""
     with path.open("rb") as file:
         head = file.read(12)
@@ -274,7 +274,8 @@ def _sniff(path: Path) -> str:
         return "npy"
     if head.startswith(b"PAR1"):
         return "parquet"
-    if head.startswith(b"MMIDIDX") or (path.name.endswith(".bin") and path.with_suffix(".idx").exists()):
+    index = path.with_name(path.name.removesuffix(".bin") + ".idx")
+    if head.startswith(b"MMIDIDX") or (path.name.endswith(".bin") and index.exists()):
         return "megatron"
     if head[:8] in [struct.pack("<2i", magic, version) for magic, version in LlmC.codes.values()]:
         return "llmc"
@@ -287,7 +288,7 @@ def _sniff(path: Path) -> str:
     raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")
 
 
-def _open_llmc(path: Path) -> TokenFile:
+def _open_llmc(path: AnyPath) -> TokenFile:
     with path.open("rb") as file:
         head = file.read(12)
     codes = {code: name for name, code in LlmC.codes.items()}
@@ -300,7 +301,7 @@ def _open_llmc(path: Path) -> TokenFile:
     return TokenFile(path, "llmc", dtype, LlmC.header, count)
 
 
-def _npy_head(path: Path) -> tuple[np.dtype[Any], int, int]:
+def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
     """(dtype, count, bytes of the header) of a one-dimensional .npy file of integers.
 
     NumPy's own reader of headers raises many kinds of errors for damaged ones, and parses what no NumPy writes.

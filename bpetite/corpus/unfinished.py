@@ -4,6 +4,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 from .outputs import stems_of
 from .reading.readers import Position
 from .reading.sources import STDIN, Piece
+from .remote.paths import RemotePath
 from .writing.durable import PARTIAL, read_records
 from .writing.shapes import CLUSTER_HEADER, TASK_HEADER, TASK_RECORD, check_shape
+from .writing.staging import claimed
 
-__all__ = ["find_journals", "progress_of", "raw_before"]
+__all__ = ["find_journals", "progress_at", "progress_of", "raw_before"]
 
 
 def find_journals(path: str | os.PathLike[str]) -> list[Path]:
@@ -35,6 +38,34 @@ def find_journals(path: str | os.PathLike[str]) -> list[Path]:
         if found:
             return found
     return []
+
+
+def progress_at(url: str) -> list[dict[str, Any]]:
+    """What has been done of the runs that say at a URL that they are writing there; see `progress_of`.
+
+    Raises:
+        FormatError: A journal is damaged.
+        OSError: The store cannot be asked.
+    """
+    path = RemotePath(url)
+    for home, stems in ((path, [""]), (path.parent, stems_of(path.name))):
+        markers = [name for name in home.sizes() if name.endswith("unfinished")]
+        for stem in stems:
+            of_stem = rf"{re.escape(stem)}(\.rank\d{{5}}of\d{{5}})?\." if stem else r"(.*\.)?"
+            ours = re.compile(of_stem + "unfinished")
+            found = [_progress_in(home, name) for name in sorted(markers) if ours.fullmatch(name)]
+            if found:
+                return found
+    return []
+
+
+def _progress_in(home: RemotePath, marker: str) -> dict[str, Any]:
+    said = claimed(home / marker) or {}
+    journal = Path(str(said.get("staging")), marker.removesuffix("unfinished") + "journal")
+    if said.get("host") == socket.gethostname() and journal.is_file():
+        return progress_of(journal)
+    where = f"{said.get('host')}:{said.get('staging')}"
+    return {"output": str(home / marker), "state": f"unfinished: a run in {where}; the same command there goes on"}
 
 
 def progress_of(journal: Path) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def test_a_partial_file_that_was_changed_is_found(ram_path: Path, format: str) -
 def test_a_finished_shard_that_was_changed_before_it_had_its_name(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import bpetite.corpus.task as module
+    import bpetite.corpus.writing.staging as module
 
     inputs = write_inputs(ram_path / "in", some_documents(60))
     (ram_path / "out").mkdir()
@@ -196,3 +196,32 @@ def test_a_finished_shard_that_was_changed_before_it_had_its_name(
         task.run()
     path.write_bytes(data)
     assert task.run()["documents"] == 60
+
+
+def test_unfinished_outputs_at_a_url(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from faulty_store import faulty, fresh
+
+    from bpetite.corpus.unfinished import progress_at
+
+    monkeypatch.setattr("tempfile.tempdir", str(ram_path))
+    fresh("faulty")
+    inputs = write_inputs(ram_path / "in", some_documents(60))
+    task = replace(
+        make_task(inputs, "faulty://out/o", byte_codec(), options=Options(shard_tokens=300)),
+        block=100, checkpoint_seconds=0,
+    )  # fmt: skip
+
+    def fault(name: str, path: str) -> None:
+        if name == "put" and "o_000002" in path:
+            raise PermissionError("no more")
+
+    with faulty(fault), pytest.raises(PermissionError, match="no more"):
+        task.run()
+    for url in ("faulty://out/o", "faulty://out/o_000001.npy", "faulty://out/"):
+        (found,) = progress_at(url)
+        assert found["state"] == "unfinished: the same command goes on from here"
+        assert 0 < found["documents"] < 60
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+    (found,) = progress_at("faulty://out/o")
+    assert found["state"].startswith("unfinished: a run in ")
+    assert progress_at("faulty://out/p") == []

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from bpetite.corpus.remote import stores
@@ -57,10 +58,6 @@ class FaultyStore(MemoryFileSystem):
             raise
         return super().put_file(local, path, **options)
 
-    def pipe_file(self, path: str, value: bytes, **options: Any) -> Any:
-        self._begin("pipe", path)
-        return super().pipe_file(path, value, **options)
-
     def rm_file(self, path: str) -> None:
         self._begin("remove", path)
         super().rm_file(path)
@@ -91,7 +88,36 @@ class FaultyFile:
         self.data = b""
 
 
+class DiskStore(LocalFileSystem):
+    """``disk://``: objects in a folder, which outlive a process; calls that change them may go wrong."""
+
+    protocol = "disk"
+    fault: ClassVar[Fault | None] = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(auto_mkdir=True, **options)
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        return super()._strip_protocol(str(path).removeprefix("disk://"))
+
+    def _begin(self, name: str, path: str) -> None:
+        if type(self).fault is not None:
+            type(self).fault(name, path)
+
+    def put_file(self, local: str, path: str, **options: Any) -> None:
+        self._begin("put", path)
+        super().put_file(local, path, **options)
+        self._begin("put", path)
+
+    def rm_file(self, path: str) -> None:
+        self._begin("remove", path)
+        super().rm_file(path)
+        self._begin("remove", path)
+
+
 fsspec.register_implementation("faulty", FaultyStore)
+fsspec.register_implementation("disk", DiskStore)
 
 
 @contextmanager

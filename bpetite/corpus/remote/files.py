@@ -26,6 +26,10 @@ class RemoteFile(io.RawIOBase):
     Raises:
         OSError: It cannot be read, however often it is tried.
         ValueError: It has been replaced since it was opened.
+
+    Attributes:
+        opened: The object as it was opened.
+        ahead_until: Nothing is read ahead from this offset on.
     """
 
     def __init__(self, url: str) -> None:
@@ -37,6 +41,7 @@ class RemoteFile(io.RawIOBase):
         self._start = 0  # of the bytes in `_data`
         self._ahead: tuple[int, Future[bytes]] | None = None
         self.opened: Found = patiently(url, "opening", self._open)
+        self.ahead_until: int = self.opened.size
 
     # As a file
 
@@ -102,7 +107,8 @@ class RemoteFile(io.RawIOBase):
         """Have the bytes at the offset, at least ``size`` of them."""
         start, rest = self._offset, self.opened.size - self._offset
         in_a_row = bool(self._data) and start == self._start + len(self._data)
-        wanted = min(rest, max(size, min(AHEAD, 2 * len(self._data)) if in_a_row else 0))
+        more = min(AHEAD, 2 * len(self._data), self.ahead_until - start) if in_a_row else 0
+        wanted = min(rest, max(size, more))
         ahead, self._ahead = self._ahead, None
         self._data = b""
         if ahead is not None:
@@ -113,8 +119,8 @@ class RemoteFile(io.RawIOBase):
             self._data = self._fetch(start, wanted)
         self._start = start
         following = start + len(self._data)
-        if in_a_row and len(self._data) >= AHEAD and following < self.opened.size:
-            more = min(AHEAD, self.opened.size - following)
+        if in_a_row and len(self._data) >= AHEAD and following < self.ahead_until:
+            more = min(AHEAD, self.ahead_until - following)
             self._ahead = following, Future.started(partial(self._fetch, following, more))
 
     def _forget(self) -> None:

@@ -6,16 +6,15 @@ whoever writes or reads them, and a difference has a place.
 from __future__ import annotations
 
 import hashlib
-import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from ...engine._threads import in_order
 from ...errors import FormatError
+from ..remote.paths import AnyPath, open_part
 
 __all__ = ["RANGE", "Checksum", "FileCheck", "Sums", "check_file", "new_checksum", "root_of", "sums_of", "take_in"]
 
@@ -81,7 +80,7 @@ class Sums:
         return {"algorithm": self.algorithm, "range_bytes": RANGE, "root": root, "ranges": list(self.ranges)}
 
     @classmethod
-    def of_listed(cls, listed: dict[str, Any], path: Path) -> Sums:
+    def of_listed(cls, listed: dict[str, Any], path: AnyPath) -> Sums:
         """Those that a manifest lists of a file.
 
         Raises:
@@ -101,17 +100,18 @@ class Sums:
         return sums
 
 
-def sums_of(path: Path, size: int, algorithm: str, threads: int = 1) -> Sums:
+def sums_of(path: AnyPath, size: int, algorithm: str, threads: int = 1) -> Sums:
     """The checksums of the first ``size`` bytes of a file, by several threads."""
     ranges = in_order(partial(_range_of, path, size, algorithm), range(-(-size // RANGE)), threads)
     return Sums(algorithm, tuple(ranges))
 
 
-def _range_of(path: Path, size: int, algorithm: str, index: int) -> str:
+def _range_of(path: AnyPath, size: int, algorithm: str, index: int) -> str:
     checksum = new_checksum(algorithm)
-    with path.open("rb", buffering=0) as file:
+    stop = min(size, (index + 1) * RANGE)
+    with open_part(path, stop) as file:
         file.seek(index * RANGE)
-        take_in(checksum, file, min(RANGE, size - index * RANGE))
+        take_in(checksum, file, stop - index * RANGE)
     return checksum.hexdigest()
 
 
@@ -126,7 +126,7 @@ def take_in(checksum: Checksum, file: BinaryIO, size: int) -> int:
     return size - left
 
 
-def check_file(path: Path, listed: dict[str, Any], threads: int = 1) -> None:
+def check_file(path: AnyPath, listed: dict[str, Any], threads: int = 1) -> None:
     """Read a file, and compare it with what a manifest lists.
 
     Raises:
@@ -139,13 +139,13 @@ def check_file(path: Path, listed: dict[str, Any], threads: int = 1) -> None:
         _compare(path, listed["bytes"], sums, index, found)
 
 
-def _check_size(path: Path, expected: int) -> None:
-    size = os.stat(path).st_size
+def _check_size(path: AnyPath, expected: int) -> None:
+    size = path.stat().st_size
     if size != expected:
         raise FormatError(f"{path}: {size} bytes, but its manifest says {expected}")
 
 
-def _compare(path: Path, size: int, sums: Sums, index: int, found: str) -> None:
+def _compare(path: AnyPath, size: int, sums: Sums, index: int, found: str) -> None:
     if found != sums.ranges[index]:
         stop = min(size, (index + 1) * RANGE)
         raise FormatError(f"{path}: bytes {index * RANGE} to {stop - 1} differ from the checksum in the manifest")
@@ -160,7 +160,7 @@ class FileCheck:
         FormatError: The file has another size than the manifest says.
     """
 
-    def __init__(self, path: Path, listed: dict[str, Any]) -> None:
+    def __init__(self, path: AnyPath, listed: dict[str, Any]) -> None:
         self._path = path
         self._size: int = listed["bytes"]
         self._sums = Sums.of_listed(listed, path)
@@ -200,7 +200,7 @@ class FileCheck:
 
     def _read(self, count: int) -> None:
         assert self._at is not None
-        with self._path.open("rb", buffering=0) as file:
+        with open_part(self._path, self._at + count) as file:
             file.seek(self._at)
             while count:
                 part = min(count, RANGE - self._at % RANGE)

@@ -19,7 +19,8 @@ from ...errors import FormatError
 from ...formats.atomic import write_file
 from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
-from .checksums import sums_of
+from ..remote.paths import AnyPath, RemotePath
+from .checksums import Sums, sums_of
 from .durable import PARTIAL
 from .layouts import layout_of
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
@@ -86,28 +87,42 @@ def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str,
     ]
 
 
-def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | None = None) -> None:
     """Write a manifest, and before it the file that all shards have together; readers see the old ones or the new.
 
     The output of one rank of several has no such file: it is not read before it is merged.
+
+    Args:
+        staging: The folder where files are first written that go to a URL.
     """
     layout = layout_of(manifest["format"])
     if layout.whole is not None and manifest["rank"] is None:
-        whole = path.with_name(layout.whole)
         data = layout.describe_all(manifest)
-        write_file(whole, data, overwrite=True, suffix=PARTIAL)
-        sums = sums_of(whole, len(data), "sha256", 1)
+        sums = _write(path.with_name(layout.whole), data, staging)
         manifest["files"].append(
             {
-                "name": whole.name, "split": "all", "bytes": len(data), "checksum": sums.listed(), "tokens": 0,
+                "name": layout.whole, "split": "all", "bytes": len(data), "checksum": sums.listed(), "tokens": 0,
                 "documents": 0,
             }
         )  # fmt: skip
-    data = json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n"
-    write_file(path, data, overwrite=True, suffix=PARTIAL)
+    _write(path, json.dumps(manifest, indent=1, ensure_ascii=True).encode() + b"\n", staging)
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def _write(path: AnyPath, data: bytes, staging: Path | None) -> Sums:
+    """Write a file, which appears whole; returns its checksums."""
+    if not isinstance(path, RemotePath):
+        write_file(path, data, overwrite=True, suffix=PARTIAL)
+        return sums_of(path, len(data), "sha256")
+    assert staging is not None
+    here = staging / (path.name + PARTIAL)
+    write_file(here, data, overwrite=True)
+    path.upload(here)
+    sums = sums_of(here, len(data), "sha256")
+    here.unlink()
+    return sums
+
+
+def read_manifest(path: AnyPath) -> dict[str, Any]:
     """Read a manifest.
 
     The files in it are all those that a run writes, in order, so none of them can be passed over.
@@ -128,7 +143,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def check_files(manifest: dict[str, Any], path: Path, *, shards_only: bool = False) -> None:
+def check_files(manifest: dict[str, Any], path: AnyPath, *, shards_only: bool = False) -> None:
     """Check that a manifest lists what its layout writes beside it, and that its totals are those of the files.
 
     Args:
@@ -140,8 +155,8 @@ def check_files(manifest: dict[str, Any], path: Path, *, shards_only: bool = Fal
     layout, files = layout_of(manifest["format"]), manifest["files"]
     stem = path.name.removesuffix("manifest.json").removesuffix(".")
     numbered = layout.numbered or manifest["options"]["shard_tokens"] is not None
-    names = Names(path.parent, stem, layout, numbered)
-    size = len(layout.outputs(path))
+    names = Names(Path(), stem, layout, numbered)  # of which the names alone are needed
+    size = len(layout.outputs(Path("x")))
     expected = []
     of_shards = [file for file in files if file["name"] != layout.whole]
     for split in splits_of(manifest["options"]["val_fraction"]):

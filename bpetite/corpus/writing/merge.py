@@ -9,14 +9,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import FormatError, file_exists
 from ..outputs import files_of_shard, token_files_of_split
+from ..remote.paths import AnyPath
 from ..tokenfiles import Span, open_token_file
+from ..urls import refuse_url
 from .checksums import FileCheck, check_file
 from .durable import Journal
 from .layouts import layout_of, meta_line
@@ -56,7 +57,10 @@ def merge_outputs(
         FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
         FileExistsError: The output exists already, and is not that of this run.
     """
-    found = find_ranks(output, parts)
+    given = [*parts]
+    for path in (output, *given):
+        refuse_url(path, "merged")
+    found = find_ranks(output, given)
     manifests = [manifest for _, manifest in found]
     options = manifests[0]["options"]
     layout = layout_of(manifests[0]["format"])
@@ -120,7 +124,7 @@ def merge_outputs(
     return manifest
 
 
-def _listed(path: Path) -> set[str]:
+def _listed(path: AnyPath) -> set[str]:
     """The files that the manifest of an earlier output lists, if there is one that can be read."""
     with suppress(FileNotFoundError, FormatError):
         return {file["name"] for file in listed_files(read_manifest(path))}
@@ -169,7 +173,7 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
     return manifest
 
 
-def _spans(path: Path, manifest: dict[str, Any], split: str) -> Iterator[Span]:
+def _spans(path: AnyPath, manifest: dict[str, Any], split: str) -> Iterator[Span]:
     """The documents of one rank and split. The checksums of the manifest are compared on the way: the bytes of tokens
     that are given out are those that go into the checksum."""
     spooled = layout_of(manifest["format"]).spooled

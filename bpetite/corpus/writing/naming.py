@@ -1,18 +1,22 @@
 """What the files of an output are called, and which files in a folder belong to it."""
 from __future__ import annotations
 
+import getpass
+import hashlib
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
-from ..urls import refuse_url
+from ..remote.paths import AnyPath, RemotePath, path_of
+from ..urls import local_name
 from .durable import PARTIAL
 from .layouts import LAYOUTS, Layout
 
-__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "names_of", "ranks_folder", "splits_of"]
+__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "ranks_folder", "splits_of"]
 
 #: The file of rejected records, without its suffix.
 REJECTED = "rejected"
@@ -24,16 +28,18 @@ class Names:
     """The file names of an output.
 
     Attributes:
-        folder: Where the files are.
+        folder: Where the files grow, and where they are unless they are at a URL.
         stem: What every name begins with; "" when the output is a folder of its own.
         layout: Of the token files.
         numbered: Whether the names of shards have numbers.
+        home: The folder of the finished files, if it is at a URL.
     """
 
     folder: Path
     stem: str
     layout: Layout
     numbered: bool
+    home: RemotePath | None = None
 
     def base(self, split: str, index: int) -> Path:
         """The path of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
@@ -45,13 +51,30 @@ class Names:
             return self.stem or "tokens"
         return f"{self.stem}_{split}" if self.stem else split
 
+    def _beside(self, name: str) -> str:
+        return f"{self.stem}.{name}" if self.stem else name
+
     def beside(self, name: str) -> Path:
-        """The path of a file that belongs to the output."""
-        return self.folder / (f"{self.stem}.{name}" if self.stem else name)
+        """The path of a file that belongs to the output while it grows."""
+        return self.folder / self._beside(name)
+
+    def final(self, name: str) -> AnyPath:
+        """The path of a finished file."""
+        return self.folder / name if self.home is None else self.home / name
+
+    def taken(self, path: Path) -> bool:
+        """Whether there is a finished file of the name of this one."""
+        return os.path.lexists(path) if self.home is None else (self.home / path.name).exists()
 
     @property
-    def manifest(self) -> Path:
-        return self.beside("manifest.json")
+    def manifest(self) -> AnyPath:
+        return self.final(self._beside("manifest.json"))
+
+    @property
+    def marker(self) -> RemotePath:
+        """What says that an output at a URL is unfinished."""
+        assert self.home is not None
+        return self.home / self._beside("unfinished")
 
     @property
     def journal(self) -> Path:
@@ -60,8 +83,8 @@ class Names:
     def refuse_whole(self) -> None:
         """Raises FileExistsError if the file that all shards have together exists: of something else."""
         whole = self.layout.whole
-        if whole is not None and not self.stem and os.path.lexists(self.folder / whole):
-            raise file_exists(self.folder / whole, "exists already; overwrite=True replaces it")
+        if whole is not None and not self.stem and self.taken(self.folder / whole):
+            raise file_exists(self.final(whole), "exists already; overwrite=True replaces it")
 
     def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
         """The names of this output's files: shards of these layouts, and with other endings."""
@@ -79,11 +102,17 @@ class Names:
         wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
         for name in names:
             if name in wholes or ours.fullmatch(name):
-                (self.folder / name).unlink(missing_ok=True)
+                self.final(name).unlink(missing_ok=True)
+
+    def there(self) -> dict[str, int | None]:
+        """name -> bytes, if they are known, of each file where the finished ones are."""
+        if self.home is not None:
+            return dict(self.home.sizes())
+        return dict.fromkeys(os.listdir(self.folder)) if self.folder.is_dir() else {}
 
     def finished(self) -> list[str]:
         """The names in the folder that finished files of this output have."""
-        return [path.name for path in self.folder.iterdir() if self.is_finished(path.name)]
+        return [name for name in self.there() if self.is_finished(name)]
 
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
@@ -121,11 +150,13 @@ def names_of(
     shard_tokens: int | None = None,
     rank: int = 0,
     world_size: int = 1,
+    staging: str | os.PathLike[str] | None = None,
 ) -> Names:
     """The names of an output given on a command line: a file name with or without its suffix, or a folder.
 
-    Raises:
-        ValueError: It is a URL.
+    Args:
+        output: Also a URL.
+        staging: Where an output at a URL grows.
 
     >>> from .layouts import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
@@ -134,18 +165,31 @@ def names_of(
     Raises:
         ValueError: ``output`` is empty.
     """
-    refuse_url(output, "written")
-    name = os.fspath(output)
+    name = local_name(output)
     if not name:
         raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
-    path = Path(name)
-    if name.endswith(("/", os.sep)) or path.is_dir() or layout.whole is not None:
-        folder, stem = path, ""
+    path = path_of(name)
+    if name.endswith(("/", os.sep)) or layout.whole is not None or path.is_dir():
+        place, stem = path, ""
     else:
-        folder, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
+        place, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
     if world_size > 1:
         stem = f"{stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
-    return Names(folder, stem, layout, layout.numbered or shard_tokens is not None)
+    home = place if isinstance(place, RemotePath) else None
+    folder = place if isinstance(place, Path) else staging_folder(place, stem, staging)
+    return Names(folder, stem, layout, layout.numbered or shard_tokens is not None, home)
+
+
+def default_staging() -> Path:
+    """Where outputs at URLs grow unless told otherwise: in a folder for each user."""
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"bpetite-{user}"
+
+
+def staging_folder(home: RemotePath, stem: str, staging: str | os.PathLike[str] | None = None) -> Path:
+    """The folder where an output at a URL grows: another one for each output."""
+    digest = hashlib.sha256(f"{home}/{stem}".encode()).hexdigest()[:16]
+    return (default_staging() if staging is None else Path(staging)) / f"{stem or home.name or 'tokens'}-{digest}"
 
 
 def ranks_folder(folder: Path, stem: str) -> Path:

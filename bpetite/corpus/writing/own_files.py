@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from ...errors import FormatError, file_exists
 from ..reading.sources import STDIN, Piece
+from ..remote.paths import AnyPath, RemotePath, path_of
+from ..urls import is_url
 from .manifest import listed_files, read_manifest
 from .naming import Names, ranks_folder
 
@@ -24,16 +25,18 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
     Raises:
         FileExistsError: There is such an input.
     """
-    folder = os.path.realpath(names.folder)
-    merged = os.path.realpath(ranks_folder(names.folder, names.stem))
-    real: dict[str, str] = {}
+    folder = _place(names.folder if names.home is None else names.home)
+    merged = _place(ranks_folder(names.folder, names.stem))
+    real: dict[str, object] = {}
 
-    def name_in(place: str, piece: Piece) -> str | None:
+    def name_in(place: object, piece: Piece) -> str | None:
         """The name of a piece that is in a folder."""
+        if piece.path == STDIN or is_url(piece.path) != (names.home is not None):
+            return None
         head, tail = os.path.split(piece.path)
         if head not in real:
-            real[head] = os.path.realpath(head or os.curdir)
-        return tail if real[head] == place and piece.path != STDIN else None
+            real[head] = _place(path_of(piece.path).parent)
+        return tail if real[head] == place else None
 
     named = [name_in(folder, piece) for piece in pieces]
     put_away = [name_in(merged, piece) for piece in pieces]
@@ -56,18 +59,23 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
     return tuple(kept), tuple(left_out)
 
 
+def _place(folder: AnyPath) -> object:
+    """What is equal for two names of a folder."""
+    return folder.place if isinstance(folder, RemotePath) else os.path.realpath(folder)
+
+
 def _own(names: Names, of_rank: re.Pattern[str]) -> set[str]:
     """The names that the manifests of an output and of its ranks list, and their own."""
     own: set[str] = set()
-    for name in os.listdir(names.folder) if names.folder.is_dir() else ():
+    for name in names.there():
         if of_rank.match(name):
             own.add(name)
         if name == names.manifest.name:
-            own.update(_listed(names.folder / name))
+            own.update(_listed(names.manifest))
     return own
 
 
-def _listed(manifest: Path) -> Iterable[str]:
+def _listed(manifest: AnyPath) -> Iterable[str]:
     with suppress(FormatError, OSError):
         return [manifest.name, *(file["name"] for file in listed_files(read_manifest(manifest)))]
     return []

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import FormatError, file_exists
 from ..outputs import find_manifest
+from ..remote.paths import AnyPath
 from .manifest import listed_files
 from .naming import ranks_folder
 
@@ -20,7 +21,7 @@ __all__ = ["check_ranks", "check_room", "find_ranks", "put_away"]
 #: What the manifests of all ranks agree in.
 _COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
 
-Found = list[tuple[Path, dict[str, Any]]]
+Found = list[tuple[AnyPath, dict[str, Any]]]
 
 
 def find_ranks(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]]) -> Found:
@@ -48,7 +49,7 @@ def find_ranks(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
     return found
 
 
-def _manifest_of(part: str) -> tuple[Path, dict[str, Any]]:
+def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
     located = find_manifest(part)
     if located is None:
         raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
@@ -121,7 +122,8 @@ def _away(path: Path) -> Path:
 
 def _to_move(found: Found, folder: Path) -> list[Path]:
     """The manifests of ranks whose files are in a folder."""
-    return [path for path, _ in found if os.path.realpath(path.parent) == os.path.realpath(folder)]
+    manifests = [path for path, _ in found if isinstance(path, Path)]
+    return [path for path in manifests if os.path.realpath(path.parent) == os.path.realpath(folder)]
 
 
 def check_room(found: Found, folder: Path, *, overwrite: bool) -> None:
@@ -136,7 +138,7 @@ def check_room(found: Found, folder: Path, *, overwrite: bool) -> None:
             raise file_exists(there, "a rank of an earlier merge; overwrite=True replaces it, delete=True keeps none")
 
 
-def put_away(found: Sequence[tuple[Path, dict[str, Any]]], folder: Path, *, delete: bool) -> None:
+def put_away(found: Sequence[tuple[AnyPath, dict[str, Any]]], folder: Path, *, delete: bool) -> None:
     """Move the files of ranks out of a folder, or delete those of all; doing it again does the rest."""
     move = set(_to_move(list(found), folder))
     for path, manifest in found:
@@ -144,6 +146,6 @@ def put_away(found: Sequence[tuple[Path, dict[str, Any]]], folder: Path, *, dele
         for file in [*files, path]:  # the manifest last: until then the others are found by it
             if delete:
                 file.unlink(missing_ok=True)
-            elif path in move and os.path.lexists(file):
+            elif isinstance(path, Path) and path in move and os.path.lexists(file):
                 _away(path).mkdir(exist_ok=True)
                 os.replace(file, _away(path) / file.name)

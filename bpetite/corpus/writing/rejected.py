@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..remote.paths import AnyPath, readable
 from .checksums import check_file
 from .layouts import Layout, OpenShard
 from .naming import REJECTED, REJECTED_SUFFIX, Names
@@ -53,7 +54,7 @@ def list_rejected(shards: Iterable[dict[str, Any]], problems: dict[str, dict[str
     return {"name": output["name"], "bytes": output["bytes"], "checksum": output["checksum"], "records": records}
 
 
-def join_rejected(parts: Iterable[tuple[Path, dict[str, Any]]], writer: ShardWriter) -> list[dict[str, Any]]:
+def join_rejected(parts: Iterable[tuple[AnyPath, dict[str, Any]]], writer: ShardWriter) -> list[dict[str, Any]]:
     """The lines of all ranks, in order.
 
     Args:
@@ -70,7 +71,7 @@ def join_rejected(parts: Iterable[tuple[Path, dict[str, Any]]], writer: ShardWri
         for path, manifest in parts:
             listed = manifest["rejected"]
             check_file(path.parent / listed["name"], listed)
-            with gzip.open(path.parent / listed["name"]) as lines:
+            with gzip.open(readable(path.parent / listed["name"])) as lines:
                 for data in iter(partial(lines.read, AT_ONCE), b""):
                     writer.add(np.frombuffer(data, np.uint8))
         writer.finish()

@@ -6,11 +6,11 @@ because files of these names are opened, renamed and deleted.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from ...errors import FormatError
 from ..encoding import EOT
+from ..remote.paths import AnyPath
 from .durable import PARTIAL
 from .layouts import LAYOUTS
 
@@ -149,7 +149,7 @@ CLUSTER_HEADER: dict[str, Any] = {"run": str, "tasks": count, "joined": bool}
 CLUSTER_SHARD: dict[str, Any] = {"split": str, "index": count, "shard": _SHARD}
 
 
-def check_shape(value: object, shape: Any, path: Path, at: str = "") -> None:
+def check_shape(value: object, shape: Any, path: AnyPath, at: str = "") -> None:
     """Check a JSON value.
 
     Args:

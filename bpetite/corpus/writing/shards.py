@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ...engine._threads import Future
 from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
+from ..remote.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of
 from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
@@ -72,6 +73,7 @@ class ShardWriter:
             header is written first.
         tokenizer: Its name.
         threads: That write and take checksums.
+        taken: Whether there is a final file of a name already.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -92,6 +94,7 @@ class ShardWriter:
         known: tuple[int, int] | None = None,
         tokenizer: str = "tokenizer",
         threads: int = 1,
+        taken: Callable[[Path], bool] = os.path.lexists,
     ) -> None:
         self.layout = layout
         self._base = base
@@ -99,6 +102,7 @@ class ShardWriter:
         self._limit = shard_tokens
         self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
         self._overwrite = overwrite
+        self._taken = taken
         self._durable = durable
         self._known = known
         self._tokenizer = tokenizer
@@ -211,7 +215,7 @@ class ShardWriter:
     def _open(self) -> _Growing:
         shard = self.next_shard()
         for path in self.layout.outputs(shard.base):
-            if os.path.lexists(path) and not self._overwrite:
+            if not self._overwrite and self._taken(path):
                 raise file_exists(path, "exists already; overwrite=True replaces it")
         growing = self._grow(shard, None)
         head = bytes(self.layout.header)
@@ -396,10 +400,13 @@ def finished_outputs(journal: Journal) -> list[dict[str, Any]]:
     return [output for shards in finished for shard in shards for output in shard["outputs"]]
 
 
-def settle(folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = False) -> None:
+def settle(
+    folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = False, home: RemotePath | None = None
+) -> None:
     """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
 
     Args:
+        home: Where they are uploaded to, and then deleted here.
         check: Compare files with their checksums before they get their names: they are of an earlier process.
 
     Raises:
@@ -407,6 +414,7 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = Fals
     """
     if not shards:
         return
+    there: dict[str, int] | None = None  # in the store, when it is asked
     for shard in shards:
         for output in shard["outputs"]:
             temporary, path, size = folder / output["temporary"], folder / output["name"], output["bytes"]
@@ -417,10 +425,20 @@ def settle(folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = Fals
                         os.fsync(file.fileno())
                 if check:
                     check_file(temporary, output)
-                os.replace(temporary, path)
-            elif not path.exists() or path.stat().st_size != size:
-                raise FormatError(f"{path}: finished by an earlier run, but missing or changed now; "
-                                  "overwrite=True starts anew")
+                if home is None:
+                    os.replace(temporary, path)
+                else:
+                    (home / path.name).upload(temporary)
+                    temporary.unlink()
+                continue
+            if home is not None:
+                there = home.sizes() if there is None else there
+                whole = there.get(path.name) == size
+            else:
+                whole = path.exists() and path.stat().st_size == size
+            if not whole:
+                raise FormatError(f"{path if home is None else home / path.name}: finished by an earlier run, but "
+                                  "missing or changed now; overwrite=True starts anew")
         for name in shard["drop"]:
             (folder / name).unlink(missing_ok=True)
     sync_folder(folder)

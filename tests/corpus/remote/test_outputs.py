@@ -1,0 +1,322 @@
+"""Outputs at URLs: the same bytes as local ones, whatever fails, and resumed from a local folder."""
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, outputs, some_documents, write_inputs
+from faulty_store import DiskStore, every, faulty, fresh
+
+from bpetite.corpus import Options, ShardTask, make_task, open_token_file
+from bpetite.corpus.outputs import find_manifest
+from bpetite.corpus.writing.checksums import check_file
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+
+@pytest.fixture
+def work(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with inputs and, as "staging", that of outputs that grow."""
+    monkeypatch.setattr("tempfile.tempdir", str(ram_path / "temporary"))
+    (ram_path / "temporary").mkdir()
+    write_inputs(ram_path / "in", some_documents(120))
+    for protocol in ("memory", "faulty"):
+        fresh(protocol)
+    return ram_path
+
+
+def task_of(work: Path, sink: Any, *, often: bool = True, overwrite: bool = False, **options: Any) -> ShardTask:
+    options = {"shard_tokens": 300, **options}
+    task = make_task([work / "in"], sink, byte_codec(), options=Options(**options), overwrite=overwrite)
+    return replace(task, block=400, checkpoint_seconds=0 if often else 10)
+
+
+def local(work: Path, **options: Any) -> dict[str, bytes]:
+    """What the same run writes into a folder."""
+    folder = work / f"local{len(list(work.iterdir()))}"
+    task_of(work, folder / "o", **options).run()
+    return outputs(folder)
+
+
+def stored(protocol: str = "memory") -> dict[str, bytes]:
+    """name -> bytes of the objects of an output."""
+    store = fresh_view(protocol)
+    return {path.rpartition("/")[2]: store.store[path].getvalue() for path in sorted(store.store) if "/out/" in path}
+
+
+def fresh_view(protocol: str) -> Any:
+    import fsspec
+
+    return fsspec.filesystem(protocol)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_same_bytes_as_a_local_output(work: Path, format: str) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    options = {"format": format, "val_fraction": 0.3, "rejected": True, "on_error": "skip"}
+    summary = task_of(work, "memory://out/o", **options).run(jobs=2)
+    task_of(work, work / "here" / "o", **options).run()
+    assert stored() == outputs(work / "here")
+    assert summary["manifest"] == "memory://out/o.manifest.json"
+    assert not list((work / "temporary").glob("*/*"))  # nothing is left here
+    again = task_of(work, "memory://out/o", **options).run()
+    assert {**again, "seconds": 0} == {**summary, "seconds": 0}
+    found = find_manifest("memory://out/o")
+    assert found is not None
+    path, manifest, names = found
+    for listed in manifest["files"]:
+        check_file(path.parent / listed["name"], listed, 2)
+    for name in names:
+        there = open_token_file(path.parent / name, format=format, dtype=manifest["dtype"])
+        here = open_token_file(work / "here" / name, format=format, dtype=manifest["dtype"])
+        for one, other in zip(there.spans(), here.spans(), strict=True):
+            assert one.tokens.tolist() == other.tokens.tolist()
+            assert (one.ids, one.origins) == (other.ids, other.origins)
+
+
+@pytest.mark.parametrize("format", ["mds", "litdata"])
+def test_layouts_with_a_file_of_all_shards(work: Path, format: str) -> None:
+    for _ in range(2):
+        task_of(work, "memory://out/o", format=format).run()
+    task_of(work, work / "here" / "o", format=format).run()
+    assert stored() == outputs(work / "here" / "o")
+    assert "index.json" in stored()
+    found = find_manifest("memory://out/o")
+    assert found is not None
+    for name in found[2]:
+        there = open_token_file(f"memory://out/o/{name}", format=format, dtype=found[1]["dtype"])
+        here = open_token_file(work / "here" / "o" / name, format=format, dtype=found[1]["dtype"])
+        for one, other in zip(there.spans(), here.spans(), strict=True):
+            assert one.tokens.tolist() == other.tokens.tolist()
+
+
+def test_a_folder_of_its_own(work: Path) -> None:
+    task_of(work, "memory://out/").run()
+    assert {"tokens_000000.npy", "manifest.json"} <= set(stored())
+    assert not any("unfinished" in name for name in stored())
+
+
+@pytest.mark.parametrize("count", [4, 5, 8, 13])
+def test_errors_that_pass_change_nothing(work: Path, count: int) -> None:
+    with faulty(every(count)):
+        task_of(work, "faulty://out/o").run(jobs=2)
+    assert stored("faulty") == local(work)
+
+
+def failing(name: str, number: int, error: Exception) -> Callable[[str, str], None]:
+    """Calls of this name fail from one on."""
+    made = 0
+
+    def fault(called: str, path: str) -> None:
+        nonlocal made
+        made += called == name
+        if called == name and made >= number:
+            raise error
+
+    return fault
+
+
+@pytest.mark.parametrize("number", [2, 3, 6, 10])
+def test_an_upload_that_fails_half_way(work: Path, number: int) -> None:
+    with faulty(failing("put", number, ConnectionError("reset"))), pytest.raises(OSError) as raised:
+        task_of(work, "faulty://out/o").run()
+    assert "uploading failed 5 times, at last with ConnectionError: reset" in str(raised.value)
+    assert str(raised.value.filename).startswith("faulty://out/o_0000")
+    whole = local(work)
+    there = stored("faulty")
+    assert "o.manifest.json" not in there
+    assert {name: data for name, data in there.items() if name != "o.unfinished"}.items() <= whole.items()
+    summary = task_of(work, "faulty://out/o").run()
+    assert summary["tokens_before"] > 0
+    assert stored("faulty") == whole
+
+
+def test_a_store_that_refuses_is_found_out_at_the_start(work: Path) -> None:
+    with (
+        faulty(failing("put", 1, PermissionError("read-only"))) as calls,
+        pytest.raises(PermissionError, match=r"the store refuses: PermissionError: read-only.*o\.unfinished"),
+    ):
+        task_of(work, "faulty://out/o").run()
+    assert sum(call[0] == "put" for call in calls) == 1
+    assert stored("faulty") == {}
+    assert not list((work / "temporary").glob("*/*/*.partial"))
+
+
+def test_other_bytes_than_were_written(work: Path) -> None:
+    """A store that says that other bytes are there."""
+    store = fresh_view("faulty")
+
+    def fault(name: str, path: str) -> None:
+        for there in store.store:
+            if there.endswith("o_000001.npy") and name == "info":
+                store.store[there].truncate(100)
+
+    with faulty(fault), pytest.raises(OSError, match=r"100 bytes arrived of"):
+        task_of(work, "faulty://out/o").run()
+    task_of(work, "faulty://out/o").run()
+    assert stored("faulty") == local(work)
+
+
+def test_checksums_of_the_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bpetite.corpus.remote import paths
+
+    asked = []
+    monkeypatch.setattr(paths, "_md5_in", lambda info: asked.append(info) or "0" * 32)  # of something else
+    task_of(work, "memory://out/o").run()
+    assert asked
+    assert stored() == local(work)
+    monkeypatch.setattr(paths.RemotePath, "_holds", lambda self, file: False)
+    with pytest.raises(OSError, match="other bytes are there than were uploaded"):
+        task_of(work, "memory://out/p").run()
+
+
+def test_outputs_of_other_runs(work: Path) -> None:
+    task_of(work, "memory://out/o").run()
+    with pytest.raises(FileExistsError, match=r"exists already: made with shard_tokens 300, now 200"):
+        task_of(work, "memory://out/o", shard_tokens=200).run()
+    before = stored()
+    store = fresh_view("memory")
+    store.pipe("/out/o_000077.npy", b"of a run whose journal is lost")
+    task_of(work, "memory://out/o", shard_tokens=2000, overwrite=True).run()
+    assert stored() == local(work, shard_tokens=2000)
+    assert len(stored()) < len(before)
+    store.pipe("/out/o_000000.npy", b"changed")
+    with pytest.raises(FileExistsError, match=r"o_000000\.npy has changed"):
+        task_of(work, "memory://out/o", shard_tokens=2000).run()
+    store.pipe("/out/p_000001.npy", b"of something else")
+    with pytest.raises(FileExistsError, match=r"memory://out/p_000001\.npy|p_000001\.npy"):
+        task_of(work, "memory://out/p").run()
+
+
+def interrupted(work: Path) -> None:
+    with faulty(failing("put", 5, ConnectionError("reset"))), pytest.raises(OSError):
+        task_of(work, "faulty://out/o").run()
+
+
+def test_a_run_whose_local_files_are_lost(work: Path) -> None:
+    import shutil
+
+    interrupted(work)
+    shutil.rmtree(next((work / "temporary").iterdir()))
+    with pytest.raises(FileExistsError, match=r"its files in .* are gone; overwrite=True starts anew"):
+        task_of(work, "faulty://out/o").run()
+    task_of(work, "faulty://out/o", overwrite=True).run()
+    assert stored("faulty") == local(work)
+
+
+def test_a_run_of_another_machine(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(work)
+    (work / "elsewhere").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(work / "elsewhere"))
+        with pytest.raises(FileExistsError, match=r"o\.unfinished|a run in .* is writing this output"):
+            task_of(work, "faulty://out/o").run()
+        with faulty(failing("put", 4, ConnectionError("reset"))), pytest.raises(OSError):
+            task_of(work, "faulty://out/o", overwrite=True).run()
+    with pytest.raises(FileExistsError, match=r"a run in .*elsewhere.* is writing this output"):
+        task_of(work, "faulty://out/o").run()  # it has a journal, but the other one has begun since
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(work / "elsewhere"))
+        task_of(work, "faulty://out/o", overwrite=True).run()
+    assert stored("faulty") == local(work)
+
+
+def test_objects_that_are_gone_or_changed_when_a_run_goes_on(work: Path) -> None:
+    interrupted(work)
+    fresh_view("faulty").pipe("/out/o_000000.npy", b"short")
+    with pytest.raises(ValueError, match=r"faulty://out/o_000000\.npy: finished by an earlier run, but missing or"):
+        task_of(work, "faulty://out/o").run()
+
+
+def test_ranks(work: Path) -> None:
+    for rank in range(2):
+        for sink in ("memory://out/o", work / "local" / "o"):
+            make_task([work / "in"], sink, byte_codec(), rank=rank, world_size=2, options=Options()).run()
+    assert stored() == outputs(work / "local")
+
+
+def test_an_output_among_its_inputs(work: Path) -> None:
+    store = fresh_view("memory")
+    store.pipe("/out/a.jsonl", b'{"text": "a"}\n')
+    for number in (1, 2):
+        task = make_task(["memory://out"], "memory:///out/o.jsonl", byte_codec(), options=Options(format="parquet"))
+        assert task.run()["documents"] == 1
+        assert bool(task.left_out) == (number == 2)
+
+
+def test_the_staging_folder(work: Path) -> None:
+    task = replace(task_of(work, "memory://out/o"), staging=str(work / "own"))
+    assert task.names.folder.parent == work / "own"
+    assert replace(task, output="memory://other/o").names.folder != task.names.folder
+    task.run()
+    assert stored() == local(work)
+    assert not list((work / "own").iterdir())
+
+
+def test_local_disk_is_bounded(work: Path) -> None:
+    """Only some shards are here at a time."""
+    most = 0
+
+    def fault(name: str, path: str) -> None:
+        nonlocal most
+        if name == "put":
+            most = max(most, len(list((work / "temporary").glob("*/*/*.partial"))))
+
+    with faulty(fault):
+        task_of(work, "faulty://out/o", shard_tokens=100).run()
+    assert len(stored("faulty")) > 60
+    assert most < 30
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize(
+    ("format", "shard_tokens"),
+    [("npy", 2000), *(pytest.param(format, 900, marks=pytest.mark.slow) for format in FORMATS)],
+)
+def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_tokens: int) -> None:
+    """A run is killed before and after each of its changes, and goes on from there, to be killed again."""
+    options = {"format": format, "shard_tokens": shard_tokens}
+    sink = f"disk://{work}/out/o"
+    task_of(work, sink, **options)
+    kills = 0
+    for step in range(1, 300):
+        child = os.fork()
+        if not child:
+            made = 0
+
+            def die(name: str, path: str, step: int = step) -> None:
+                nonlocal made
+                made += 1
+                if made == 1 + step % 3:
+                    os._exit(9)
+
+            DiskStore.fault = die
+            code = 1
+            try:
+                task_of(work, sink, **options).run()
+                code = 0
+            except BaseException as error:  # shown with the failure
+                print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, 9)
+        kills += code == 9
+        if code == 0:
+            break
+    else:
+        pytest.fail("never done")
+    assert kills > 5
+    assert outputs(work / "out") == local(work, **options)
+    assert not list((work / "temporary").glob("*/*"))
+
+
+def test_local_runs_do_without_fsspec(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    task_of(work, work / "out" / "o").run()
+    assert json.loads((work / "out/o.manifest.json").read_text())["documents"] == 120
