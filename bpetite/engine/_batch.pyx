@@ -187,6 +187,7 @@ cdef class _Batch:
             for each in range(self.runs[run], self.runs[run + 1]):
                 guess += guess_ids(self.views + each)
         worker.used = 0
+        worker.counting = self.counting
         worker.reserve(guess)
         if not self.encoder.compiled:
             while i[0] < self.runs[run + 1]:
@@ -206,10 +207,8 @@ cdef class _Batch:
         return 0
 
     cdef inline void put_end(self, Worker worker, Py_ssize_t* i) noexcept nogil:
-        self.ends[i[0]] = worker.used
+        self.ends[i[0]] = worker.count()
         i[0] += 1
-        if self.counting:
-            worker.used = 0                        # the memory stays in the cache
 
     cdef int join(self, Worker worker, Py_ssize_t run, Share share) except -1:
         """Take over the ids of a run, and join all that have none missing before them."""

@@ -56,12 +56,14 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
 cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
     cdef uint8_t copy[COPIED + 16]
     if view.utf8 == NULL:
-        worker.reserve(guess_ids(view))
+        if not worker.counting:
+            worker.reserve(guess_ids(view))
         return _encode_units(worker, specials, view, offset)
     if view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, offset)
-    worker.reserve(guess_ids(view))
+    if not worker.counting:
+        worker.reserve(guess_ids(view))
     return encode_utf8(worker, specials, view.utf8, view.length, view.length, True, offset)
 
 
@@ -142,7 +144,8 @@ cdef class Encoder:
             worker = self._pool.pop()
         else:
             worker = Worker(self.core, self._cache_bytes)
-        worker.used = 0
+        worker.used = worker.counted = 0
+        worker.counting = False
         bp_watch_begin(&worker.watch, NULL)
         return worker
 

@@ -10,6 +10,23 @@ from ._text cimport text_view
 from ._worker cimport Worker
 
 
+cdef extern from *:
+    """
+    /* The sum of the sizes of tokens. Compilers would make a slower loop of vectors, filled one by one. */
+    static inline ptrdiff_t bp_span(const uint32_t *ids, ptrdiff_t n, const uint64_t *starts) {
+        uint64_t sum = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            sum += starts[(size_t)ids[i] + 1] - starts[ids[i]];
+    #if defined(__GNUC__) || defined(__clang__)
+            __asm__("" : "+r"(sum));
+    #endif
+        }
+        return (ptrdiff_t)sum;
+    }
+    """
+    Py_ssize_t bp_span(const token_t* ids, Py_ssize_t n, const uint64_t* starts) noexcept nogil
+
+
 cdef enum:
     BACK = 16                  # bytes: the four characters in which an end may still be uncertain
 
@@ -105,6 +122,17 @@ cdef inline Py_ssize_t size_of(Reader reader, Py_ssize_t i) noexcept nogil:
     else:
         start += reader.tokens.slot(token_id)
     return <Py_ssize_t> (start[1] - start[0])
+
+
+# Bytes of the tokens from `first` to `last`, the latter not included; negative where `last` is before `first`.
+cdef inline Py_ssize_t span_of(Reader reader, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t i, low = min(first, last), high = max(first, last), size = 0
+    if reader.dense:
+        size = bp_span(reader.worker.out + low - reader.dropped, high - low, reader.tokens.starts)
+    else:
+        for i in range(low, high):
+            size += size_of(reader, i)
+    return size if first <= last else -size
 
 
 # A number of tokens that a caller gives, with a name for messages.

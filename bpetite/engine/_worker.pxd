@@ -32,6 +32,8 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
                        Py_ssize_t* used, bint* starved) noexcept
+    Py_ssize_t bp_tally(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
+                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* total) noexcept
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
@@ -59,6 +61,8 @@ cdef class Worker:
     cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
+    cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
+    cdef Py_ssize_t counted                # and this is how many the others are
 
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
@@ -67,6 +71,8 @@ cdef class Worker:
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
+    # How many ids there are; with `counting`, begin anew.
+    cdef Py_ssize_t count(self) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
     # `final` more text follows. OUT: *done, up to where it has been encoded; on NO_TOKEN, the byte that has no token.
     # Returns DONE or an error.
@@ -81,6 +87,9 @@ cdef class Worker:
                              Py_ssize_t* done) noexcept nogil
     # Append the ids of one pre-token, cut again where there are byte splits.
     cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
+    # The same with `counting`.
+    cdef int _count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                          Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil
     # Cut one pre-token again, merge its parts and remember the ids of all of it; *moved is set where keys prepared
     # before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,

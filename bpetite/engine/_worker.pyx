@@ -165,6 +165,8 @@ cdef class Worker:
         if self.dropout is not None:
             return self._encode_dropped(text, start, ends, n, done)
         bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
+        if self.counting:
+            return self._count_block(text, start, ends, n, readable, &keys, done)
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
                 return NO_MEMORY
@@ -191,6 +193,31 @@ cdef class Worker:
                 return status
             start = ends[i]
         return DONE
+
+    cdef int _count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                          Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t i = 0, used = self.used
+        cdef int status
+        cdef bint moved = False
+        while True:
+            i = bp_tally(&self.cache, keys, text, start, ends, i, n, &self.counted)
+            if i == n:
+                return DONE
+            status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+            if status != DONE:
+                return status
+            self.counted += self.used - used
+            self.used = used
+            if moved:
+                bp_prepare(&self.cache, text, start, ends, n, readable, keys)
+            i += 1
+
+    cdef Py_ssize_t count(self) noexcept nogil:
+        cdef Py_ssize_t n = self.used
+        if self.counting:
+            n += self.counted
+            self.used = self.counted = 0
+        return n
 
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil:

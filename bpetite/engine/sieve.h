@@ -57,6 +57,43 @@ static inline ptrdiff_t bp_sieve_few(const bp_sieve *sieve, const uint8_t *text,
 }
 #endif
 
+#ifdef BP_HAS_AVX2
+/* IN: few, those of the sieve: a constant that is inlined. */
+BP_AVX2_INLINE ptrdiff_t bp_sieve_few_of(const bp_sieve *sieve, int few, const uint8_t *text, ptrdiff_t at,
+                                         ptrdiff_t length) {
+    __m256i first[4], second[4];
+    for (int i = 0; i < few; i++) {
+        first[i] = _mm256_set1_epi8((char)sieve->first[i]);
+        second[i] = _mm256_set1_epi8((char)sieve->second[i]);
+    }
+    for (; at + 65 <= length; at += 64) {
+        __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        for (int half = 0; half < 2; half++) {
+            const __m256i here = _mm256_loadu_si256((const __m256i *)(text + at + 32 * half));
+            const __m256i next = _mm256_loadu_si256((const __m256i *)(text + at + 32 * half + 1));
+            for (int i = 0; i < few; i++)
+                found[half] = _mm256_or_si256(found[half], _mm256_and_si256(_mm256_cmpeq_epi8(here, first[i]),
+                                                                            _mm256_cmpeq_epi8(next, second[i])));
+        }
+        if (!_mm256_movemask_epi8(_mm256_or_si256(found[0], found[1]))) continue;
+        return at + __builtin_ctzll((uint64_t)(uint32_t)_mm256_movemask_epi8(found[1]) << 32
+                                    | (uint32_t)_mm256_movemask_epi8(found[0]));
+    }
+    return at;
+}
+
+/* The same, 64 positions at a time, as long as a byte follows them all. */
+BP_AVX2_TARGET static ptrdiff_t bp_sieve_few_avx2(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
+                                                  ptrdiff_t length) {
+    switch (sieve->few) {
+    case 1: return bp_sieve_few_of(sieve, 1, text, at, length);
+    case 2: return bp_sieve_few_of(sieve, 2, text, at, length);
+    case 3: return bp_sieve_few_of(sieve, 3, text, at, length);
+    default: return bp_sieve_few_of(sieve, 4, text, at, length);
+    }
+}
+#endif
+
 #ifdef BP_HAS_SSSE3
 BP_SSSE3_TARGET static ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
     const __m128i low = _mm_set1_epi8(15), zero = _mm_setzero_si128();
@@ -172,6 +209,9 @@ static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text
 #endif
 #ifdef BP_HAS_NEON
     if (sieve->simd == BP_SIMD_NEON) at = bp_sieve_neon(sieve, text, at, length);
+#endif
+#ifdef BP_HAS_AVX2
+    if (sieve->simd == BP_SIMD_AVX2 && sieve->few <= 4) at = bp_sieve_few_avx2(sieve, text, at, length);
 #endif
 #ifdef BP_SSE2
     if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);

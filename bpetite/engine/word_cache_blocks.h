@@ -16,7 +16,8 @@ typedef struct {
     uint64_t at[BP_BLOCK];         /* byte offset of the home slot in the table; 0 for a long key */
 } bp_keys;
 
-BP_INLINE void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
+/* Not inlined: it would cost the loops their registers. */
+BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
     const uint64_t hash = length <= BP_LONGEST ? bp_hash_long(&cache->secret, p, length) : 0;
     keys->bytes[i][0] = hash;
     keys->bytes[i][1] = BP_IS_LONG;
@@ -195,11 +196,37 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
     return i;
 }
 
+/* bp_emit_block without output: adds to *total how many ids the pre-tokens have. */
+BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total,
+                                   int (*same)(const bp_short *, const uint64_t *)) {
+    const uint8_t *shorts = (const uint8_t *)cache->shorts;
+    const uint64_t (*key)[2] = keys->bytes + i;
+    size_t sum = 0, found;
+    for (; i < n; i++, key++) {
+        const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
+        if (BP_LIKELY(same(entry, *key))) {
+            sum += entry->count;
+        } else {
+            if (!bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found)) break;
+            sum += found;
+        }
+    }
+    *total += (ptrdiff_t)sum;
+    return i;
+}
+
 #ifdef BP_HAS_AVX512
 BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
     return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same_avx512);
+}
+
+BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
+                                                  ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n,
+                                                  ptrdiff_t *total) {
+    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same_avx512);
 }
 #endif
 
@@ -208,6 +235,12 @@ BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *key
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
     return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
+}
+
+BP_AVX2_TARGET static ptrdiff_t bp_tally_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
+                                              ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n,
+                                              ptrdiff_t *total) {
+    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same);
 }
 #endif
 
@@ -223,6 +256,19 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
         return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
     return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
+}
+
+BP_NOINLINE static ptrdiff_t bp_tally(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total) {
+#ifdef BP_HAS_AVX512
+    if (cache->simd == BP_SIMD_AVX512)
+        return bp_tally_avx512(cache, keys, text, start, ends, i, n, total);
+#endif
+#ifdef BP_HAS_AVX2
+    if (cache->simd == BP_SIMD_AVX2)
+        return bp_tally_avx2(cache, keys, text, start, ends, i, n, total);
+#endif
+    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same);
 }
 
 #endif

@@ -40,8 +40,19 @@ static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
 
 /* Characters in n bytes of valid UTF-8. */
 static inline ptrdiff_t bp_utf8_count(const uint8_t *p, ptrdiff_t n) {
-    ptrdiff_t count = 0;
-    for (ptrdiff_t i = 0; i < n; i++) count += (int8_t)p[i] >= -64;
+    ptrdiff_t count = 0, at = 0;
+#ifdef BP_SSE2
+    const __m128i last = _mm_set1_epi8(-65); /* the largest of the bytes that go on with a character, as a signed one */
+    while (n - at >= 16) {
+        const ptrdiff_t stop = n - at < 255 * 16 ? n - 15 : at + 254 * 16 + 1; /* no more than a byte can count */
+        __m128i sums = _mm_setzero_si128();
+        for (; at < stop; at += 16)
+            sums = _mm_sub_epi8(sums, _mm_cmpgt_epi8(_mm_loadu_si128((const __m128i *)(p + at)), last));
+        sums = _mm_sad_epu8(sums, _mm_setzero_si128());
+        count += _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4);
+    }
+#endif
+    for (; at < n; at++) count += (int8_t)p[at] >= -64;
     return count;
 }
 

@@ -8,7 +8,7 @@ encoded once more.
 from libc.stdint cimport uint8_t
 
 from ..engine._encode cimport Encoder, check
-from ..engine._reader cimport Reader, milestone, size_of, whole_number
+from ..engine._reader cimport Reader, milestone, size_of, span_of, whole_number
 from ..engine._special cimport refuse
 from ..engine._text cimport DONE
 from ..engine._worker cimport BP_BLOCK
@@ -17,6 +17,7 @@ from ..splitting._scan cimport scan_cursor
 
 cdef enum:
     LAST = 12                  # edges that are tried first
+    HINT = 32                  # tokens before the last edge: from there on edges are found by walking
     STRETCH = 1 << 14          # bytes read at a time
     GLANCE = 32                # bytes that are scanned first to find an end in common
     UNKNOWN = -1
@@ -39,6 +40,10 @@ cdef extern from *:
     }
     """
     object make_tuple "bp_tuple_of_four"(type kind, object a, object b, object c, object d)
+
+
+cdef extern from "headers/substring.h":
+    str bp_substring(str text, Py_ssize_t start, Py_ssize_t end, const uint8_t* utf8, Py_ssize_t bytes)
 
 
 cdef class ChunkReader:
@@ -104,7 +109,8 @@ cdef class ChunkReader:
             end = self.prefer(start, end, first, last, &tokens)
             last = reader.char_at(end)
         self.start, self.end = start, end
-        return make_tuple(self.kind, self.text[first:last], first, last, tokens)
+        part = bp_substring(self.text, first, last, reader.data + start - reader.base, end - start)
+        return make_tuple(self.kind, part, first, last, tokens)
 
     cdef Py_ssize_t find(self, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t* tokens) except -2:
         """The end of the chunk from `start` on, behind `floor`, or -1 where it is none; its tokens."""
@@ -124,14 +130,12 @@ cdef class ChunkReader:
                 at, used = self.anchor, self.before
             if stone + 1 < reader.stones.n and reader.stones.items[stone + 1].used + used < 2 * (most - LAST):
                 at, used = reader.stones.items[stone + 1].start, reader.stones.items[stone + 1].used     # nearer
-                while used > most - LAST:
-                    used -= 1
-                    at -= size_of(reader, used)
-            while used < most - LAST:
-                at += size_of(reader, used)
-                used += 1
+            first = max(most - HINT, self.before)
+            at += span_of(reader, used, first)
+            reader.hint.start, reader.hint.used = at, first
+            used = max(most - LAST, first)
+            at += span_of(reader, first, used)
             first, n = used, 0
-            reader.hint.start, reader.hint.used = at, used
             while True:
                 if at > floor and reader.on_character(at):
                     edges[n] = at

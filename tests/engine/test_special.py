@@ -54,6 +54,14 @@ def test_at_every_place(literals: list[str], length: int) -> None:
             assert cut(literals, text) == reference.cut_specials(text, literals)
 
 
+@pytest.mark.parametrize("literals", [["<s>"], ["<s>", "[x]"], ["<s>", "[x]", "{y}"], ["<s>", "[x]", "{y}", "(z)"]])
+def test_at_every_place_of_a_long_text(literals: list[str]) -> None:
+    """64 places are looked at in one step."""
+    for at in range(200):
+        text = ".<[{(" * (at // 5) + "." * (at % 5) + literals[at % len(literals)] + "." * (197 - at) + literals[0]
+        assert cut(literals, text) == reference.cut_specials(text, literals)
+
+
 def test_overlaps() -> None:
     eot = "<|endoftext|>"
     tok = tokenizer(eot, eot * 2, "|>|")

@@ -1,5 +1,6 @@
 """chunks, held to their plain meaning; and what they promise, by itself."""
 import re
+import sys
 from itertools import pairwise
 
 import pytest
@@ -47,6 +48,23 @@ def test_chunks(
 
 def whole_characters(data: str) -> list[str]:
     return [chunk.text for chunk in TOKENIZERS["gpt2"].chunks(data, 3)]
+
+
+@pytest.mark.parametrize("wide", ["", "é", "的", "😀"])
+@pytest.mark.parametrize("limit", [1, 7, 40, 900])
+def test_parts_of_every_width(wide: str, limit: int) -> None:
+    """A str with wide characters in it has parts that are narrower."""
+    tok = TOKENIZERS["o200k"].with_cache(0)
+    text = "the cat's " * 120 + "naïve café " * 60 + "ж 的 語 " * 60 + "a😀b " * 40 + "x" * 90 + "é" * 70
+    text *= limit // 7 + 1
+    text = "".join(char for char in text if char <= max(wide, "z")) + wide
+    at = 0
+    for chunk in tok.chunks(text, max(limit, 4)):
+        assert chunk == (text[at : chunk.end], at, chunk.end, chunk.tokens)
+        assert sys.getsizeof(chunk.text) <= sys.getsizeof(text[at : chunk.end])
+        assert chunk.tokens == tok.count(chunk.text)
+        at = chunk.end
+    assert at == len(text)
 
 
 def test_the_examples_of_the_docs() -> None:

@@ -1,5 +1,6 @@
 """count with a limit, count_batch, fits and truncate, held to their plain meaning."""
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -103,6 +104,19 @@ def test_count_batch_on_threads() -> None:
         tok.count_batch(["a", END], disallowed_special=[END])
     with pytest.raises(UnicodeEncodeError, match="text 1 of the batch"):
         tok.count_batch(["a", "\ud800"])
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 12, 1 << 15, 1 << 25])
+def test_count_batch_while_the_cache_fills_and_forgets(cache_bytes: int) -> None:
+    """Blocks in which every kind of pre-token is new, known, displaced, long, or of many tokens."""
+    tok = TOKENIZERS["cl100k"].with_cache(cache_bytes)
+    pieces = ["the", " cat", END, " naïve", "的" * 9, " " * 300, "z" * 22, *(f" w{number}" for number in range(3000))]
+    random = Random(cache_bytes)
+    many = ["".join(random.choices(pieces, k=size)) for size in (0, 1, 191, 192, 193, 5000, 20_000, 7)]
+    expected = [len(ids) for ids in tok.encode_batch(many, num_threads=1)]
+    for _ in range(2):
+        assert tok.count_batch(many, num_threads=1).tolist() == expected
+    assert tok.encode(many[3]) == TOKENIZERS["cl100k"].encode(many[3])
 
 
 def test_a_limit_reads_the_beginning_only() -> None:

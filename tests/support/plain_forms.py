@@ -49,6 +49,9 @@ def main() -> None:
         print(name, "batch", digest(tok.encode_batch(sample * 3, num_threads=2)))
         small = tok.with_cache(1 << 14)
         print(name, "small cache", digest([small.encode(text) for text in sample]))
+        for text in sample:
+            assert small.count_batch([text] * 2).tolist() == [len(small.encode(text))] * 2
+        print(name, "counted", digest(tok.count_batch(sample * 3, num_threads=2).tolist()))
         print(name, "counts", digest(sorted(count_pretokens(sample, pattern=pattern).items())))
         for at in range(70):
             try:
