@@ -2,6 +2,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ def both(name: str, **options: Any) -> tuple[Any, Any]:
     return accelerate(copy.deepcopy(tokenizer)), tokenizer
 
 
+#: For calls that change nothing but what the next one sets again.
+kept = cache(both)
+
+
 @pytest.fixture
 def no_original(monkeypatch: pytest.MonkeyPatch) -> None:
     """The methods that are taken over are not to be reached."""
@@ -50,7 +55,7 @@ def no_original(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("call", CALLS)
 def test_calls(name: str, call: str) -> None:
-    ours, theirs = both(name)
+    ours, theirs = kept(name)
     arguments, options = CALLS[call]
     found, expected = ours(*arguments, **options), theirs(*arguments, **options)
     assert plain(found) == plain(expected)
@@ -65,7 +70,7 @@ def test_calls(name: str, call: str) -> None:
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_every_configuration(name: str) -> None:
     ours, theirs = both(name)
-    texts = [*HARD, *ODD, *(text * 3 for text in HARD)]
+    texts = [*HARD, *ODD]
     assert ours(texts)["input_ids"] == theirs(texts)["input_ids"]
     for text in texts:
         ids = theirs.encode(text)

@@ -167,7 +167,7 @@ def test_published_ranks_are_written_as_a_merge_list(
     assert Tokenizer.load(tmp_path / "tokenizer.json") == merges
     assert merges.to_ranks() == ranks
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    words = [token.decode("utf-8", "ignore") for token in list(ranks.vocab.values())[::7]]
+    words = [token.decode("utf-8", "ignore") for token in list(ranks.vocab.values())[::31]]
     for text in [*("".join(words[at : at + 9]) for at in range(0, len(words), 9)), " ".join(words)]:
         assert merges.encode(text) == ranks.encode(text)
     for text in ["".join(words[at : at + 9]) for at in range(0, len(words), 90)]:
