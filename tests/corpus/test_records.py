@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from bpetite.corpus import Options, RecordError, encode_corpus, make_task
 from bpetite.corpus.reading import cutting
 from bpetite.corpus.reading.cutting import Segment
+from bpetite.corpus.reading.readers import Block, Position, Reading
+from bpetite.corpus.reading.records import documents_of
 
 GOOD = "good one"
 
@@ -282,3 +284,22 @@ def test_long_lines_and_their_problems(ram_path: Path, block: int) -> None:
     assert {what: found["first"].rsplit(":", 1)[1] for what, found in made["problems"].items()} == {
         "invalid-utf8": "2", "malformed-json": "3", "lone-surrogate": "5", "no-text": "6", "too-long": "7",
     }  # fmt: skip
+
+
+GOOD_LINES = [b'{"text": "a"}', b'{"text": "\\u00e9\\n"}', '{"text": "\u6f22", "id": 3}'.encode(), b'{"text": ""}']
+
+
+@given(
+    st.lists(
+        st.sampled_from([*GOOD_LINES * 3, b"", b"  ", b"\r", *(line for line, _, _ in BAD_LINES.values())]), max_size=6
+    ),
+    st.sampled_from(["fail", "skip", "replace"]), st.sampled_from(["text", "a.text"]), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=50, deadline=None)
+def test_lines_without_origins(lines: list[bytes], policy: str, key: str, closed: bool) -> None:
+    """Lines whose ids nobody wants are parsed in a loop of their own, up to the first that is not as it should be."""
+    data = b"\n".join(lines) + b"\n" * closed
+    block = Block("jsonl", Segment([], data, len(data)), 0, 7, Position(0, 7 + len(data)), len(data), 4)
+    with_ids = documents_of(block, Reading(text_key=key), policy, with_origins=True)
+    found = documents_of(block, Reading(text_key=key), policy)
+    assert replace(with_ids, origins=None) == found

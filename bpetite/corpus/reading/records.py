@@ -35,6 +35,9 @@ __all__ = ["POLICIES", "Documents", "Flaw", "Problem", "documents_of", "text_of_
 
 POLICIES = ("fail", "skip", "replace")
 
+#: What parsing a line, or taking the text of it, raises where something is wrong.
+_REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -182,7 +185,10 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     origins = out.origins
     most = reading.max_document
     at = offset = 0  # a line, and its place in the block: that of the last problem
-    for number, line in enumerate(lines):
+    done = 0
+    if origins is None and "." not in reading.text_key and len(block.data) <= min(most, LONG):
+        done = out.records = _plain_lines(lines, reading.text_key, out.texts)
+    for number, line in enumerate(lines[done:], done):
         try:
             if len(line) > most:
                 raise ValueError
@@ -192,7 +198,7 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             else:
                 record = _fast_loads(line)
                 append(get(record).encode())
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except _REFUSED:
             line = bytes(line)
             if not line or line.isspace():
                 continue
@@ -215,6 +221,17 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             out.records += 1
         if origins is not None:
             origins.append((_id_of(record, get_id), out.records - 1))
+
+
+def _plain_lines(lines: Sequence[bytes | memoryview], key: str, texts: list[bytes]) -> int:
+    """Append the texts of lines up to the first that is not an object with a text; returns their number."""
+    loads, append = _fast_loads, texts.append
+    try:
+        for line in lines:
+            append(loads(line)[key].encode())
+    except _REFUSED:
+        pass
+    return len(texts)
 
 
 def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], Any]) -> tuple[Any, bytes]:
