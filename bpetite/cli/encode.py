@@ -15,6 +15,7 @@ from .base import Command
 from .options import (
     COUNT,
     PACKAGED,
+    SIZE,
     TASK_BYTES,
     encoding_options,
     engine_options,
@@ -57,6 +58,11 @@ __all__ = ["command"]
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
+@click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the documents, in blocks that fit in --memory.")
+@click.option("--drop-duplicates", is_flag=True, help="Keep only the first of documents that are equal byte for byte.")
+@click.option(
+    "--memory", type=SIZE, default="1G", show_default=True, help="For --shuffle and --drop-duplicates; half for each."
+)
 @click.option(
     "--rejected", is_flag=True, help="Also write OUT.rejected.jsonl.gz, a list of the records with problems."
 )

@@ -117,6 +117,7 @@ FILTERED = {
     "short": "shorter than --min-document-bytes, left out",
     "cut": "longer than --max-document-tokens, cut",
     "split": "longer than --max-document-tokens, split",
+    "duplicate": "equal to an earlier one, left out",
     "skip": "longer than --max-document-tokens, left out",
 }
 

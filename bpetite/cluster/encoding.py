@@ -95,6 +95,7 @@ def encode_corpus(
     check_positive(task_bytes=task_bytes, threads=threads)
     settings, how = split_options("encode_corpus", options)
     refuse_url(sink, "written by an engine")
+    settings.refuse_parts("several tasks")
     whole = make_task(sources, sink, tokenizer, options=settings, **how)
     return _Run(executor, whole, task_bytes, threads, join_tasks, progress, log or (lambda line: None)).run()
 

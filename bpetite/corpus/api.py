@@ -139,6 +139,7 @@ def make_task(
         task = replace(task, pieces=pieces)
     if world_size == 1 and rank == 0:
         return task
+    options.refuse_parts("several ranks")
     pieces = share(pieces, rank, world_size, cut_files=task.cuts_files)
     return replace(task, pieces=pieces, rank=rank, world_size=world_size)
 
@@ -237,7 +238,7 @@ def _count(
     log: Callable[[str], None] | None = None,
     max_errors: str | int | None = None,
 ) -> dict[str, Any]:
-    settings = replace(options, format="npy", eot="none", rejected=False)
+    settings = replace(options, format="npy", eot="none", rejected=False, shuffle=None, drop_duplicates=False)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     require(pieces)
     mixture = sources if isinstance(sources, Mixture) else None

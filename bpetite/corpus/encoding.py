@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, Ids, Offsets, join_rows
+from .duplicates import Digests, digests_of
 from .limits import Limits
 from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
@@ -33,7 +34,8 @@ class EncodingRules:
     """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
-    and the token goes where the literal is. ``part`` is that of the documents that a hash of seed and content takes.
+    and the token goes where the literal is. ``part`` is that of the documents that a hash of seed and content takes, in
+    repeat number ``epoch``. ``keep_order`` leaves the documents of all splits together, in order.
     """
 
     reading: Reading
@@ -47,16 +49,29 @@ class EncodingRules:
     together: bool = False
     limits: Limits = field(default_factory=Limits)
     part: float = 1.0
+    epoch: int = 0
+    keep_order: bool = False
+    with_digests: bool = False
 
 
 @dataclass
 class SplitTokens:
     """Tokens of consecutive documents, end-of-text tokens included, the length of each document, and its `Meta` if
-    that was asked for."""
+    that was asked for. ``held_out`` says of documents of both splits, kept together, which are of the second."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
     meta: Meta | None = None
+    held_out: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass
+class Originals:
+    """Of the documents before any was split: hash, bytes, and the number of documents made of each (None for one)."""
+
+    digests: Digests
+    sizes: npt.NDArray[np.int64]
+    parts: npt.NDArray[np.int64] | None
 
 
 @dataclass
@@ -71,6 +86,7 @@ class Encoded:
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
+    originals: Originals | None = None
     filtered: dict[str, int] = field(default_factory=dict)  # what limits did -> to how many documents
 
 
@@ -103,13 +119,21 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
     text_bytes = sum(map(len, texts))
     filtered = {"short": short} if short else {}
     shortened = rules.limits.shorten(ids, offsets)
+    whole, parts = texts, None
     if shortened is not None:
         ids, offsets, numbers, long = shortened
         filtered[rules.limits.long_documents] = long
         if rules.limits.long_documents == "skip":
             text_bytes = sum(len(texts[number]) for number in numbers)
+        if rules.with_digests:
+            kept, parts = np.unique(numbers, return_counts=True)
+            whole = [texts[number] for number in kept]
         texts = [texts[number] for number in numbers]
         meta = None if meta is None else [meta[number] for number in numbers]
+    originals = None
+    if rules.with_digests:
+        sizes = np.fromiter(map(len, whole), np.int64, len(whole))
+        originals = Originals(digests_of(whole, rules.epoch), sizes, parts)
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
@@ -120,6 +144,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+        originals=originals,
         filtered=filtered,
     )
 
@@ -268,6 +293,8 @@ def _split(
     if not rules.val_fraction:
         return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
     held_out = _chosen(texts, rules.val_fraction, str(rules.seed))
+    if rules.keep_order:
+        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
     lengths = np.diff(offsets)
     of_tokens = np.repeat(held_out, lengths)
     splits = {}

@@ -47,6 +47,9 @@ class Options:
         max_document_tokens: The most tokens of a document, its end-of-text token not counted; None for any number.
         long_documents: What becomes of longer ones: "cut" keeps the first tokens, "split" makes documents of
             ``max_document_tokens`` and a rest, "skip" leaves them out.
+        shuffle: A seed; documents are shuffled in blocks that fit in ``memory``. None keeps their order.
+        drop_duplicates: Keep only the first of documents that are equal byte for byte.
+        memory: Bytes for the blocks of ``shuffle`` or the table of ``drop_duplicates``; of both, half for each.
         rejected: Write a list of the records with problems, ``OUT.rejected.jsonl.gz``.
         shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8, of mds and litdata for 2^25.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
@@ -67,6 +70,9 @@ class Options:
     min_document_bytes: int = 0
     max_document_tokens: int | None = None
     long_documents: LongDocuments = "cut"
+    shuffle: int | None = None
+    drop_duplicates: bool = False
+    memory: int = 1 << 30
     rejected: bool = False
     shard_tokens: int | None = None
     val_fraction: float = 0.0
@@ -85,6 +91,8 @@ class Options:
             raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
         if self.max_document_bytes < 1:
             raise ValueError(f"max_document_bytes {self.max_document_bytes} is not at least 1")
+        if self.memory < 1:
+            raise ValueError(f"memory {self.memory} is not at least 1")
         if self.min_document_bytes < 0:
             raise ValueError(f"min_document_bytes {self.min_document_bytes} is negative")
         if self.min_document_bytes > self.max_document_bytes:
@@ -98,6 +106,13 @@ class Options:
             raise ValueError("rejected=True is for on_error='skip' or 'replace': 'fail' ends at the first problem")
         if self.separator == "":
             raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
+
+    def refuse_parts(self, what: str) -> None:
+        """Raises ValueError if these options need one process that sees all documents."""
+        for name, value in (("shuffle", self.shuffle is not None), ("drop_duplicates", self.drop_duplicates)):
+            if value:
+                raise ValueError(f"{name} looks at all documents in their order, of which each of {what} sees a part: "
+                                 "run one process, with as many jobs as there are cores")
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -122,6 +137,9 @@ class CorpusOptions(ReadingOptions, total=False):
     min_document_bytes: int
     max_document_tokens: int | None
     long_documents: LongDocuments
+    shuffle: int | None
+    drop_duplicates: bool
+    memory: int
     rejected: bool
     shard_tokens: int | None
     val_fraction: float

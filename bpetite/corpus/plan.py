@@ -90,18 +90,19 @@ class Plan:
         """The rules of a piece: in a mixture, those of its source; always the same object for the same rules."""
         if self.mixture is None:
             return self.rules
-        return self._rules_of_sources[piece.source, piece.part]
+        return self._rules_of_sources[piece.source, piece.epoch]
 
     @cached_property
-    def _rules_of_sources(self) -> dict[tuple[str, float], EncodingRules]:
-        """(source, part of it) -> rules."""
-        found: dict[tuple[str, float], EncodingRules] = {}
+    def _rules_of_sources(self) -> dict[tuple[str, int], EncodingRules]:
+        """(source, number of the repeat) -> rules."""
+        found: dict[tuple[str, int], EncodingRules] = {}
         for source in self.mixture.sources if self.mixture is not None else ():
             options = replace(self.options, **source.options)
             pieces = [piece for piece in self.pieces if piece.source == source.name]
             rules = self._rules(options, any(piece.kind == "text" for piece in pieces))
-            for part in {piece.part for piece in pieces}:
-                found[source.name, part] = replace(rules, part=part, together=rules.together and part == 1)
+            for epoch, part in {(piece.epoch, piece.part) for piece in pieces}:
+                together = rules.together and part == 1
+                found[source.name, epoch] = replace(rules, part=part, epoch=epoch, together=together)
         return found
 
     def _rules(self, options: Options, has_text: bool) -> EncodingRules:
@@ -131,12 +132,14 @@ class Plan:
             seed=options.seed,
             with_origins=self.layout.meta,
             limits=limits,
+            keep_order=options.shuffle is not None or options.drop_duplicates,
+            with_digests=options.drop_duplicates,
             eot_of_empty=self.layout.eot_of_empty,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty
-                and not (self.layout.meta or options.val_fraction or limits)
+                and not (self.layout.meta or options.val_fraction or limits or options.drop_duplicates)
             ),
         )
 
@@ -157,10 +160,22 @@ class Plan:
         """What has a writer of its own: the splits, and the file of rejected records if it is asked for."""
         return (*self.splits, REJECTED) if self.options.rejected else self.splits
 
+    @property
+    def _kept_states(self) -> set[str]:
+        """What journal records have besides those of every run."""
+        kept = {"shuffle": self.options.shuffle is not None, "digests": self.options.drop_duplicates}
+        return {name for name, is_kept in kept.items() if is_kept}
+
+    @property
+    def memory(self) -> int:
+        """Bytes for each of what `Options.memory` is for."""
+        both = self.options.shuffle is not None and self.options.drop_duplicates
+        return self.options.memory // 2 if both else self.options.memory
+
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What the output depends on, besides the inputs, as JSON."""
-        settings = asdict(self.options)
+        settings = self._deciding()
         settings["eot"], settings["dtype"] = self.rules.eot, self.rules.dtype
         settings["separator"] = self.rules.reading.separator.decode("utf-8")
         if self.mixture is not None:
@@ -255,8 +270,15 @@ class Plan:
 
     def _listed_options(self) -> dict[str, Any]:
         """The options that have no place of their own in a manifest."""
-        options = {name: value for name, value in asdict(self.options).items() if name != "on_error"}
+        options = {name: value for name, value in self._deciding().items() if name != "on_error"}
         return options if self.mixture is None else {**options, "mixture": self.mixture.describe()}
+
+    def _deciding(self) -> dict[str, Any]:
+        """The options that the output depends on."""
+        options = asdict(self.options)
+        if self.options.shuffle is None:
+            del options["memory"]
+        return options
 
     def _sources(self, tally: Tally) -> dict[str, dict[str, Any]]:
         """What each source of a mixture gave."""

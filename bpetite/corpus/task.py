@@ -11,12 +11,9 @@ import os
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
-
-import numpy as np
 
 from ..engine._threads import in_order
 from ..errors import FormatError, file_exists
@@ -28,16 +25,15 @@ from .reading.readers import Block, Position, cut_ranges, has_ranges, read_block
 from .reading.sources import OBJECTS, STDIN, Piece
 from .reading.streams import try_piece
 from .remote.paths import sizes_in
+from .sink import Sink
 from .tally import Tally, error_limit
 from .unfinished import raw_before
 from .urls import is_url
 from .writing.durable import NO_ROOM, Journal, explained
-from .writing.layouts import meta_line
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
-from .writing.naming import REJECTED, names_of, ranks_folder
-from .writing.rejected import rejected_writer
+from .writing.naming import names_of, ranks_folder
 from .writing.shapes import TASK_HEADER, check_shape
-from .writing.shards import ShardWriter, finished_outputs, settle, task_records
+from .writing.shards import finished_outputs, settle, task_records
 from .writing.staging import Settling, begin_staging, claim, end_staging
 
 __all__ = ["Progress", "ShardTask"]
@@ -145,6 +141,8 @@ class ShardTask(Plan):
                     differences = ["the documents are not what they were then"]
         if not differences:
             with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
+                if os.path.lexists(self.names.journal):
+                    self.names.digests.unlink(missing_ok=True)
                 Journal.discard(self.names.journal)
                 end_staging(self.names)
             return manifest
@@ -159,54 +157,34 @@ class ShardTask(Plan):
         problems: Callable[[int], object] | None,
         log: Callable[[str], None] | None,
     ) -> tuple[dict[str, Any], int]:
-        position, tally, states, shards = self._resume(journal, header, log)
+        last, tally, shards = self._resume(journal, header, log)
         resumed = tally.tokens
-        writers: dict[str, ShardWriter] = {}
-        settling = Settling(self.names)
+        sink, settling = Sink(self, tally, last, jobs), Settling(self.names)
+        position = sink.resumes_behind
         try:
-            for split in self.splits:
-                writers[split] = ShardWriter(
-                    partial(self.names.base, split),
-                    self.layout,
-                    self.rules.dtype,
-                    self.options.shard_tokens,
-                    state=states.get(split),
-                    overwrite=self.overwrite,
-                    durable=self.durable,
-                    tokenizer=self.codec.name,
-                    threads=jobs,
-                    taken=self.names.taken,
-                )
-            if self.options.rejected:
-                writers[REJECTED] = rejected_writer(
-                    self.names, state=states.get(REJECTED), overwrite=self.overwrite, durable=self.durable,
-                    taken=self.names.taken,
-                )  # fmt: skip
             if resumed and progress is not None:
                 progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
-            last = time.monotonic()
+            last_time = time.monotonic()
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
-                    self._write(encoded, writers, tally)
+                    sink.add(encoded)
                     if problems is not None:
                         problems(tally.problem_count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
-                    if time.monotonic() - last >= self.checkpoint_seconds:
-                        self._checkpoint(journal, encoded.end, tally, writers, shards, settling)
-                        last = time.monotonic()
+                    if sink.resumes_behind != position and time.monotonic() - last_time >= self.checkpoint_seconds:
+                        self._checkpoint(journal, sink.record(), shards, settling)
+                        position, last_time = sink.resumes_behind, time.monotonic()
             tally.check_limit(at_end=True)
-            for writer in writers.values():
-                writer.finish()
-            self._checkpoint(journal, Position(len(self.pieces)), tally, writers, shards, settling)
+            sink.finish()
+            self._checkpoint(journal, sink.record(at_end=True), shards, settling)
             settling.finish()
         finally:
             settling.close()
-            for writer in writers.values():
-                writer.close()
-            tally.locator.close()
+            sink.close()
         manifest = self.manifest(tally, shards)
         write_manifest(self.names.manifest, manifest, staging=self.names.folder)
+        sink.close(remove=True)
         return manifest, resumed
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
@@ -282,45 +260,15 @@ class ShardTask(Plan):
         if blocks:
             yield Batch(blocks, size)
 
-    def _write(self, encoded: Encoded, writers: dict[str, ShardWriter], tally: Tally) -> None:
-        firsts = tally.add(encoded)
-        if REJECTED in writers:
-            lines = [tally.locator.record(problem, self.options.on_error) for problem in encoded.problems]
-            writers[REJECTED].add(np.frombuffer(b"".join(lines), np.uint8))
-        paths = [self.pieces[piece].path for piece, _ in encoded.blocks]
-        for split, part in encoded.splits.items():
-            meta = None
-            if part.meta is not None:
-                for found, block, _ in part.meta:
-                    self.layout.check_meta(found, paths[block])
-                meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
-            writers[split].add(part.tokens, part.lengths, meta)
-
     # Crash safety
 
     def _checkpoint(
-        self,
-        journal: Journal,
-        position: Position,
-        tally: Tally,
-        writers: dict[str, ShardWriter],
-        shards: dict[str, list[dict[str, Any]]],
-        settling: Settling,
+        self, journal: Journal, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]], settling: Settling
     ) -> None:
-        """Sync, write a journal record, then rename: in this order, see `shards.py`."""
-        for writer in writers.values():
-            writer.sync()
-        finished = {split: writer.take_finished() for split, writer in writers.items()}
-        journal.append(
-            {
-                "position": asdict(position),
-                "tally": tally.state(),
-                "writers": {split: writer.state() for split, writer in writers.items()},
-                "finished": finished,
-            }
-        )
-        settling.settle([shard for new in finished.values() for shard in new])
-        for split, new in finished.items():
+        """Write a journal record of what has been synced, then rename: in this order, see `shards.py`."""
+        journal.append(record)
+        settling.settle([shard for new in record["finished"].values() for shard in new])
+        for split, new in record["finished"].items():
             shards.setdefault(split, []).extend(new)
 
     def _header(self) -> dict[str, Any]:
@@ -340,9 +288,8 @@ class ShardTask(Plan):
 
     def _resume(
         self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
-    ) -> tuple[Position, Tally, dict[str, Any], dict[str, list[dict[str, Any]]]]:
-        """Where to go on, at the start or after a journal's last record: (position, counts, states of the writers,
-        finished shards)."""
+    ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
+        """Where to go on, at the start or after a journal's last record: (that record, counts, finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
@@ -357,14 +304,14 @@ class ShardTask(Plan):
             if log is not None and self.names.home is not None:
                 log(f"files grow in {self.names.folder} and are uploaded when they are finished")
             journal.append(header)
-            return Position(), tally, {}, {}
+            return None, tally, {}
         _same_run(journal, header)
         claim(self.names, overwrite=False)
         records = task_records(journal)
         for number, record in enumerate(records, 1):
             if not set(self.streams) == set(record["writers"]) == set(record["finished"]) or (
                 record["position"]["piece"] > len(self.pieces)
-            ):
+            ) or {"shuffle", "digests"} & set(record) != self._kept_states:
                 raise FormatError(f"{journal.path}: record {number} is not of this run; overwrite=True starts anew")
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
@@ -372,18 +319,19 @@ class ShardTask(Plan):
                 shards.setdefault(split, []).extend(finished)
         made = [shard for finished in shards.values() for shard in finished]
         settle(self.names.folder, made, check=True, home=self.names.home)
-        position, states = Position(), {}
-        if records:
-            last = records[-1]
-            position, states = Position(**last["position"]), last["writers"]
+        last = records[-1] if records else None
+        kept: set[str] = set()
+        if last is not None:
             tally.restore(last["tally"])
-        kept = {name for state in states.values() for name in state["files"]}
+            kept = {name for state in last["writers"].values() for name in state["files"]}
+            if "digests" in last:
+                kept.add(self.names.digests.name)
         for path in self.names.temporary():
             if path.name not in kept:
                 path.unlink()
         if log is not None and records:
             log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
-        return position, tally, states, shards
+        return last, tally, shards
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of

@@ -87,12 +87,14 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Call
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [*FORMATS, "npy, in another order"])
 def test_a_crash_at_any_durable_operation(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(42))
     options = {"format": format, "shard_tokens": 400, "val_fraction": 0.3 if format in ("npy", "llmc") else 0.0}
+    if "order" in format:
+        options |= {"format": "npy", "shuffle": 3, "drop_duplicates": True, "memory": 7000}
     (ram_path / "whole").mkdir()
     expected_summary = task_of(inputs, ram_path / "whole", **options).run()
     expected = outputs(ram_path / "whole")

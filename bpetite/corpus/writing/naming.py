@@ -77,6 +77,11 @@ class Names:
         return self.home / self._beside("unfinished")
 
     @property
+    def digests(self) -> Path:
+        """The hashes of documents of a run that drops duplicates, while it goes on."""
+        return self.beside("digests" + PARTIAL)
+
+    @property
     def journal(self) -> Path:
         return self.beside("journal")
 
@@ -122,7 +127,8 @@ class Names:
         """Whether a temporary file of this output would have a name."""
         final = name.removesuffix(PARTIAL)
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        return final != name and (final in (self.manifest.name, self.layout.whole) or ours.fullmatch(final) is not None)
+        own = (self.manifest.name, self.layout.whole, self.digests.name.removesuffix(PARTIAL))
+        return final != name and (final in own or ours.fullmatch(final) is not None)
 
     def is_finished(self, name: str) -> bool:
         """Whether a finished file of this output would have a name."""

@@ -142,6 +142,8 @@ TASK_RECORD: dict[str, Any] = {
     },
     "writers": {"*": {"index": count, "open": bool, "tokens": count, "documents": count, "files": {"*": sized}}},
     "finished": {"*": [_SHARD]},
+    "shuffle?": pair,
+    "digests?": pair,
 }
 
 CLUSTER_HEADER: dict[str, Any] = {"run": str, "tasks": count, "joined": bool}
