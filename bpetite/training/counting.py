@@ -169,7 +169,7 @@ def _count(
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    documents = _Documents(texts)
+    documents = _Documents(texts, _batch_size(texts, len(counters)))
     done = 0
     for size in _in_order(_jobs(documents, preparation), counters, runs):
         done += size
@@ -184,15 +184,28 @@ def _total(texts: Iterable[Text]) -> int | None:
     return sum(map(len, texts)) if all(isinstance(text, (str, bytes)) for text in texts) else None
 
 
-class _Documents:
-    """Batches of texts of about PART; a text longer than that is alone in its batch. `read` counts the texts."""
+def _batch_size(texts: Iterable[Text], threads: int) -> int:
+    """PART, or more of texts that are there already, as long as that leaves many jobs for each thread.
 
-    def __init__(self, texts: Iterable[Text]) -> None:
+    What a job takes of the calling thread no other thread can share.
+    """
+    if not isinstance(texts, (list, tuple)):
+        return PART
+    some = texts[:: len(texts) // 64 + 1]
+    size = sum(len(text) for text in some if isinstance(text, (str, bytes))) * len(texts) // max(1, len(some))
+    return min(max(size // (8 * threads), PART), 4 * PART)
+
+
+class _Documents:
+    """Batches of texts of about `size`; a text longer than that is alone in its batch. `read` counts the texts."""
+
+    def __init__(self, texts: Iterable[Text], size: int) -> None:
         self.texts = texts
+        self.size = size
         self.read = 0
 
     def __iter__(self) -> Iterator[tuple[int, list[Text], int]]:
-        for first, batch, size in batches(self.texts, PART):
+        for first, batch, size in batches(self.texts, self.size):
             self.read = first + len(batch)
             yield first, batch, size
 
@@ -283,16 +296,16 @@ def _prepared(
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
     scanner = preparation.pretokenizer.scanner
     for first, batch, size in documents:
-        text = batch[0]  # alone in its batch where it is longer than PART
+        text, alone = batch[0], len(batch) == 1
         if preparation.pipeline is not None:
             yield partial(_count_piped, batch, size, *preparation.pipeline)
         elif preparation.by_regex:
             yield partial(_count_by_regex, batch, size, preparation)
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
-        elif len(text) > 2 * PART and preparation.one_stage:
+        elif alone and len(text) > 2 * PART and preparation.one_stage:
             yield from _LongText(text).jobs()
-        elif len(text) > PART and scanner is not None and isinstance(text, str) and not text.isascii():
+        elif alone and len(text) > PART and scanner is not None and isinstance(text, str) and not text.isascii():
             yield partial(_count_stream, text, preparation)
         else:
             yield partial(_count_batch, batch, size, first)

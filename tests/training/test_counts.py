@@ -97,6 +97,16 @@ def test_any_parts(documents, part, pattern, literals, form):
             assert dict(counts) == plain([text], pattern, literals, form)
 
 
+@settings(deadline=None, max_examples=50)
+@given(st.lists(texts, max_size=40), st.integers(1, 60), split, st.integers(1, 3))
+def test_batches_that_grow(documents, part, pattern, threads):
+    """A batch may then hold texts longer than a part beside others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "PART", part)
+        counts = count_pretokens(documents, pattern=pattern, num_threads=threads)
+    assert dict(counts) == plain(documents, pattern)
+
+
 @pytest.mark.parametrize("pattern", [patterns.DEEPSEEK_V3, patterns.STARCODER], ids=["deepseek", "starcoder"])
 def test_long_texts_under_several_patterns(pattern, monkeypatch):
     """A cut of a later pattern may lie inside a match of an earlier one, so the text stays one scan."""
