@@ -2,6 +2,8 @@ from array import array
 from collections.abc import Iterator
 from typing import final
 
+from .._merge import MergeTable
+from ..vocabulary._tokens import TokenTable
 from ._count_records import RecordReader
 from ._count_table import CountTable
 
@@ -9,7 +11,7 @@ from ._count_table import CountTable
 class Merger:
     """Learns merges from pre-tokens and their counts.
 
-    Add the pre-tokens, replay the merges of an earlier tokenizer if there are any, then call :meth:`learn` until it
+    Make the tokens of an earlier tokenizer known if there is one, add the pre-tokens, then call :meth:`learn` until it
     returns True. After an error or an interrupt the object must not be used.
 
     Args:
@@ -48,8 +50,19 @@ class Merger:
             pieces: Numbers of tokens, uint32 in the byte order of the machine.
             ids: uint32[n]: a token's number -> its internal id.
         """
-    def replay(self, pairs: array[int]) -> None:
-        """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
+    def add_encoded(
+        self, table: CountTable, tokens: TokenTable, merges: MergeTable, ids: array[int], whole: bool
+    ) -> None:
+        """Add every pre-token of a table, as the tokens that a vocabulary makes of it; :meth:`know` comes before.
+
+        Args:
+            table: The pre-tokens.
+            tokens, merges: Of the vocabulary.
+            ids: uint32[n], n at least 256: internal id -> the vocabulary's.
+            whole: A pre-token that is a token is taken whole; nothing is learned from it.
+        """
+    def know(self, pairs: array[int]) -> None:
+        """Make the tokens of an earlier tokenizer known, so that words can be added that are these tokens already.
 
         Pairs that give a token that there is are not learned after it: where such a pair is left, the merges of the
         earlier tokenizer did not make the token, and one more would change the ids of its texts.
@@ -58,8 +71,6 @@ class Merger:
             pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
                 bytes are no token yet gets the next internal id.
         """
-    def know(self, pairs: array[int]) -> None:
-        """As :meth:`replay`, without joining anything: :meth:`add_pieces` then adds what is joined already."""
     def add_token(self, token: bytes) -> int:
         """Reserve an internal id for a token that no merge gives, and return it."""
     def learn(self, token_limit: int, work_limit: int) -> bool:

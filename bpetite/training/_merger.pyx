@@ -9,14 +9,17 @@ The shape, and why.
   can have the order of another trainer, which decides ties.
 """
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
+from .._merge cimport MergeTable
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
+from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
@@ -45,7 +48,7 @@ cdef int by_number(const void* one, const void* other) noexcept nogil:
 cdef class Merger:
     """Learns merges from pre-tokens and their counts.
 
-    Add the pre-tokens, replay the merges of an earlier tokenizer if there are any, then call :meth:`learn` until it
+    Make the tokens of an earlier tokenizer known if there is one, add the pre-tokens, then call :meth:`learn` until it
     returns True. After an error or an interrupt the object must not be used.
 
     Args:
@@ -133,6 +136,38 @@ cdef class Merger:
         self.known.count_as_one()
         with nogil:
             result = self.words.add_pieces(pieces, &ids[0], &self.watch)
+        self.check(result)
+        self.encoded = True
+
+    def add_encoded(self, CountTable table not None, TokenTable tokens not None, MergeTable merges not None,
+                    const uint32_t[::1] ids not None, bint whole):
+        """Add every pre-token of a table, as the tokens that a vocabulary makes of it; :meth:`know` comes before.
+
+        Args:
+            table: The pre-tokens.
+            tokens, merges: Of the vocabulary.
+            ids: uint32[n], n at least 256: internal id -> the vocabulary's.
+            whole: A pre-token that is a token is taken whole; nothing is learned from it.
+        """
+        cdef int result
+        cdef uint32_t byte_ids[256]
+        cdef Py_ssize_t at, slot
+        cdef bytes by_slot = b"\xff\xff\xff\x7f" * max(tokens.size, 2)        # NO_ID; a copy
+        cdef uint32_t* internal = <uint32_t*> PyBytes_AS_STRING(by_slot)
+        self.check_begun()
+        if ids.shape[0] < 256:
+            raise ValueError(f"bytes have ids too: 256 at least, not {ids.shape[0]}")
+        for at in range(ids.shape[0]):
+            slot = tokens.slot(ids[at])
+            if slot < 0:
+                raise ValueError(f"no token has the id {ids[at]}")
+            internal[slot] = <uint32_t> at
+        for at in range(256):
+            byte_ids[at] = ids[self.words.id_of_byte[at]]
+        bp_watch_begin(&self.watch, NULL)
+        self.known.count_as_one()
+        with nogil:
+            result = self.words.add_encoded(table, tokens, merges, internal, byte_ids, whole, &self.watch)
         self.check(result)
         self.encoded = True
 
@@ -324,8 +359,8 @@ cdef class Merger:
 
     # ---- from Python ----------------------------------------------------------------------------------------------
 
-    def replay(self, const uint32_t[::1] pairs not None):
-        """Join pairs of an earlier tokenizer everywhere, in order, as `learn` would.
+    def know(self, const uint32_t[::1] pairs not None):
+        """Make the tokens of an earlier tokenizer known, so that words can be added that are these tokens already.
 
         Pairs that give a token that there is are not learned after it: where such a pair is left, the merges of the
         earlier tokenizer did not make the token, and one more would change the ids of its texts.
@@ -334,28 +369,6 @@ cdef class Merger:
             pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
                 bytes are no token yet gets the next internal id.
         """
-        cdef uint32_t merged
-        cdef uint64_t at = 0
-        cdef int result = OK
-        bp_watch_begin(&self.watch, NULL)
-        self.begin()
-        self.pairs.only_new = True
-        with nogil:
-            while result >= 0 and at + 1 < <uint64_t> pairs.shape[0]:
-                if pairs[at] >= self.known.count or pairs[at + 1] >= self.known.count:
-                    break
-                result = self.known.join(pairs[at], pairs[at + 1], &merged)
-                if result >= 0:
-                    result = self.apply(pairs[at], pairs[at + 1], merged)
-                if result >= 0 and bp_work(&self.watch, MERGE_WORK):
-                    result = INTERRUPTED
-                at += 2
-        self.check(result)
-        if at < <uint64_t> pairs.shape[0]:
-            raise ValueError(f"no token has the internal id {max(pairs[at:at + 2])}")
-
-    def know(self, const uint32_t[::1] pairs not None):
-        """As :meth:`replay`, without joining anything: :meth:`add_pieces` then adds what is joined already."""
         cdef uint32_t merged
         cdef Py_ssize_t at
         self.pairs.only_new = True

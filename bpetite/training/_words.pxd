@@ -2,7 +2,9 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from .._merge cimport MergeTable
 from ..headers.watch cimport bp_watch
+from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._learned_tokens cimport LearnedTokens
@@ -10,6 +12,7 @@ from ._pair_table cimport SEGMENT_SLOTS, segment
 
 
 cdef enum:
+    NO_ID = 0x7FFFFFFF
     SEGMENT = SEGMENT_SLOTS - 1
     SENTINEL = -0x7FFFFFFF - 1  # no id, and no complement of one
 
@@ -25,10 +28,15 @@ cdef class Words:
     cdef uint64_t segment_capacity
     cdef uint8_t id_of_byte[256]
 
+    # Add words as the tokens that merges make of their bytes: by_slot has the internal id of each token, NO_ID where it
+    # takes no part, byte_ids the tokens of the bytes; with `whole` a word that is a token is left out.
+    cdef int add_encoded(self, CountTable table, TokenTable tokens, MergeTable merges, const uint32_t* by_slot,
+                         const uint32_t* byte_ids, bint whole, bp_watch* watch) noexcept nogil
     # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is
     # left of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose
     # internal ids are in `ids`.
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
+    cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1
     cdef int add_pieces(self, CountTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil

@@ -15,9 +15,12 @@ The shape, and why.
 cimport cython
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
+from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_work
+from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
@@ -55,13 +58,12 @@ cdef class Words:
             self.push(word, length, count)
         return result
 
-    cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil:
-        cdef int result
+    cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil:
+        """Make room for all words of a table, a symbol for each byte."""
         cdef uint64_t i
         cdef uint64_t symbols = 0
         cdef uint64_t segments = 0
         cdef Py_ssize_t length
-        cdef const unsigned char* data
         for i in range(table.mask + 1):
             if bp_work(watch, SLOT_WORK):
                 return INTERRUPTED
@@ -69,7 +71,48 @@ cdef class Words:
                 slot_bytes(&table.slots[i], &length)
                 symbols += length + 1
                 segments += length // SEGMENT + 1
-        result = self.reserve(symbols, segments)
+        return self.reserve(symbols, segments)
+
+    cdef int add_encoded(self, CountTable table, TokenTable tokens, MergeTable merges, const uint32_t* by_slot,
+                         const uint32_t* byte_ids, bint whole, bp_watch* watch) noexcept nogil:
+        cdef merge_space space
+        cdef uint64_t i
+        cdef Py_ssize_t length, slot, at, size
+        cdef const uint8_t* data
+        cdef int result = self.reserve_table(table, watch)
+        memset(&space, 0, sizeof(space))
+        for i in range(table.mask + 1):
+            if result != OK:
+                break
+            if table.slots[i].key.high == 0 or table.slots[i].count == 0:
+                continue
+            data = slot_bytes(&table.slots[i], &length)
+            if bp_work(watch, SLOT_WORK + length):
+                result = INTERRUPTED
+                break
+            slot = tokens.find(data, length) if whole else -1
+            if length < 2 or slot >= 0 and by_slot[slot] != NO_ID:
+                continue
+            if not space_reserve(&space, length):
+                result = NO_MEMORY
+                break
+            for at in range(length):
+                space.ids[at] = byte_ids[data[at]]
+            size = merges.merge(&space, length, watch)
+            if size < 0:
+                result = INTERRUPTED if watch.interrupted else NO_MEMORY
+            elif size > 1:
+                for at in range(size):
+                    self.symbols[self.symbol_count + at] = <int32_t> by_slot[tokens.slot(space.ids[at])]
+                self.close(self.symbol_count + size, table.slots[i].count)
+        space_free(&space)
+        return result
+
+    cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil:
+        cdef uint64_t i
+        cdef Py_ssize_t length
+        cdef const unsigned char* data
+        cdef int result = self.reserve_table(table, watch)
         if result != OK:
             return result
         for i in range(table.mask + 1):

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..vocabulary.vocab import Vocab
-from ._count_table import CountTable
-from .counts import PretokenCounts, check_count
+from .counts import PretokenCounts, table_of
 from .spilled import CountFile
 
 __all__ = ["config_of", "corpus_of"]
@@ -23,12 +22,7 @@ def corpus_of(counts: Mapping[bytes, int] | CountFile) -> dict[str, Any]:
         rare = {"min_count": counts.min_count, "left_out": counts.left_out._asdict()} if counts.min_count > 1 else {}
         return {"documents": counts.documents, "pretokens": counts.total, "different": len(counts),
                 "bytes": counts.size, "checksum": counts.checksum, **rare}  # fmt: skip
-    if isinstance(counts, PretokenCounts):
-        table = counts._table
-    else:
-        table = CountTable()
-        for item in counts.items():
-            table.add(*check_count(*item))
+    table = table_of(counts)
     different, size, total = table.totals()
     found = {"pretokens": total, "different": different, "bytes": size, "checksum": table.checksum()}
     return {"documents": counts.documents, **found} if isinstance(counts, PretokenCounts) else found

@@ -171,6 +171,11 @@ class PretokenCounts(Mapping[bytes, int]):
         return self._totals
 
 
+def table_of(counts: Mapping[bytes, int]) -> CountTable:
+    """The table of counts, which must not change; :class:`PretokenCounts` lists the errors."""
+    return (counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table
+
+
 def training_memory(different: int, size: int) -> int:
     """About how many bytes learning from so many pre-tokens of so many bytes together takes."""
     # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.

@@ -8,6 +8,8 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 """
 from __future__ import annotations
 
+import logging
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,15 +23,17 @@ from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .config import config_of, corpus_of
+from .continuing import make_known
 from .counting import Progress, count_as
-from .counts import PretokenCounts
+from .counts import PretokenCounts, table_of
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
-from .replaying import merges_of, replay
 from .spilled import CountFile
 from .superwords import learn_superwords, repeatable
-from .train import check_no_special, learn_until, merger_of, superword_merger, texts_not_paths
+from .train import check_no_special, learn_until, new_merger, superword_merger, texts_not_paths
 
 __all__ = ["extend"]
+
+log: logging.Logger = logging.getLogger("bpetite.training.train")
 
 
 def extend(
@@ -71,10 +75,14 @@ def extend(
         )  # fmt: skip
         config = config_of("extend", record | {"superword_pattern": vocab.pattern}, found, before)
     else:
-        merges, whole = merges_of(vocab)
         counts = _counts(vocab, placed, corpus, num_threads, progress)
-        merger = merger_of(counts, options, vocab.token_table if whole else None)
-        ids = replay(vocab, merges, merger)
+        merger = new_merger(options)
+        ids = make_known(vocab, merger)
+        if isinstance(counts, (PretokenCounts, CountFile)):
+            log.info("%s", counts.summary())
+        table = table_of(counts.load() if isinstance(counts, CountFile) else counts)
+        whole = vocab.merges is None or vocab.ignore_merges
+        merger.add_encoded(table, vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
         learn_until(merger, len(ids) + n, progress)
         config = config_of("extend", record, corpus_of(counts), vocab)
     start = len(ids)

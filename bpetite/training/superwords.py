@@ -25,9 +25,9 @@ from ._count_table import CountTable
 from ._merger import Merger
 from ._phrases import PairCounts, PhraseReader
 from ._text_counter import batches
+from .continuing import make_known
 from .counting import count_as
-from .counts import PretokenCounts, check_count
-from .replaying import replay
+from .counts import table_of
 
 __all__ = ["MAX_WORDS", "Repeated", "learn_superwords", "repeatable"]
 
@@ -88,7 +88,7 @@ def learn_superwords(
         documents: How many texts there were when the corpus was read before; 0 for not known.
 
     Returns:
-        The merger, what it calls the tokens of the vocabulary (see `replay`), and what the manifest says.
+        The merger, what it calls the tokens of the vocabulary (see `make_known`), and what the manifest says.
     """
     threads = min(thread_count(num_threads), MOST_THREADS)
     phrases = _Phrases(cutting, corpus, threads, documents)
@@ -100,8 +100,7 @@ def learn_superwords(
     floor = max(_first_floor(pairs, n), least)
     while True:
         merger = new_merger()
-        assert vocab.merges is not None  # the caller has checked it
-        ids = replay(vocab, vocab.merges, merger, join=False)
+        ids = make_known(vocab, merger)
         start = merger.tokens
         merger.add_pieces(_pieces(phrases, readers, pairs, floor), _internal_ids(vocab, ids))
         learn(merger, start + n)
@@ -127,7 +126,7 @@ class _Phrases:
 
     def __iter__(self) -> Iterator[CountTable]:
         if isinstance(self.corpus, Mapping):
-            yield _table_of(self.corpus)
+            yield table_of(self.corpus)
             return
         texts: Iterable[Any] = [self.corpus] if isinstance(self.corpus, (str, bytes)) else self.corpus
         found = 0
@@ -137,15 +136,6 @@ class _Phrases:
         if self.documents not in (0, found):
             raise ValueError(f"the corpus had {self.documents} documents when it was read before, and now {found}")
         self.documents = found
-
-
-def _table_of(counts: Mapping[bytes, int]) -> CountTable:
-    if isinstance(counts, PretokenCounts):
-        return counts._table
-    table = CountTable()
-    for item in counts.items():
-        table.add(*check_count(*item))
-    return table
 
 
 def _internal_ids(vocab: Vocab, ids: Mapping[int, int]) -> array[int]:

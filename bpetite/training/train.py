@@ -16,12 +16,11 @@ from typing import Any
 from .. import patterns
 from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
-from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
-from .counts import MAX_COUNT, PretokenCounts, check_count
+from .counts import MAX_COUNT, PretokenCounts, table_of
 from .options import TrainingOptions
 from .spilled import CountFile
 from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
@@ -29,7 +28,7 @@ from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 __all__ = [
     "check_no_special",
     "learn_until",
-    "merger_of",
+    "new_merger",
     "rehearse",
     "superword_merger",
     "texts_not_paths",
@@ -84,7 +83,7 @@ def train(
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     _check_cut(counts, options)
-    merger = merger_of(counts, options)
+    merger = _merger_of(counts, options)
     corpus = corpus_of(counts)
     del counts  # the merger has all it needs
     if options.superwords_from is not None:
@@ -117,7 +116,7 @@ def train_from_counts(
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         _check_cut(counts, options)
-    return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
+    return _learn(_merger_of(counts, options), options, progress, corpus_of(counts))
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -128,8 +127,8 @@ def rehearse(options: TrainingOptions) -> Vocab:
     """
     counts = count_pretokens((), **options.counting(), num_threads=1)
     if options.superwords_from is not None:
-        return _learn_stages(merger_of(counts, options), (), options, 1, None, None)
-    return _learn(merger_of(counts, options), options, None)
+        return _learn_stages(_merger_of(counts, options), (), options, 1, None, None)
+    return _learn(_merger_of(counts, options), options, None)
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -173,32 +172,25 @@ def _check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> 
         )
 
 
-def merger_of(
-    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, whole: TokenTable | None = None
-) -> Merger:
-    """A merger that holds these pre-tokens, but for those that are tokens of `whole`: nothing is learned from them."""
-    merger = _new_merger(options)
+def _merger_of(counts: Mapping[bytes, int] | CountFile, options: TrainingOptions) -> Merger:
+    """A merger that holds these pre-tokens."""
+    merger = new_merger(options)
     if isinstance(counts, (PretokenCounts, CountFile)):
         log.info("%s", counts.summary())
-        if whole is None:
-            if isinstance(counts, CountFile):
-                merger.add_records(counts.records(), counts.min_count)
-            else:
-                merger.add_table(counts._table)
-            return merger
-    for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
-        pretoken, count = check_count(pretoken, count)
-        if count and (whole is None or whole.get(pretoken) is None):
-            merger.add_word(pretoken, count)
+    if isinstance(counts, CountFile):
+        merger.add_records(counts.records(), counts.min_count)
+    else:
+        merger.add_table(table_of(counts))
     return merger
 
 
 def superword_merger(options: TrainingOptions) -> Merger:
     """A merger that learns superwords and what they are made of."""
-    return _new_merger(options, MAX_WORDS)
+    return new_merger(options, MAX_WORDS)
 
 
-def _new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
+def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
+    """A merger that learns as the options say; words come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",

@@ -82,10 +82,10 @@ def test_the_order_of_huggingface_goes_on_after_a_vocabulary():
     assert first.extend(words, 3).merges != whole.merges
 
 
-def test_a_replay_takes_ids_that_there_are():
+def test_what_is_known_has_ids_that_there_are():
     merger = Merger()
-    merger.replay(array("I", [97, 98, 256, 97]))
+    merger.know(array("I", [97, 98, 256, 97]))
     assert (merger.token(257), merger.tokens) == (b"aba", 258)
     for pairs in ([97, 258], [300, 97]):
         with pytest.raises(ValueError, match=f"no token has the internal id {max(pairs)}"):
-            merger.replay(array("I", pairs))
+            merger.know(array("I", pairs))

@@ -14,6 +14,7 @@ from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, refer
 from bpetite.reference import Pair
 from bpetite.training import superwords
 from bpetite.training._phrases import PairCounts, PhraseReader
+from bpetite.training.counts import table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -138,7 +139,7 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
     for first in range(100):
         phrases = {bytes([first, second]): 1 + (first * second) % 50 for second in range(100)}
         for pairs in (few, all_):
-            reader.count_pairs(superwords._table_of(phrases), pairs, 0, 1)
+            reader.count_pairs(table_of(phrases), pairs, 0, 1)
     total = sum(1 + (a * b) % 50 for a in range(100) for b in range(100))
     assert (len(all_), all_.error, all_.total) == (10_000, 0, total)
     assert len(few) <= 4096
