@@ -101,6 +101,9 @@ class Mixture:
         if self.tokens is not None and (not weights or self.tokens < 1):
             raise ValueError("tokens is for sources with weights, and at least 1")
         for source in self.sources:
+            if unknown := sorted(set(source.options) - set(OWN)):
+                raise ValueError(f"source {source.name!r}: {unknown[0]} is no option of a source (there are: "
+                                 f"{', '.join(OWN)})")
             for name in ("repeats", "weight", "tokens"):
                 value = getattr(source, name)
                 if value is not None and not 0 < value < math.inf:

@@ -99,7 +99,10 @@ class Plan:
         for source in self.mixture.sources if self.mixture is not None else ():
             options = replace(self.options, **source.options)
             pieces = [piece for piece in self.pieces if piece.source == source.name]
-            rules = self._rules(options, any(piece.kind == "text" for piece in pieces))
+            try:
+                rules = self._rules(options, any(piece.kind == "text" for piece in pieces))
+            except ValueError as wrong:
+                raise ValueError(f"source {source.name!r}: {wrong}") from None
             for epoch, part in {(piece.epoch, piece.part) for piece in pieces}:
                 together = rules.together and part == 1
                 found[source.name, epoch] = replace(rules, part=part, epoch=epoch, together=together)

@@ -25,7 +25,7 @@ from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.executor import Call, Outcome, Work, run_all
 from bpetite.cluster.joining import _make_shard
 from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions
-from bpetite.corpus import RecordError, find_sources, share, shares
+from bpetite.corpus import Mixture, MixtureSource, RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
@@ -281,6 +281,21 @@ def test_rejected_records_are_joined(ram_path: Path, tokenizer: Tokenizer) -> No
     taken.write_text("of somebody else")
     with pytest.raises(FileExistsError, match="rejected"):
         encode_corpus(HereExecutor(), ram_path / "in.jsonl", ram_path / "other" / "out", tokenizer, **options)
+
+
+def test_a_mixture_is_that_of_one_process(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    again = MixtureSource("again", (str(corpus),), 0.4, options={"min_document_bytes": 30})
+    mixture = Mixture((MixtureSource("all", (str(corpus),), 1.5), again))
+    one = encode_here(mixture, ram_path / "here" / "out", tokenizer)
+    two = encode_corpus(HereExecutor(), mixture, ram_path / "there" / "out", tokenizer, task_bytes=TINY)
+    assert contents(ram_path / "there") == contents(ram_path / "here")
+    assert two["sources"] == one["sources"]
+
+
+def test_what_needs_one_process_is_refused(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    for options in ({"shuffle": 1}, {"drop_duplicates": True}):
+        with pytest.raises(ValueError, match="several tasks sees a part: run one process"):
+            encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, **options)  # type: ignore[arg-type]
 
 
 def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:

@@ -149,6 +149,18 @@ def test_weights(folder: Path) -> None:
         make_task(Mixture((one, two)), folder / "x", byte_codec(), options=Options())
 
 
+def test_options_of_a_source_that_cannot_be(folder: Path) -> None:
+    source = MixtureSource("a", (str(folder / "tail.txt"),), options={"format": "llmc"})
+    with pytest.raises(ValueError, match=r"source 'a': format is no option of a source \(there are: separator, "):
+        Mixture((source,))
+    with pytest.raises(ValueError, match="source 'a': max_document_tokens 0 is not at least 1"):
+        encode_corpus(
+            Mixture((replace(source, options={"max_document_tokens": 0}),)), folder / "o", byte_codec()
+        )
+    with pytest.raises(ValueError, match="source 'a': standard input cannot be part"):
+        encode_corpus(Mixture((replace(source, paths=("-",), options={}),)), folder / "o", byte_codec())
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -188,3 +200,9 @@ def test_commands(folder: Path) -> None:
     for wrong in (["x.txt"], ["--tokens", "5"]):
         assert commands.run("encode", *common, "-o", folder / "p", *wrong).returncode == 2
     assert commands.run("encode", "-o", folder / "p").returncode == 2
+    weights = FILE.replace("repeats = 2.5", "weight = 2").replace("repeats = 0.4", "weight = 1")
+    (folder / "mixture.toml").write_text(weights.replace("whole_files = true", "weight = 1"))
+    done = commands.run("encode", *common, "-o", folder / "w", "--tokens", "2k", "--eot", "none")
+    assert done.returncode == 0, done.stderr
+    assert 900 < json.loads(done.stdout)["sources"]["text"]["tokens"] < 1100
+    assert "counting the tokens of source 'lines'" in done.stderr

@@ -59,6 +59,8 @@ def test_the_same_bytes_as_a_local_output(work: Path, format: str) -> None:
     if format == "parquet":
         pytest.importorskip("pyarrow")
     options = {"format": format, "val_fraction": 0.3, "rejected": True, "on_error": "skip"}
+    if format == "llmc":
+        options |= {"shuffle": 1, "drop_duplicates": True, "memory": 20_000}
     summary = task_of(work, "memory://out/o", **options).run(jobs=2)
     task_of(work, work / "here" / "o", **options).run()
     assert stored() == outputs(work / "here")
