@@ -74,10 +74,13 @@ class Seen:
     def _add(self, digests: Digests) -> npt.NDArray[np.bool_]:
         """The same for so few that there is room for all."""
         digests = np.where((digests == 0).all(axis=1, keepdims=True), np.uint64(1), digests)  # 0 is an empty place
-        _, first = np.unique(digests, axis=0, return_index=True)
+        order = np.lexsort((digests[:, 1], digests[:, 0]))  # stable: of equal ones, the first comes first
+        ordered = digests[order]
+        differs = np.ones(len(order), np.bool_)
+        differs[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
         new = np.zeros(len(digests), np.bool_)
         table, size = self._table, np.uint64(len(self._table))
-        waiting = first
+        waiting = order[differs]
         places = (digests[waiting, 0] % size).astype(np.int64)
         while len(waiting):
             found = table[places]
