@@ -1,8 +1,8 @@
 """Pre-tokens of a corpus counted on a cluster, and a tokenizer learned from the counts.
 
-Each task counts its share of the corpus into a sorted table file; the tables are added up as streams, with one record
-of each in memory, and learning runs here, on one thread. Counts add up exactly, so the merges are those of one process
-that reads the whole corpus.
+Each task counts its share of the corpus into a sorted table file; the tables are added up as streams, and learning
+reads the sum as a stream too, here, on one thread. Counts add up exactly, so the merges are those of one process that
+reads the whole corpus.
 """
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ..tokenizer import Tokenizer
 from ..training.counting import count_pretokens
 from ..training.counts import PretokenCounts, merge_count_files
 from ..training.options import TrainingOptions
+from ..training.spilled import CountFile
 from ..training.train import rehearse, train_from_counts
 from .executor import Executor, Report, check_positive, run_all
 from .options import ClusterTrainOptions
@@ -45,10 +46,7 @@ class _Shared:
 
     reading: Reading
     on_error: str
-    pattern: Pattern
-    special_tokens: tuple[str, ...]
-    normalization: str | None
-    unicode: str | None
+    counting: dict[str, Any]  # what `count_pretokens` takes
     threads: int
 
 
@@ -91,6 +89,33 @@ def count_corpus(
         OSError: A file cannot be read or written.
     """
     refuse_unknown("count_corpus", options, ReadingOptions)
+    counting = {
+        "pattern": pattern, "special_tokens": special_tokens, "normalization": normalization, "unicode": unicode,
+    }  # fmt: skip
+    table = _count_to_table(executor, sources, Path(work), counting, task_bytes=task_bytes, threads=threads,
+                            progress=progress, log=log, **options)  # fmt: skip
+    counts = PretokenCounts.load(table)
+    _clean(table)
+    return counts
+
+
+def _count_to_table(
+    executor: Executor,
+    sources: SourcesLike,
+    folder: Path,
+    counting: dict[str, Any],
+    *,
+    task_bytes: int = TASK_BYTES,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    log: Callable[[str], None] | None = None,
+    **options: Unpack[ReadingOptions],
+) -> Path:
+    """What :func:`count_corpus` does, into a table file; `_clean` deletes it and what it was made of.
+
+    Args:
+        counting: What ``bpetite.count_pretokens`` takes.
+    """
     check_positive(task_bytes=task_bytes, threads=threads)
     settings = Options(**options)
     settings.check()
@@ -98,17 +123,14 @@ def count_corpus(
     separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
     reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)
     # A mistake in the options is found here.
-    specials = count_pretokens(
-        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
-    ).special_tokens
-    shared = _Shared(reading, on_error, pattern, specials, normalization, unicode, threads)
+    counting = counting | {"special_tokens": count_pretokens([], **counting).special_tokens}
+    shared = _Shared(reading, on_error, counting, threads)
     count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
     cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
-    folder = Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest(
-        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, pattern, specials,
-         normalization, unicode, settings.max_document_bytes]
+        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, counting["pattern"],
+         counting["special_tokens"], counting["normalization"], counting["unicode"], settings.max_document_bytes]
     )
     prefix = f"counts-{identity[:16]}"
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
@@ -132,12 +154,16 @@ def count_corpus(
         else:
             run_all(executor, _add_up, Parcel(None), merges)
         level += 1
-    counts = PretokenCounts.load(tables[0])
-    for path in [*folder.glob(f"{prefix}*"), *folder.glob(f".{prefix}*")]:
+    return Path(tables[0])
+
+
+def _clean(table: Path) -> None:
+    """Delete a table of `_count_to_table`, what it was made of, and the folder if nothing else is there."""
+    prefix = table.name[: len("counts-") + 16]
+    for path in [*table.parent.glob(f"{prefix}*"), *table.parent.glob(f".{prefix}*")]:
         path.unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
-    return counts
+    if not any(table.parent.iterdir()):
+        table.parent.rmdir()
 
 
 def train(
@@ -149,6 +175,8 @@ def train(
     **options: Unpack[ClusterTrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a cluster: the same one as `bpetite.Tokenizer.train` learns.
+
+    The counts are read as a stream. When learning fails they stay in `work`, and a second call takes them from there.
 
     Args:
         executor, sources, work: As for :func:`count_corpus`.
@@ -164,8 +192,11 @@ def train(
     reading: dict[str, Any] = {name: value for name, value in options.items() if name not in known}
     chosen = TrainingOptions(vocab_size, **learning)
     rehearse(chosen)
-    counts = count_corpus(executor, sources, work=work, **chosen.counting(), **reading)
-    return Tokenizer.from_vocab(train_from_counts(counts, chosen))
+    table = _count_to_table(executor, sources, Path(work), chosen.counting(), **reading)
+    with CountFile(table) as counts:
+        vocab = train_from_counts(counts, chosen)
+    _clean(table)
+    return Tokenizer.from_vocab(vocab)
 
 
 def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:
@@ -175,10 +206,7 @@ def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Re
     if not os.path.exists(table):
         counts = count_pretokens(
             read_documents(pieces, shared.reading, on_error=shared.on_error, log=messages.append),
-            pattern=shared.pattern,
-            special_tokens=shared.special_tokens,
-            normalization=shared.normalization,
-            unicode=shared.unicode,
+            **shared.counting,
             num_threads=shared.threads,
         )
         counts.save(table, overwrite=True)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cluster import EncodeBatch, Parcel
+from bpetite.cluster import EncodeBatch, Parcel, counting
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
 from bpetite.cluster.executor import Call, Outcome, Work, run_all
@@ -31,6 +31,7 @@ from bpetite.corpus.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.training.counts import PretokenCounts
+from bpetite.training.spilled import CountFile
 
 pytest.importorskip("pyarrow")
 
@@ -358,6 +359,23 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     learned = train(HereExecutor(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
     assert learned.extend(counts, 50) == learned.extend(texts, 50)
+
+
+def test_learning_that_fails_leaves_the_counts(ram_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("out of memory while learning merges")
+
+    source, work = corpus / "a one.txt", ram_path / "work"
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "train_from_counts", fail)
+        with pytest.raises(MemoryError):
+            train(HereExecutor(), source, 400, work=work, task_bytes=200)
+    (table,) = work.glob("*-level*")
+    with CountFile(table) as counts:
+        assert len(Tokenizer.train_from_counts(counts.at_least(2), 300).merges) == 44
+    learned = train(HereExecutor(), source, 400, work=work, task_bytes=200)
+    assert learned == Tokenizer.train_from_files(source, 400)
+    assert not work.exists()
 
 
 def test_workers_with_another_release(tokenizer: Tokenizer) -> None:
