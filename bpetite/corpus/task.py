@@ -24,7 +24,7 @@ from .reading.objects import checksum_of
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .reading.sources import OBJECTS, STDIN, Piece
 from .reading.streams import try_piece
-from .remote.paths import sizes_in
+from .remote.paths import exists, sizes_in
 from .sink import Sink
 from .tally import Tally, error_limit
 from .unfinished import raw_before
@@ -120,12 +120,12 @@ class ShardTask(Plan):
     def finished(self) -> dict[str, Any] | None:
         """The manifest of this very run, if it is complete; refuses to touch that of another."""
         path = self.names.manifest
-        there = self.names.taken(self.names.folder / path.name)
-        if not there and self.world_size > 1 and self.names.home is None:  # it may have been merged, and put away
+        there = exists(path)
+        if not there and self.world_size > 1:  # it may have been merged, and put away
             whole = names_of(self.output, self.layout)
             if whole.manifest.exists():
-                path = ranks_folder(whole.folder, whole.stem) / path.name
-                there = os.path.lexists(path)
+                path = ranks_folder(whole.place, whole.stem) / path.name
+                there = exists(path)
         if not there:
             return None
         manifest = read_manifest(path)

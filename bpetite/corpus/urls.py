@@ -59,11 +59,11 @@ def local_name(path: str | os.PathLike[str]) -> str:
 def refuse_url(path: str | os.PathLike[str], doing: str) -> None:
     """Raises ValueError for a URL where only local paths do.
 
-    >>> refuse_url("C:/data/x", "merged")
-    >>> refuse_url("s3://bucket/x", "merged")
+    >>> refuse_url("C:/data/x", "written by an engine")
+    >>> refuse_url("s3://bucket/x", "written by an engine")
     Traceback (most recent call last):
     ...
-    ValueError: s3://bucket/x: only local files are merged; copy them here, or mount the store
+    ValueError: s3://bucket/x: only local files are written by an engine; copy them here, or mount the store
     """
     if is_url(path):
         raise ValueError(f"{os.fspath(path)}: only local files are {doing}; copy them here, or mount the store")

@@ -65,7 +65,7 @@ def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pyt
     inputs = write_inputs(ram_path / "in", some_documents(90))
     ranks(inputs, ram_path / "o", 2, shard_tokens=300)
 
-    def killed(*arguments: Any) -> None:
+    def killed(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -287,8 +287,8 @@ def test_a_merge_that_was_killed_when_it_was_done(ram_path: Path, monkeypatch: p
     ranks(write_inputs(ram_path / "in", some_documents(9)), ram_path / "o", 2)
     real = module.write_manifest
 
-    def killed(*arguments: Any) -> None:
-        real(*arguments)
+    def killed(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -2,9 +2,9 @@
 from pathlib import Path
 
 import pytest
-from corpus_tools import byte_codec, run
+from corpus_tools import run
 
-from bpetite.corpus import Options, find_sources, make_task, merge_outputs
+from bpetite.corpus import find_sources
 
 
 @pytest.mark.parametrize("url", ["s3:/bucket/x", "hf:/datasets/me/x", "file:/data/x", "simplecache::s3://bucket/x"])
@@ -20,17 +20,6 @@ def test_what_cannot_be_meant_is_refused(ram_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(ValueError, match=r"a URL has two slashes, .* give it as a str|a chain of URLs"):
             work()
     assert [path.name for path in ram_path.iterdir()] == ["in.txt"]
-
-
-def test_ranks_at_a_url_are_not_merged(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ram_path)
-    Path("in.txt").write_text("a")
-    for rank in (0, 1):
-        make_task(["in.txt"], "o", byte_codec(), rank=rank, world_size=2, options=Options()).run()
-    before = sorted(ram_path.iterdir())
-    with pytest.raises(ValueError, match="only local files"):
-        merge_outputs("s3://bucket/x", ["o.rank00000of00002", "o.rank00001of00002"])
-    assert sorted(ram_path.iterdir()) == before
 
 
 def test_urls_of_local_files(ram_path: Path) -> None:

@@ -107,6 +107,8 @@ def _separated(piece: Piece, position: Position, reading: Reading, limit: int | 
     if limit is None and piece.stop is not None and piece.stop < piece.size:
         limit = _next_start(piece, piece.stop, separator)
     with reading.open(piece) as stream:
+        if limit is not None:
+            stream.read_until(limit)
         start = position.offset
         if start == 0 and piece.start:
             start = _next_start(piece, piece.start, separator)

@@ -83,6 +83,11 @@ class Stream:
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
+    def read_until(self, offset: int) -> None:
+        """Nothing from an offset on will be read, of a source that is not compressed."""
+        if isinstance(self._file, RemoteFile) and self._expander is None:
+            self._file.ahead_until = offset
+
     def arrow_source(self) -> str | RemoteFile:
         """What Arrow reads instead of this: the path of a file, or the open object."""
         return self._file if isinstance(self._file, RemoteFile) else self.name

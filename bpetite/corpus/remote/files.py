@@ -16,12 +16,16 @@ __all__ = ["AHEAD", "RemoteFile", "open_bytes"]
 #: The most bytes that are read at a time without having been asked for. Two such parts are in memory.
 AHEAD = 8 << 20
 
+#: Bytes that are read at least from the start of an object, where a byte-order mark is looked for.
+FIRST = 1 << 18
+
 
 class RemoteFile(io.RawIOBase):
     """The bytes of an object, by ranges.
 
-    What is asked for is what is read, as long as reading jumps: a worker that reads a part of an object transfers
-    nothing else. Where it goes on in a row, more is read each time, and at last the next part while this one is used.
+    But for its start, what is asked for is what is read, as long as reading jumps: a worker that reads a part of an
+    object transfers nothing else. Where it goes on in a row, more is read each time, and at last the next part while
+    this one is used.
 
     Raises:
         OSError: It cannot be read, however often it is tried.
@@ -107,7 +111,7 @@ class RemoteFile(io.RawIOBase):
         """Have the bytes at the offset, at least ``size`` of them."""
         start, rest = self._offset, self.opened.size - self._offset
         in_a_row = bool(self._data) and start == self._start + len(self._data)
-        more = min(AHEAD, 2 * len(self._data), self.ahead_until - start) if in_a_row else 0
+        more = min(AHEAD, 2 * len(self._data) if in_a_row else 0 if start else FIRST, self.ahead_until - start)
         wanted = min(rest, max(size, more))
         ahead, self._ahead = self._ahead, None
         self._data = b""
@@ -144,6 +148,9 @@ class RemoteFile(io.RawIOBase):
                     at += len(part)
                 if at < stop:
                     raise ConnectionError(f"{at - start} bytes at {start} where {size} were asked for")
+            except ValueError as wrong:
+                self._close()
+                raise ValueError(f"{wrong} (where the server gives no ranges, download the file)") from None
             except Exception:
                 self._close()
                 raise
@@ -156,8 +163,10 @@ class RemoteFile(io.RawIOBase):
         # every range is asked for as it is: what is read ahead is decided here
         handle = self._store.open(self._path, "rb", cache_type="none")
         try:
-            details = getattr(handle, "details", None)
-            found = found_in(details if isinstance(details, dict) else self._store.info(self._path), self.url)
+            details = getattr(handle, "details", None)  # what the store said when it was opened
+            found = found_in(details, self.url) if isinstance(details, dict) else None
+            if found is None or not found.version:
+                found = found_in(self._store.info(self._path), self.url)
         except BaseException:
             handle.close()
             raise

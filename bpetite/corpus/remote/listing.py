@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import Any
 
-from .stores import Found, found_in, look_up, patiently, store_of
+from .stores import FIRST_TRIES, Found, found_in, look_up, patiently, store_of
 
 __all__ = ["find_objects"]
 
@@ -44,10 +44,10 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
         return found
 
     if _is_pattern(url):
-        named_ones = patiently(url, "listing", glob)
+        named_ones = patiently(url, "listing", glob, tries=FIRST_TRIES)
         hidden = any(part.startswith(".") for part in path.split("/"))
     else:
-        info = patiently(url, "looking it up", look)
+        info = patiently(url, "looking it up", look, tries=FIRST_TRIES)
         if info.get("type") != "directory":
             return [found_in(info, url_of(path))], True
         named_ones, hidden = {path: info}, False

@@ -19,7 +19,9 @@ from ..urls import is_url, local_name
 from .files import RemoteFile
 from .stores import Found, found_in, look_up, patiently, store_of
 
-__all__ = ["AnyPath", "RemotePath", "open_part", "path_of", "read_numbers", "readable", "sizes_in"]
+__all__ = [
+    "AnyPath", "RemotePath", "exists", "open_part", "path_of", "read_numbers", "readable", "same_place", "sizes_in",
+]  # fmt: skip
 
 #: Bytes compared at a time.
 COMPARED = 4 << 20
@@ -145,6 +147,17 @@ class RemotePath:
                 raise
         store.invalidate_cache(path)
 
+    def move(self, target: RemotePath) -> None:
+        """Give the object another name; where it has been moved already, nothing is done."""
+        store, path = store_of(self.url)
+        size = look_up(self.url).size if self.exists() else None
+        if size is None:
+            return
+        patiently(self.url, "copying", lambda: store.cp_file(path, store_of(target.url)[1]))
+        if target.stat().st_size != size:
+            raise OSError(errno.EIO, f"not all of {self.url} has been copied", target.url)
+        self.unlink(missing_ok=True)
+
     def upload(self, local: Path) -> None:
         """Put a file there whole, and compare its size and, where the store has one, its checksum; a small one without
         a checksum is read again.
@@ -191,11 +204,23 @@ class RemotePath:
 AnyPath: TypeAlias = Path | RemotePath
 
 
+def same_place(one: AnyPath, other: AnyPath) -> bool:
+    """Whether two names are of the same folder."""
+    if isinstance(one, RemotePath) or isinstance(other, RemotePath):
+        return isinstance(one, RemotePath) and isinstance(other, RemotePath) and one.place == other.place
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
 def path_of(path: str | os.PathLike[str]) -> AnyPath:
     """The path of a file, or of an object."""
     if isinstance(path, RemotePath):
         return path
     return RemotePath(os.fspath(path)) if is_url(path) else Path(local_name(path))
+
+
+def exists(path: AnyPath) -> bool:
+    """Whether there is anything of this name; also a link that leads nowhere."""
+    return os.path.lexists(path) if isinstance(path, Path) else path.exists()
 
 
 def open_part(path: AnyPath, stop: int) -> BinaryIO:

@@ -13,18 +13,21 @@ from typing import Any, TypeVar
 
 from ...errors import MissingExtraError
 
-__all__ = ["TRIES", "WAIT", "Found", "found_in", "look_up", "patiently", "store_of"]
+__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "found_in", "look_up", "patiently", "store_of"]
 
 Result = TypeVar("Result")
 
-#: How often a call is made, and the seconds before it is made again; they double each time.
+#: How often a call is made; and where a run begins, when it may as well be the URL that is wrong: packages such as s3fs
+#: try several times themselves.
 TRIES = 5
+FIRST_TRIES = 2
+#: Seconds before a call is made again; they double each time.
 WAIT = 0.5
 
 #: What tells the versions of an object apart, the surest first; each store has some of them.
 VERSIONS = (
-    "ETag", "etag", "blob_id", "generation", "md5Hash", "sha", "checksum", "mtime", "LastModified", "last_modified",
-    "Last-Modified", "modified", "created",
+    "ETag", "etag", "blob_id", "xet_hash", "generation", "md5Hash", "sha", "checksum", "mtime", "LastModified",
+    "last_modified", "Last-Modified", "modified", "created",
 )  # fmt: skip
 
 #: Errors that do not pass: of the store, and of the call.
@@ -67,19 +70,21 @@ def store_of(url: str) -> tuple[Any, str]:
     return filesystem, path
 
 
-def patiently(url: str, what: str, call: Callable[[], Result]) -> Result:
+def patiently(url: str, what: str, call: Callable[[], Result], *, tries: int | None = None) -> Result:
     """The result of a call, which is made again where an error may pass.
 
     Args:
         url: What errors name.
         what: What is being done, as "reading".
+        tries: `TRIES` unless told otherwise.
 
     Raises:
         OSError: It failed every time, or in a way that does not pass; with ``errno`` and ``filename`` set.
         ValueError: The store refuses what was asked.
     """
     last: Exception | None = None
-    for tried in range(TRIES):
+    tries = TRIES if tries is None else tries
+    for tried in range(tries):
         if tried:
             time.sleep(WAIT * 2 ** (tried - 1))
         try:
@@ -90,7 +95,7 @@ def patiently(url: str, what: str, call: Callable[[], Result]) -> Result:
                 raise lasting from error
             last = error
     assert last is not None
-    raise OSError(errno.EIO, f"{what} failed {TRIES} times, at last with {_told(last)}", url) from last
+    raise OSError(errno.EIO, f"{what} failed {tries} times, at last with {_told(last)}", url) from last
 
 
 def _lasting(error: Exception, url: str) -> Exception | None:

@@ -15,9 +15,8 @@ import numpy as np
 
 from ...errors import FormatError, file_exists
 from ..outputs import files_of_shard, token_files_of_split
-from ..remote.paths import AnyPath
+from ..remote.paths import AnyPath, sizes_in
 from ..tokenfiles import Span, open_token_file
-from ..urls import refuse_url
 from .checksums import FileCheck, check_file
 from .durable import Journal
 from .layouts import layout_of, meta_line
@@ -26,6 +25,7 @@ from .naming import REJECTED, Names, names_of, splits_of
 from .ranks import check_ranks, check_room, find_ranks, put_away
 from .rejected import join_rejected, list_rejected, rejected_writer
 from .shards import ShardWriter, settle
+from .staging import begin_staging, claim, end_staging
 
 __all__ = ["copy_spans", "join_manifests", "merge_outputs"]
 
@@ -57,25 +57,23 @@ def merge_outputs(
         FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
         FileExistsError: The output exists already, and is not that of this run.
     """
-    given = [*parts]
-    for path in (output, *given):
-        refuse_url(path, "merged")
-    found = find_ranks(output, given)
+    found = find_ranks(output, parts)
     manifests = [manifest for _, manifest in found]
     options = manifests[0]["options"]
     layout = layout_of(manifests[0]["format"])
     dtype = np.dtype(manifests[0]["dtype"])
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
-    names.folder.mkdir(parents=True, exist_ok=True)
+    begin_staging(names)
     header = {"merge": manifests[0]["run"]}
     if names.manifest.exists() and not overwrite:
         done = _merged(names, manifests[0], check=delete)
         _end_killed(names, header)
-        put_away(found, names.folder, delete=delete)
+        end_staging(names)
+        put_away(found, names.place, delete=delete)
         return done
     check_ranks(found, output)
     if not delete:
-        check_room(found, names.folder, overwrite=overwrite)
+        check_room(found, names.place, overwrite=overwrite)
     journal = Journal(names.journal)
     changed = True  # by this merge, or by one that was killed
     try:
@@ -84,6 +82,7 @@ def merge_outputs(
             raise FormatError(f"{names.journal}: the journal of an unfinished run; finish it, or overwrite=True")
         if not begun and not overwrite:
             names.refuse_whole()
+        claim(names, overwrite=overwrite)
         names.clear_temporary(unknown=journal.existed or overwrite)
         journal.restart()
         journal.append(header)
@@ -92,7 +91,7 @@ def merge_outputs(
         for split in splits_of(options["val_fraction"]):
             writer = ShardWriter(
                 partial(names.base, split), layout, dtype.name, options["shard_tokens"], overwrite=overwrite or begun,
-                tokenizer=manifests[0]["tokenizer"]["name"],
+                tokenizer=manifests[0]["tokenizer"]["name"], taken=names.taken,
             )  # fmt: skip
             try:
                 for path, manifest in found:
@@ -104,23 +103,26 @@ def merge_outputs(
         manifest = join_manifests(manifests)
         manifest["files"] = list_files(shards)
         if "rejected" in manifest:
-            shards[REJECTED] = join_rejected(found, rejected_writer(names, overwrite=overwrite or begun))
+            writer = rejected_writer(names, overwrite=overwrite or begun, taken=names.taken)
+            shards[REJECTED] = join_rejected(found, writer)
             manifest["rejected"] = list_rejected(shards[REJECTED], manifest["problems"])
         check_files(manifest, names.manifest, shards_only=True)  # nothing was left out
         old = _listed(names.manifest)
         changed = True
         for finished in shards.values():  # all of them have been verified now
-            settle(names.folder, finished)
+            settle(names.folder, finished, home=names.home)
         names.remove(old - {file["name"] for file in listed_files(manifest)})  # while the old manifest still lists them
-        write_manifest(names.manifest, manifest)
+        write_manifest(names.manifest, manifest, staging=names.folder)
         journal.close(remove=True)
+        end_staging(names)
     finally:
         if not changed:  # it failed before a file got its name, so the journal has nothing to go on with
             with suppress(OSError):
                 names.clear_temporary(unknown=True)
                 journal.restart()
+            end_staging(names)
         journal.close(remove=not journal.records)
-    put_away(found, names.folder, delete=delete)
+    put_away(found, names.place, delete=delete)
     return manifest
 
 
@@ -161,15 +163,12 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
         FormatError: A file differs from its checksum.
     """
     manifest = read_manifest(names.manifest)
-    whole = all(
-        path.is_file() and path.stat().st_size == file["bytes"]
-        for file in listed_files(manifest)
-        for path in [names.folder / file["name"]]
-    )
+    sizes = sizes_in(names.place, [file["name"] for file in listed_files(manifest)])
+    whole = all(sizes.get(file["name"]) == file["bytes"] for file in listed_files(manifest))
     if not whole or manifest["rank"] is not None or manifest["run"] != rank["run"]:
         raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
     for file in listed_files(manifest) if check else ():
-        check_file(names.folder / file["name"], file)
+        check_file(names.final(file["name"]), file)
     return manifest
 
 

@@ -67,6 +67,11 @@ class Names:
         return os.path.lexists(path) if self.home is None else (self.home / path.name).exists()
 
     @property
+    def place(self) -> AnyPath:
+        """The folder of the finished files."""
+        return self.folder if self.home is None else self.home
+
+    @property
     def manifest(self) -> AnyPath:
         return self.final(self._beside("manifest.json"))
 
@@ -198,7 +203,7 @@ def staging_folder(home: RemotePath, stem: str, staging: str | os.PathLike[str] 
     return (default_staging() if staging is None else Path(staging)) / f"{stem or home.name or 'tokens'}-{digest}"
 
 
-def ranks_folder(folder: Path, stem: str) -> Path:
+def ranks_folder(folder: AnyPath, stem: str) -> AnyPath:
     """Where `merge` puts the files of the ranks of an output."""
     return folder / f"{stem or 'tokens'}.ranks"
 

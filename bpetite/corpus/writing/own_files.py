@@ -25,8 +25,8 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
     Raises:
         FileExistsError: There is such an input.
     """
-    folder = _place(names.folder if names.home is None else names.home)
-    merged = _place(ranks_folder(names.folder, names.stem))
+    folder = _place(names.place)
+    merged = _place(ranks_folder(names.place, names.stem))
     real: dict[str, object] = {}
 
     def name_in(place: object, piece: Piece) -> str | None:

@@ -5,6 +5,7 @@ import errno
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from ...errors import FormatError, file_exists
 from ..outputs import find_manifest
-from ..remote.paths import AnyPath
+from ..remote.paths import AnyPath, RemotePath, exists, path_of, same_place
 from .manifest import listed_files
 from .naming import ranks_folder
 
@@ -57,14 +58,13 @@ def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
 
 
 def _beside(name: str) -> Found:
-    folder, stem = (name, "tokens") if os.path.isdir(name) else os.path.split(name)
+    path = path_of(name)
+    folder, stem = (path, "tokens") if path.is_dir() else (path.parent, path.name)
     for suffix in (".npy", ".bin", ".ds", ".parquet"):
         stem = stem.removesuffix(suffix)
-    pattern = glob.escape(stem) + ".rank*of*.manifest.json"
-    here = glob.glob(os.path.join(glob.escape(folder), pattern))
-    away = glob.glob(os.path.join(glob.escape(str(ranks_folder(Path(folder), stem))), pattern))
+    here = _manifests_in(folder, stem)
     found = [_manifest_of(part) for part in here]
-    put_away = [_manifest_of(part) for part in away]
+    put_away = [_manifest_of(part) for part in _manifests_in(ranks_folder(folder, stem), stem)]
     if here:  # with those that were moved already, where a merge was killed while it moved them
         first = found[0][1]
         known = [manifest["rank"] for _, manifest in found]
@@ -75,6 +75,14 @@ def _beside(name: str) -> Found:
         what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
         raise FileNotFoundError(errno.ENOENT, what, name)
     return found
+
+
+def _manifests_in(folder: AnyPath, stem: str) -> list[str]:
+    """The paths of the manifests of an output's ranks that are in a folder."""
+    if isinstance(folder, RemotePath):
+        ours = re.compile(re.escape(stem) + r"\.rank\d+of\d+\.manifest\.json")
+        return [str(folder / name) for name in folder.sizes() if ours.fullmatch(name)]
+    return glob.glob(os.path.join(glob.escape(str(folder)), glob.escape(stem) + ".rank*of*.manifest.json"))
 
 
 def _same_ranks(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -115,18 +123,17 @@ def check_ranks(found: Found, output: str | os.PathLike[str]) -> None:
         raise FormatError(f"{os.fspath(output)}: ranks {missing}{more} of {size} are missing")
 
 
-def _away(path: Path) -> Path:
+def _away(path: AnyPath) -> AnyPath:
     """Where the files of a rank are moved, of which this is the manifest."""
     return ranks_folder(path.parent, path.name.rpartition(".rank")[0])
 
 
-def _to_move(found: Found, folder: Path) -> list[Path]:
+def _to_move(found: Found, folder: AnyPath) -> list[AnyPath]:
     """The manifests of ranks whose files are in a folder."""
-    manifests = [path for path, _ in found if isinstance(path, Path)]
-    return [path for path in manifests if os.path.realpath(path.parent) == os.path.realpath(folder)]
+    return [path for path, _ in found if same_place(path.parent, folder)]
 
 
-def check_room(found: Found, folder: Path, *, overwrite: bool) -> None:
+def check_room(found: Found, folder: AnyPath, *, overwrite: bool) -> None:
     """Find out before the work that ranks cannot be moved out of a folder.
 
     Raises:
@@ -134,11 +141,11 @@ def check_room(found: Found, folder: Path, *, overwrite: bool) -> None:
     """
     for path in _to_move(found, folder):
         there = _away(path) / path.name
-        if os.path.lexists(there) and not overwrite:
+        if not overwrite and exists(there):
             raise file_exists(there, "a rank of an earlier merge; overwrite=True replaces it, delete=True keeps none")
 
 
-def put_away(found: Sequence[tuple[AnyPath, dict[str, Any]]], folder: Path, *, delete: bool) -> None:
+def put_away(found: Sequence[tuple[AnyPath, dict[str, Any]]], folder: AnyPath, *, delete: bool) -> None:
     """Move the files of ranks out of a folder, or delete those of all; doing it again does the rest."""
     move = set(_to_move(list(found), folder))
     for path, manifest in found:
@@ -146,6 +153,15 @@ def put_away(found: Sequence[tuple[AnyPath, dict[str, Any]]], folder: Path, *, d
         for file in [*files, path]:  # the manifest last: until then the others are found by it
             if delete:
                 file.unlink(missing_ok=True)
-            elif isinstance(path, Path) and path in move and os.path.lexists(file):
-                _away(path).mkdir(exist_ok=True)
-                os.replace(file, _away(path) / file.name)
+            elif path in move:
+                _move(file, _away(path))
+
+
+def _move(file: AnyPath, folder: AnyPath) -> None:
+    """Move a file, unless it has been moved, into a folder."""
+    if isinstance(file, RemotePath):
+        assert isinstance(folder, RemotePath)
+        file.move(folder / file.name)
+    elif isinstance(folder, Path) and os.path.lexists(file):
+        folder.mkdir(exist_ok=True)
+        os.replace(file, folder / file.name)

@@ -11,7 +11,7 @@ import pytest
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 from faulty_store import DiskStore, every, faulty, fresh
 
-from bpetite.corpus import Options, ShardTask, make_task, open_token_file
+from bpetite.corpus import Options, ShardTask, make_task, merge_outputs, open_token_file
 from bpetite.corpus.outputs import find_manifest
 from bpetite.corpus.writing.checksums import check_file
 
@@ -95,6 +95,15 @@ def test_layouts_with_a_file_of_all_shards(work: Path, format: str) -> None:
         here = open_token_file(work / "here" / "o" / name, format=format, dtype=found[1]["dtype"])
         for one, other in zip(there.spans(), here.spans(), strict=True):
             assert one.tokens.tolist() == other.tokens.tolist()
+
+
+def test_shuffled_without_duplicates(work: Path) -> None:
+    options = {"shuffle": 3, "drop_duplicates": True}
+    with faulty(failing("put", 4, ConnectionError("reset"))), pytest.raises(OSError, match="uploading failed"):
+        task_of(work, "faulty://out/o", **options).run()
+    task_of(work, "faulty://out/o", **options).run()
+    assert stored("faulty") == local(work, **options)
+    assert not list((work / "temporary").glob("*/*"))
 
 
 def test_a_folder_of_its_own(work: Path) -> None:
@@ -322,3 +331,55 @@ def test_local_runs_do_without_fsspec(work: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     task_of(work, work / "out" / "o").run()
     assert json.loads((work / "out/o.manifest.json").read_text())["documents"] == 120
+
+
+def make_ranks(work: Path, sink: Any, world_size: int, **options: Any) -> None:
+    options = {"shard_tokens": 300, "rejected": True, "on_error": "skip", **options}
+    for rank in range(world_size):
+        task = make_task(
+            [work / "in"], sink, byte_codec(), rank=rank, world_size=world_size, options=Options(**options)
+        )
+        replace(task, block=400).run()
+
+
+@pytest.mark.parametrize("format", ["npy", "llmc", "dolma", "mds"])
+def test_merging(work: Path, format: str) -> None:
+    """At a URL as in a folder: the ranks' files are put away, merging again and running a rank again do nothing."""
+    for sink in ("memory://out/o", str(work / "here" / "o")):
+        make_ranks(work, sink, 3, format=format)
+        whole = merge_outputs(sink)
+        assert merge_outputs(sink) == whole
+        make_ranks(work, sink, 3, format=format)
+    folder = work / "here"
+    there = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    store = fresh_view("memory")
+    assert {path.removeprefix("/out/"): store.store[path].getvalue() for path in store.store} == there
+    assert any(".ranks/" in name for name in there)
+    assert not list((work / "temporary").glob("*/*"))
+    merge_outputs("memory://out/o", delete=True)
+    assert not any(".ranks/" in name for name in store.store)
+
+
+def test_merging_from_and_to_folders(work: Path) -> None:
+    make_ranks(work, "memory://ranks/o", 2)
+    make_ranks(work, work / "ranks" / "o", 2)
+    given = [f"memory://ranks/o.rank0000{rank}of00002.manifest.json" for rank in range(2)]
+    merge_outputs(work / "here" / "o", given)
+    merge_outputs("memory://out/o", [work / "ranks" / f"o.rank0000{rank}of00002" for rank in range(2)])
+    assert stored() == outputs(work / "here")
+    make_ranks(work, "memory://more/o", 3, shard_tokens=200)
+    with pytest.raises(FileExistsError, match="exists already"):
+        merge_outputs("memory://out/o", [f"memory://more/o.rank0000{rank}of00003" for rank in range(3)])
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 9])
+def test_a_merge_that_fails(work: Path, number: int) -> None:
+    make_ranks(work, "faulty://out/o", 2)
+    with faulty(failing("put", number, ConnectionError("reset"))), pytest.raises(OSError, match="uploading failed 5"):
+        merge_outputs("faulty://out/o")
+    assert not any(name.startswith("o.manifest") for name in stored("faulty"))
+    merge_outputs("faulty://out/o")
+    make_ranks(work, work / "here" / "o", 2)
+    merge_outputs(work / "here" / "o")
+    merged = {name: data for name, data in stored("faulty").items() if ".rank" not in name}
+    assert merged == outputs(work / "here")

@@ -14,7 +14,7 @@ import commands
 import pytest
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
-from bpetite.corpus import Options, count_corpus, find_sources, make_task
+from bpetite.corpus import Options, count_corpus, find_sources, make_task, merge_outputs
 from bpetite.corpus.remote.paths import RemotePath
 
 pytest.importorskip("s3fs")
@@ -178,4 +178,18 @@ def test_kills(s3: Any, ram_path: Path) -> None:
     make_task(
         ["s3://bucket/in"], ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=400)
     ).run()
+    assert stored(s3, "bucket/out") == outputs(ram_path / "out")
+
+
+def test_merging_ranks(s3: Any, ram_path: Path) -> None:
+    put_inputs(s3, ram_path / "in")
+    for sink in ("s3://bucket/out/o", ram_path / "out" / "o"):
+        for rank in range(2):
+            task = make_task(
+                ["s3://bucket/in"], sink, byte_codec(), rank=rank, world_size=2, options=Options(shard_tokens=900)
+            )
+            task.run()
+        merge_outputs(sink)
+    assert stored(s3, "bucket/out/o.ranks") == outputs(ram_path / "out" / "o.ranks")
+    s3.rm("bucket/out/o.ranks", recursive=True)
     assert stored(s3, "bucket/out") == outputs(ram_path / "out")
