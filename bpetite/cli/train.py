@@ -81,6 +81,10 @@ __all__ = ["command"]
     help="SuperBPE: learn N tokens within words, then tokens of several words.",
 )
 @click.option("--superword-pattern", help="What cuts text then; superbpe by default.")
+@click.option(
+    "--picky-threshold", type=click.FloatRange(0, 1, min_open=True), metavar="T",
+    help="Leave out tokens of which a share T of the uses, such as 0.9, has gone into longer ones.",
+)
 @jobs_option
 @corpus_options
 @engine_options
@@ -103,6 +107,7 @@ def command(
     spill: Path | None,
     superwords_from: int | None,
     superword_pattern: str | None,
+    picky_threshold: float | None,
     jobs: int | None,
     engine: str,
     address: str | None,
@@ -134,6 +139,10 @@ def command(
             raise click.UsageError(f"--superwords-from learns from texts, and {other} from counts")
     if superword_pattern is not None:
         options["superword_pattern"] = superword_pattern
+    if picky_threshold is not None:
+        options["picky_threshold"] = picky_threshold
+        if memory is not None:
+            raise click.UsageError("--picky-threshold needs all counts in memory, and --memory puts them on disk")
     _rehearse(target_format, **options)
     sample = Sample(
         files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,

@@ -22,6 +22,7 @@ from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, table_of
 from .options import TrainingOptions
+from .scraps import ROUNDS, Learned, without_scraps
 from .spilled import CountFile
 from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
@@ -85,10 +86,11 @@ def train(
     _check_cut(counts, options)
     merger = _merger_of(counts, options)
     corpus = corpus_of(counts)
+    kept = None if options.picky_threshold is None else counts
     del counts  # the merger has all it needs
     if options.superwords_from is not None:
         return _learn_stages(merger, documents, options, num_threads, progress, corpus)
-    return _learn(merger, options, progress, corpus)
+    return _learn(merger, options, progress, corpus, kept)
 
 
 def train_from_counts(
@@ -116,7 +118,12 @@ def train_from_counts(
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         _check_cut(counts, options)
-    return _learn(_merger_of(counts, options), options, progress, corpus_of(counts))
+    kept = None
+    if options.picky_threshold is not None:
+        if isinstance(counts, CountFile):
+            raise ValueError("picky_threshold looks for scraps in counts in memory: load() the file of counts")
+        kept = counts
+    return _learn(_merger_of(counts, options), options, progress, corpus_of(counts), kept)
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -212,16 +219,43 @@ def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
 
 
 def _learn(
-    merger: Merger, options: TrainingOptions, progress: Progress | None, corpus: Mapping[str, Any] | None = None
+    merger: Merger,
+    options: TrainingOptions,
+    progress: Progress | None,
+    corpus: Mapping[str, Any] | None = None,
+    counts: Mapping[bytes, int] | None = None,
 ) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus."""
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. With counts,
+    leave out scraps."""
     learn_until(merger, options.vocab_size, progress)
+    learned: Merger | Learned = merger
+    if counts is not None:
+        learned = _picky(Learned.of(merger), counts, options)
     if corpus is not None:
-        _warn_of_few(merger, options)
-    return _new_vocab(merger, list(merger.merges()), options, corpus)
+        _warn_of_few(learned, options)
+    vocab = _new_vocab(learned, list(learned.merges()), options, corpus)
+    return vocab if counts is None else replace(vocab, ignore_merges=True)
 
 
-def _warn_of_few(merger: Merger, options: TrainingOptions) -> None:
+def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptions) -> Learned:
+    """Leave out scraps and learn others in their place, in rounds."""
+    assert options.picky_threshold is not None
+    table = table_of(counts)
+    for _ in range(ROUNDS):
+        left = without_scraps(learned, counts, options.picky_threshold)
+        if left is None:
+            break
+        merger = new_merger(options)
+        left.give_to(merger, table)
+        learn_until(merger, options.vocab_size, None)
+        if merger.tokens < options.vocab_size:  # nothing wants the places
+            break
+        again = Learned.of(merger)
+        learned = Learned(again.all_tokens(), [*left.merges(), *again.merges()])
+    return learned
+
+
+def _warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
     if merger.tokens < options.vocab_size:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
@@ -256,7 +290,10 @@ def _learn_stages(
 
 
 def _new_vocab(
-    merger: Merger, learned: Iterable[tuple[int, int]], options: TrainingOptions, corpus: Mapping[str, Any] | None
+    merger: Merger | Learned,
+    learned: Iterable[tuple[int, int]],
+    options: TrainingOptions,
+    corpus: Mapping[str, Any] | None,
 ) -> Vocab:
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0

@@ -157,3 +157,15 @@ def test_train_superwords(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "tok.json") == expected
     refused = CliRunner().invoke(cli, [*command, str(tmp_path / "other.json"), "--engine", "ray"])
     assert (refused.exit_code, "--superwords-from learns from texts" in refused.output) == (2, True)
+
+
+def test_train_without_scraps(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("kentucky duck lucky\n" * 9)
+    command = ["train", str(tmp_path / "a.txt"), "-n", "266", "-o", str(tmp_path / "tok.json"), "--picky-threshold"]
+    done = CliRunner().invoke(cli, [*command, "0.9"])
+    assert done.exit_code == 0, done.output
+    assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train(
+        "kentucky duck lucky\n" * 9, 266, picky_threshold=0.9
+    )
+    for more in (["0"], ["0.9", "--memory", "64M"]):
+        assert CliRunner().invoke(cli, [*command, *more, "--overwrite"]).exit_code == 2
