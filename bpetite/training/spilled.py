@@ -6,15 +6,17 @@ is killed. What is to stay is saved.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
-from ..errors import TrainingWarning, warn_caller
+from ..errors import MissingExtraError, TrainingWarning, warn_caller
 from ..formats.atomic import create_file
 from ..patterns import Pattern
 from ._count_records import RecordMerger, RecordReader
@@ -24,6 +26,7 @@ from .options import check_integer
 
 __all__ = ["CountFile", "LeftOut", "Runs", "memory_bytes"]
 
+ROWS = 1 << 16  # of Parquet, written at a time
 FAN_IN = 64  # runs that are merged at a time
 LEAST_MEMORY = 1 << 20  # for a table and for the buffers of a merge
 MOST_LEFT_OUT = 1 << 31  # min_count: sums of smaller counts stay far below 2^63
@@ -236,6 +239,27 @@ class CountFile:
         merger = RecordMerger([records], self.min_count)
         with create_file(path, overwrite=overwrite) as file:
             write_records(file, head_of(self._settings), merger, lambda: (merger.totals()[0], records.documents))
+
+    def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a Parquet file for other programs, in order of bytes: the columns ``pretoken`` (binary) and ``count``
+        (int64); what the counts were made with is JSON under "bpetite" in the metadata of the schema.
+
+        Raises:
+            MissingExtraError: ``pyarrow`` is not installed (extra ``corpus``).
+            FileExistsError: There is such a file and `overwrite` is false.
+        """
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("writing .parquet", "pyarrow", "corpus") from None
+        types = {"pretoken": pa.binary(), "count": pa.int64()}
+        schema = pa.schema(types.items(), {"bpetite": json.dumps(self._settings)})
+        pairs = iter(self)
+        with create_file(path, overwrite=overwrite) as file, pq.ParquetWriter(file, schema) as writer:
+            while rows := list(islice(pairs, ROWS)):
+                columns = [pa.array(column, kind) for column, kind in zip(zip(*rows), types.values(), strict=True)]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
 
     def close(self) -> None:
         """Give the file back; counts that were not saved are gone."""

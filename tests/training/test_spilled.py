@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import pickle
 import random
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,7 +20,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import CountFile, FormatError, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
+from bpetite import (
+    CountFile,
+    FormatError,
+    MissingExtraError,
+    PretokenCounts,
+    Tokenizer,
+    TrainingWarning,
+    count_pretokens,
+    patterns,
+)
 from bpetite.training import counting, spilled
 from bpetite.training._count_records import RecordMerger
 from bpetite.training._count_table import CountTable
@@ -247,6 +258,25 @@ def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
         len(CountFile(tmp_path / "short"))
     again.at_least(2).save(tmp_path / "none")
     assert len(PretokenCounts.load(tmp_path / "none")) == 0
+
+
+def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(spilled, "ROWS", 3)
+    texts = ["the cat's hat", "the é 12"]
+    counts = count_pretokens(texts, memory="1MB")
+    counts.to_parquet(tmp_path / "counts.parquet")
+    table = pq.read_table(tmp_path / "counts.parquet")
+    assert list(zip(*table.to_pydict().values())) == sorted(count_pretokens(texts).items())
+    assert json.loads(table.schema.metadata[b"bpetite"])["pattern"] == patterns.GPT2
+    with pytest.raises(FileExistsError):
+        counts.to_parquet(tmp_path / "counts.parquet")
+    counts.at_least(9).to_parquet(tmp_path / "none.parquet")
+    assert pq.read_table(tmp_path / "none.parquet").num_rows == 0
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtraError, match=r"bpetite\[corpus\]"):
+        counts.to_parquet(tmp_path / "other.parquet")
+    assert not (tmp_path / "other.parquet").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files without names are Unix's")
