@@ -31,7 +31,7 @@ from .unfinished import raw_before
 from .urls import is_url
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
-from .writing.naming import names_of, ranks_folder
+from .writing.naming import REJECTED, names_of, ranks_folder
 from .writing.shapes import TASK_HEADER, check_shape
 from .writing.shards import finished_outputs, settle, task_records
 from .writing.staging import Settling, begin_staging, claim, end_staging
@@ -308,10 +308,15 @@ class ShardTask(Plan):
         _same_run(journal, header)
         claim(self.names, overwrite=False)
         records = task_records(journal)
+        # a run that would have failed at the first problem had no list of them
+        late = {REJECTED} if journal.records[0]["settings"].get("on_error") == "fail" else set()
         for number, record in enumerate(records, 1):
-            if not set(self.streams) == set(record["writers"]) == set(record["finished"]) or (
-                record["position"]["piece"] > len(self.pieces)
-            ) or {"shuffle", "digests"} & set(record) != self._kept_states:
+            streams = set(record["writers"])
+            if (
+                streams != set(record["finished"]) or not set(self.streams) - late <= streams <= set(self.streams)
+                or record["position"]["piece"] > len(self.pieces)
+                or {"shuffle", "digests"} & set(record) != self._kept_states
+            ):
                 raise FormatError(f"{journal.path}: record {number} is not of this run; overwrite=True starts anew")
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
@@ -394,7 +399,7 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     before, now = old["settings"], header["settings"]
     for name in now:
         # a run that would fail at the first problem has met none, so any policy can still be chosen
-        if name == "on_error" and before.get(name) == "fail":
+        if name in ("on_error", "rejected") and before.get("on_error") == "fail":
             continue
         if before.get(name) != now[name]:
             raise ValueError(

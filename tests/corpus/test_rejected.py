@@ -88,6 +88,24 @@ def test_interruptions_and_ranks_change_no_byte(ram_path: Path, seed: int) -> No
     assert not list((ram_path / "ranks").glob("*.rank0*"))
 
 
+def test_a_run_that_failed_goes_on_with_a_list(ram_path: Path) -> None:
+    paths = inputs(ram_path / "in")
+    lines = paths[1].read_bytes().split(b"\n")
+    paths[1].write_bytes(b"\n".join(line for line in lines[:200] if line.startswith(b'{"text": "line')) + b"\n{\n{}\n")
+    made = []
+    for name in ("whole", "failed"):
+        for options in ({}, {"on_error": "skip", "rejected": True})[name == "whole" :]:
+            task = make_task(paths[1], ram_path / name / "o", byte_codec(), options=Options(**options))  # type: ignore[arg-type]
+            task = replace(task, block=300, checkpoint_seconds=0)
+            if options:
+                assert run_stopped(task, 1)[0]["documents"] == 160
+            else:
+                with pytest.raises(ValueError, match="malformed JSON"):
+                    task.run()
+        made.append(outputs(ram_path / name))
+    assert made[0] == made[1]
+
+
 def test_without_problems_it_is_empty_and_parquet_has_rows(ram_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
