@@ -61,7 +61,8 @@ __all__ = ["command"]
 @click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the documents, in blocks that fit in --memory.")
 @click.option("--drop-duplicates", is_flag=True, help="Keep only the first of documents that are equal byte for byte.")
 @click.option(
-    "--memory", type=SIZE, default="1G", show_default=True, help="For --shuffle and --drop-duplicates; half for each."
+    "--memory", type=SIZE, default="1G", show_default=True,
+    help="For --shuffle or --drop-duplicates; of both, half for each.",
 )
 @click.option(
     "--rejected", is_flag=True, help="Also write OUT.rejected.jsonl.gz, a list of the records with problems."
@@ -73,7 +74,10 @@ __all__ = ["command"]
     "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
     help="Part of the documents that goes to a second output.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Chooses them, with their content.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True,
+    help="Chooses them by their content, and so the part of a repeat in a mixture.",
+)
 @click.option("--rank", type=click.IntRange(0), default=0, help="Which of --world-size equal parts to encode.")
 @click.option("--world-size", type=click.IntRange(1), default=1, help="Parts; `merge` joins them.")
 @click.option(

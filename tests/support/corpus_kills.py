@@ -14,7 +14,8 @@ from pathlib import Path
 
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
-from bpetite.corpus import Options, make_task
+from bpetite.corpus import Mixture, MixtureSource, Options, Sources, make_task
+from bpetite.corpus.reading.objects import objects_of
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 
@@ -39,7 +40,10 @@ def start(task: object, jobs: int) -> int:
 
 def main(folder: Path, seed: int, wanted: int) -> None:
     chosen = random.Random(seed)
-    inputs = write_inputs(folder / "in", some_documents(120))
+    documents = some_documents(120)
+    inputs = write_inputs(folder / "in", documents)
+    names = [str(path) for path in inputs]
+    mixture = Mixture((MixtureSource("one", tuple(names), 1.4), MixtureSource("two", tuple(names[:2]), 0.6)))
     kills = runs = resumed = 0
     while kills < wanted:
         format = FORMATS[runs % len(FORMATS)]
@@ -61,12 +65,13 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             long_documents=chosen.choice(["cut", "split", "skip"]),
         )
         made = []
+        sources = chosen.choice([inputs, inputs, mixture, Sources((objects_of(documents),))])
         for name in ("whole", "killed"):
             out = folder / name
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
             task = replace(
-                make_task(inputs, out if folders else out / "o", byte_codec(), options=options),
+                make_task(sources, out if folders else out / "o", byte_codec(), options=options),
                 block=chosen.choice([100, 300, 1000]),
                 checkpoint_seconds=chosen.choice([0, 0, 0.005]),
             )
