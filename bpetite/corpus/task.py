@@ -34,7 +34,7 @@ from .writing.manifest import VERSION, listed_files, read_manifest, write_manife
 from .writing.naming import REJECTED, names_of, ranks_folder
 from .writing.shapes import TASK_HEADER, check_shape
 from .writing.shards import finished_outputs, settle, task_records
-from .writing.staging import Settling, begin_staging, claim, end_staging
+from .writing.staging import Settling, begin_staging, claim, end_staging, leave_staging
 
 __all__ = ["Progress", "ShardTask"]
 
@@ -115,6 +115,8 @@ class ShardTask(Plan):
                     end_staging(self.names)
             finally:
                 journal.close(remove=not journal.records)
+                if not journal.records:
+                    leave_staging(self.names)
         return self.summary(manifest, time.perf_counter() - began, resumed)
 
     def finished(self) -> dict[str, Any] | None:

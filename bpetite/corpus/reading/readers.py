@@ -81,18 +81,19 @@ def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[in
         offset: Where to begin; 0 for the start of the piece.
     """
     separator = b"\n" if piece.kind == "jsonl" else reading.separator
-    start = offset or (_next_start(piece, piece.start, separator) if piece.start else 0)
-    limit = piece.size
-    if piece.stop is not None and piece.stop < piece.size:
-        limit = _next_start(piece, piece.stop, separator)
-    while start < limit:
-        stop = limit
-        if start + reading.block < limit:
-            stop = min(limit, _next_start(piece, start + reading.block, separator))
-        if stop <= start:  # the file has become shorter, which its reader will say
+    with open_stream(piece) as stream:
+        start = offset or (_start_behind(stream, piece.start, separator) if piece.start else 0)
+        limit = piece.size
+        if piece.stop is not None and piece.stop < piece.size:
+            limit = _start_behind(stream, piece.stop, separator)
+        while start < limit:
             stop = limit
-        yield start, stop
-        start = stop
+            if start + reading.block < limit:
+                stop = min(limit, _start_behind(stream, start + reading.block, separator))
+            if stop <= start:  # the file has become shorter, which its reader will say
+                stop = limit
+            yield start, stop
+            start = stop
 
 
 def read_range(piece: Piece, number: int, start: int, stop: int, reading: Reading) -> Iterator[Block]:
@@ -169,20 +170,24 @@ def _skip_mark(stream: Stream) -> int:
 
 
 def _next_start(piece: Piece, offset: int, separator: bytes) -> int:
-    """The first offset from ``offset`` on where a document starts: after a separator, or the end of the file."""
-    begin = max(0, offset - len(separator))
     with open_stream(piece) as stream:
-        stream.skip(begin)
-        edge = b""
-        size = 1 << 14
-        while chunk := stream.read(size):
-            size = min(1 << 20, 4 * size)
-            window = edge + chunk
-            found = window.find(separator)
-            if found >= 0:
-                return stream.offset - len(window) + found + len(separator)
-            edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
-        return stream.offset
+        return _start_behind(stream, offset, separator)
+
+
+def _start_behind(stream: Stream, offset: int, separator: bytes) -> int:
+    """The first offset from ``offset`` on where a document of a plain file starts: after a separator, or the end of the
+    file."""
+    stream.seek(max(0, offset - len(separator)))
+    edge = b""
+    size = 1 << 14
+    while chunk := stream.read(size):
+        size = min(1 << 20, 4 * size)
+        window = edge + chunk
+        found = window.find(separator)
+        if found >= 0:
+            return stream.offset - len(window) + found + len(separator)
+        edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
+    return stream.offset
 
 
 # Whole files

@@ -154,6 +154,12 @@ class Stream:
         self._held_size += len(data)
         self.offset -= len(data)
 
+    def seek(self, offset: int) -> None:
+        """Go on at an offset of a plain file."""
+        self._held.clear()
+        self._held_size, self._ended = 0, False
+        self.offset = self._raw_offset = self._file.seek(offset)
+
     def skip(self, size: int) -> int:
         """Move forward; returns the CRC-32 of the skipped bytes if they had to be read, else 0."""
         if self._expander is None and self._own and not self._held and self._file.seekable():

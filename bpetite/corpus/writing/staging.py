@@ -24,7 +24,7 @@ from ..remote.paths import AnyPath
 from .naming import Names, default_staging
 from .shards import settle
 
-__all__ = ["Settling", "begin_staging", "claim", "claimed", "end_staging"]
+__all__ = ["Settling", "begin_staging", "claim", "claimed", "end_staging", "leave_staging"]
 
 #: The file here that is equal to the object beside the output.
 CLAIM = "claim"
@@ -45,13 +45,20 @@ def begin_staging(names: Names) -> None:
 
 
 def end_staging(names: Names) -> None:
-    """After the end of a run: what says that it is unfinished goes, and the folder if it is empty."""
+    """After the end of a run: what says that it is unfinished goes, and the folder."""
     if names.home is not None:
         with suppress(OSError):
             names.marker.unlink(missing_ok=True)
         with suppress(OSError):
             names.clear_temporary(unknown=True)
             names.beside(CLAIM).unlink(missing_ok=True)
+        leave_staging(names)
+
+
+def leave_staging(names: Names) -> None:
+    """Delete the folder if it is empty."""
+    if names.home is not None:
+        with suppress(OSError):
             names.folder.rmdir()
 
 
@@ -78,7 +85,11 @@ def claim(names: Names, *, overwrite: bool) -> None:
             raise file_exists(names.marker.url, f"of an unfinished run, and its files in {where} are gone; "
                               "overwrite=True starts anew")
     write_file(kept, json.dumps(mine).encode() + b"\n", overwrite=True)
-    names.marker.upload(kept)
+    try:
+        names.marker.upload(kept)
+    except BaseException:
+        kept.unlink()
+        raise
 
 
 def claimed(marker: AnyPath) -> dict[str, Any] | None:

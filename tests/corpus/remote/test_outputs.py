@@ -155,7 +155,7 @@ def test_a_store_that_refuses_is_found_out_at_the_start(work: Path) -> None:
         task_of(work, "faulty://out/o").run()
     assert sum(call[0] == "put" for call in calls) == 1
     assert stored("faulty") == {}
-    assert not list((work / "temporary").glob("*/*/*.partial"))
+    assert not list((work / "temporary").glob("*/*"))
 
 
 def test_other_bytes_than_were_written(work: Path) -> None:
