@@ -71,6 +71,14 @@ __all__ = ["command"]
     "--shard-tokens", type=COUNT, help="Tokens of a shard, as 100M [default: one shard; llmc 100M; mds, litdata 33.6M]."
 )
 @click.option(
+    "--pack", type=COUNT, metavar="N",
+    help="Pack documents into windows of N tokens: the rows of an array, with the boundaries of documents (npy).",
+)
+@click.option(
+    "--pack-last", type=click.Choice(["drop", "pad"]), default="drop", show_default=True,
+    help="The last window, if it is not full: left out, or filled with end-of-text tokens.",
+)
+@click.option(
     "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
     help="Part of the documents that goes to a second output.",
 )

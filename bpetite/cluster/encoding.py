@@ -113,6 +113,9 @@ class _Run:
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
+        if self.whole.options.pack is not None:
+            raise ValueError("pack= is not for tasks on an engine: each would end in a window that is not full; "
+                             "encode on one machine, or by ranks, which say what each of them drops")
         self.wanted = max(1, math.ceil(sum(piece.raw_bytes for piece in self.whole.pieces) / self.task_bytes))
         self.meter = None if self.progress is None else _Meter(self.progress)
         self.messages = 0

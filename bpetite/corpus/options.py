@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from .encoding import EOT
 from .limits import LONG_DOCUMENTS
@@ -27,6 +27,7 @@ EotPosition: TypeAlias = Literal["append", "prepend", "none"]
 SpecialPolicy: TypeAlias = Literal["text", "allow", "error"]
 ErrorPolicy: TypeAlias = Literal["fail", "skip", "replace"]
 LongDocuments: TypeAlias = Literal["cut", "split", "skip"]
+PackLast: TypeAlias = Literal["drop", "pad"]
 InputKind: TypeAlias = Literal["text", "jsonl", "json", "parquet"]
 
 
@@ -52,6 +53,9 @@ class Options:
         memory: Bytes for the blocks of ``shuffle`` or the table of ``drop_duplicates``; of both, half for each.
         rejected: Write a list of the records with problems, ``OUT.rejected.jsonl.gz``.
         shard_tokens: Tokens of a shard; None for one, of llm.c for 10^8, of mds and litdata for 2^25.
+        pack: Tokens of a window: documents in a row, cut into the rows of an array; None keeps documents.
+        pack_last: What becomes of the last window of an output if it is not full: "drop", or "pad" with end-of-text
+            tokens.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
         input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.
@@ -75,6 +79,8 @@ class Options:
     memory: int = 1 << 30
     rejected: bool = False
     shard_tokens: int | None = None
+    pack: int | None = None
+    pack_last: PackLast = "drop"
     val_fraction: float = 0.0
     seed: int = 0
     input_kind: InputKind | None = None
@@ -84,11 +90,14 @@ class Options:
         """Raises ValueError for a value out of range, naming it."""
         for name, allowed in (
             ("eot", (None, *EOT)), ("on_error", POLICIES), ("long_documents", LONG_DOCUMENTS),
+            ("pack_last", get_args(PackLast)),
         ):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
         if self.shard_tokens is not None and not 1 <= self.shard_tokens < 2**40:
             raise ValueError(f"shard_tokens {self.shard_tokens} is not in 1..2^40")
+        if self.pack is not None and not 2 <= self.pack < 2**31:
+            raise ValueError(f"pack {self.pack} is not in 2..2^31")
         if self.max_document_bytes < 1:
             raise ValueError(f"max_document_bytes {self.max_document_bytes} is not at least 1")
         if self.memory < 1:
@@ -142,6 +151,8 @@ class CorpusOptions(ReadingOptions, total=False):
     memory: int
     rejected: bool
     shard_tokens: int | None
+    pack: int | None
+    pack_last: PackLast
     val_fraction: float
     seed: int
 

@@ -41,9 +41,11 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any]
 
 def stems_of(name: str) -> list[str]:
     """What the names of an output may begin with, of which this is its name or that of one of its files."""
-    stem = re.sub(
-        r"(\.offsets\.npy|\.npy|\.csv\.gz|\.ds\.index|\.ds\.metadata|\.ds|\.parquet|\.bin|\.idx|\.mds)$", "", name
-    )
+    endings = (
+        r"\.(offsets|cu_seqlens|windows)\.npy", r"\.npy", r"\.csv\.gz", r"\.ds\.index", r"\.ds\.metadata", r"\.ds",
+        r"\.parquet", r"\.bin", r"\.idx", r"\.mds",
+    )  # fmt: skip
+    stem = re.sub(f"({'|'.join(endings)})$", "", name)
     stem = stem.removesuffix("_text_document")
     return [name, stem, re.sub(r"_\d{6,}$", "", stem), re.sub(r"(_(train|val))?(_\d{6,})?$", "", stem)]
 
@@ -67,7 +69,7 @@ def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str,
 
 def file_of_all(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """The file that all shards have together, if there is one, as the manifest lists it."""
-    whole = layout_of(manifest["format"]).whole
+    whole = layout_of(manifest["format"], manifest["options"].get("pack")).whole
     return [file for file in manifest["files"] if file["name"] == whole]
 
 
@@ -77,4 +79,4 @@ def _of_shards(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _files_a_shard(manifest: dict[str, Any]) -> int:
-    return len(layout_of(manifest["format"]).outputs(Path("x")))
+    return len(layout_of(manifest["format"], manifest["options"].get("pack")).outputs(Path("x")))

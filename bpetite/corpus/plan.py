@@ -64,7 +64,7 @@ class Plan:
 
     @cached_property
     def layout(self) -> Layout:
-        return layout_of(self.options.format)
+        return layout_of(self.options.format, self.options.pack)
 
     @cached_property
     def names(self) -> Names:
@@ -114,6 +114,8 @@ class Plan:
         if self.layout.whole is not None and options.val_fraction:
             raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
                              "no place in it; encode the inputs of each split into a folder of its own")
+        if options.pack is not None and options.pack_last == "pad" and self.codec.eot_id is None:
+            raise ValueError("the tokenizer has no end-of-text token to pad with; pack_last='drop' pads nothing")
         eot = options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
@@ -241,6 +243,7 @@ class Plan:
 
     def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
         """The manifest of a finished run: what was counted, and the finished shards of each split."""
+        packed = self._packed(tally.tokens, shards)
         return {
             "manifest": VERSION,
             "run": self.run_digest,
@@ -259,7 +262,8 @@ class Plan:
             "separator": self.settings["separator"],
             "final_separator": tally.final_separator,
             "documents": tally.documents,
-            "tokens": tally.tokens,
+            "tokens": tally.tokens if packed is None else packed["windows"] * packed["window"],
+            **({} if packed is None else {"packed": packed}),
             "bytes": tally.bytes,
             "on_error": self.options.on_error,
             "problems": tally.problems,
@@ -270,6 +274,17 @@ class Plan:
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": {**list_inputs(self.inputs), **({} if tally.read is None else {"read": tally.read})},
         }
+
+    def _packed(self, tokens: int, shards: dict[str, list[dict[str, Any]]]) -> dict[str, int] | None:
+        """How the tokens of all documents fill windows."""
+        if self.options.pack is None:
+            return None
+        written = sum(shard["tokens"] for split in self.splits for shard in shards.get(split, []))
+        difference = written - tokens
+        return {
+            "window": self.options.pack, "windows": written // self.options.pack, "dropped": max(0, -difference),
+            "padded": max(0, difference),
+        }  # fmt: skip
 
     def _listed_options(self) -> dict[str, Any]:
         """The options that have no place of their own in a manifest."""

@@ -67,7 +67,8 @@ class Sink:
         for split in plan.splits:
             self._writers[split] = ShardWriter(
                 partial(plan.names.base, split), plan.layout, plan.rules.dtype, options.shard_tokens,
-                state=states.get(split), tokenizer=plan.codec.name, threads=threads, **common,
+                state=states.get(split), tokenizer=plan.codec.name, threads=threads,
+                pad=plan.codec.eot_id if options.pack_last == "pad" else None, **common,
             )  # fmt: skip
         if options.rejected:
             self._writers[REJECTED] = rejected_writer(plan.names, state=states.get(REJECTED), **common)

@@ -372,6 +372,7 @@ class ShardTask(Plan):
             **{name: manifest[name] for name in ("documents", "tokens", "bytes", "filtered", "problems", "on_error")},
             "files": [file["name"] for file in manifest["files"]],
             **({"sources": manifest["sources"]} if "sources" in manifest else {}),
+            **({"packed": manifest["packed"]} if "packed" in manifest else {}),
             **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
             "manifest": str(self.names.manifest),
             "tokens_before": resumed,

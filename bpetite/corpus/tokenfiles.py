@@ -313,13 +313,14 @@ def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
     if head[:6] != b"\x93NUMPY" or not b"\1" <= head[6:7] <= b"\3" or header > len(head):
         raise FormatError(f"{path}: not a NumPy file, or one that is cut short")
     said = re.fullmatch(
-        rb"\s*\{'descr': '([<>|=]?[ui][1248])', 'fortran_order': (?:True|False), 'shape': \((\d{1,19}),\),? *\}\s*",
+        rb"\s*\{'descr': '([<>|=]?[ui][1248])', 'fortran_order': (?:True|False), "
+        rb"'shape': \((\d{1,19}),(?: (\d{1,19}))?\),? *\}\s*",
         head[start:header],
     )
     if said is None:
         found = ascii(head[start:header].decode("latin-1").strip())
-        raise FormatError(f"{path}: an array with header {found[:200]}, not one row of integers")
-    dtype, count = np.dtype(said[1].decode()), int(said[2])
+        raise FormatError(f"{path}: an array with header {found[:200]}, not rows of integers")
+    dtype, count = np.dtype(said[1].decode()), int(said[2]) * int(said[3] or 1)
     if count_tokens(path, header, dtype) != count:
         raise FormatError(f"{path}: the header says {count} elements, the size {count_tokens(path, header, dtype)}")
     return dtype, count, header

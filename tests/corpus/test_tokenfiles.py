@@ -114,8 +114,8 @@ def test_damaged_files(made: Path) -> None:
     with pytest.raises(FormatError, match=r"ends before the document before it|not a whole|neither"):
         list(open_token_file(path).spans())
     (made / "two.npy").write_bytes(b"")
-    np.save(made / "two.npy", np.zeros((2, 2), np.uint16))
-    with pytest.raises(FormatError, match="not one row of integers"):
+    np.save(made / "two.npy", np.zeros((2, 2, 2), np.uint16))
+    with pytest.raises(FormatError, match="not rows of integers"):
         open_token_file(made / "two.npy")
     for text in ("", "{}", "[1]", '{"manifest": 99}'):
         (made / "bad.manifest.json").write_text(text)

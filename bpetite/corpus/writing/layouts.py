@@ -9,7 +9,7 @@ import io
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ import numpy.typing as npt
 from ...errors import MissingExtraError
 from .layout import LENGTHS, Layout, OpenShard, meta_line
 from .samples import Litdata, Mds
+from .windows import HEADER, Windows, npy_header
 
-__all__ = ["LAYOUTS", "LENGTHS", "Layout", "OpenShard", "layout_of", "meta_line"]
+__all__ = ["LAYOUTS", "LENGTHS", "Layout", "OpenShard", "Windows", "layout_of", "meta_line"]
 
 
 class Npy(Layout):
@@ -26,17 +27,17 @@ class Npy(Layout):
 
     name = "npy"
     suffix = ".npy"
-    header = 128
+    header = HEADER
     lengths = True
 
     def outputs(self, base: Path) -> list[Path]:
         return [Path(f"{base}.npy"), Path(f"{base}.offsets.npy")]
 
     def head(self, shard: OpenShard) -> bytes:
-        return _npy_header(shard.dtype, shard.tokens)
+        return npy_header(shard.dtype, shard.tokens)
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
-        file.write(_npy_header(np.dtype("<i8"), shard.documents + 1))
+        file.write(npy_header(np.dtype("<i8"), shard.documents + 1))
         file.write(bytes(8))
         for ends in shard.ends():
             file.write(ends.astype("<i8").tobytes())
@@ -233,29 +234,25 @@ def _metric(count: int) -> str:
     return f"{count / 10 ** (power // 3 * 3):.{2 - power % 3}f} {prefix}T"
 
 
-def _npy_header(dtype: np.dtype[Any], count: int) -> bytes:
-    """The header of a one-dimensional array: always 128 bytes, as NumPy leaves room for any count."""
-    file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
-    )
-    if file.tell() != Npy.header:
-        raise OSError(f"NumPy wrote a header of {file.tell()} bytes, not {Npy.header}")
-    return file.getvalue()
-
-
 LAYOUTS: dict[str, type[Layout]] = {
     layout.name: layout for layout in (Npy, NanoGPT, LlmC, Megatron, Datatrove, Dolma, Parquet, Mds, Litdata)
 }
 
 
-def layout_of(name: str) -> Layout:
+def layout_of(name: str, pack: int | None = None) -> Layout:
     """The layout of a ``format``.
 
+    Args:
+        pack: Tokens of the windows into which documents are packed; None keeps documents.
+
     Raises:
-        ValueError: There is none of that name.
+        ValueError: There is none of that name, or none of windows.
     """
-    try:
+    if name not in LAYOUTS:
+        raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}")
+    if pack is None:
         return LAYOUTS[name]()
-    except KeyError:
-        raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}") from None
+    if name != "npy":
+        raise ValueError(f"pack= writes windows for format='npy' alone, not {name!r}: what reads that format cuts "
+                         "documents into windows itself, or wants documents")
+    return Windows(pack)

@@ -95,7 +95,7 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
     Args:
         staging: The folder where files are first written that go to a URL.
     """
-    layout = layout_of(manifest["format"])
+    layout = layout_of(manifest["format"], manifest["options"].get("pack"))
     if layout.whole is not None and manifest["rank"] is None:
         data = layout.describe_all(manifest)
         sums = _write(path.with_name(layout.whole), data, staging)
@@ -152,7 +152,7 @@ def check_files(manifest: dict[str, Any], path: AnyPath, *, shards_only: bool = 
     Raises:
         FormatError: A file is missing, unknown or in another place, or tokens or documents are.
     """
-    layout, files = layout_of(manifest["format"]), manifest["files"]
+    layout, files = layout_of(manifest["format"], manifest["options"].get("pack")), manifest["files"]
     stem = path.name.removesuffix("manifest.json").removesuffix(".")
     numbered = layout.numbered or manifest["options"]["shard_tokens"] is not None
     names = Names(Path(), stem, layout, numbered)  # of which the names alone are needed

@@ -17,9 +17,10 @@ from ...errors import FormatError, file_exists
 from ..outputs import files_of_shard, token_files_of_split
 from ..remote.paths import AnyPath, sizes_in
 from ..tokenfiles import Span, open_token_file
+from ..windows import window_spans
 from .checksums import FileCheck, check_file
 from .durable import Journal
-from .layouts import layout_of, meta_line
+from .layouts import Windows, layout_of, meta_line
 from .manifest import check_files, list_files, listed_files, read_manifest, write_manifest
 from .naming import REJECTED, Names, names_of, splits_of
 from .ranks import check_ranks, check_room, find_ranks, put_away
@@ -60,7 +61,7 @@ def merge_outputs(
     found = find_ranks(output, parts)
     manifests = [manifest for _, manifest in found]
     options = manifests[0]["options"]
-    layout = layout_of(manifests[0]["format"])
+    layout = layout_of(manifests[0]["format"], options.get("pack"))
     dtype = np.dtype(manifests[0]["dtype"])
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     begin_staging(names)
@@ -175,17 +176,21 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
 def _spans(path: AnyPath, manifest: dict[str, Any], split: str) -> Iterator[Span]:
     """The documents of one rank and split. The checksums of the manifest are compared on the way: the bytes of tokens
     that are given out are those that go into the checksum."""
-    spooled = layout_of(manifest["format"]).spooled
+    layout = layout_of(manifest["format"], manifest["options"].get("pack"))
     for listed in token_files_of_split(manifest, split):
         file = path.parent / listed["name"]
         for one in files_of_shard(manifest, listed["name"]):
             beside = path.parent / one["name"]
-            if beside != file or spooled:
+            if beside != file or layout.spooled:
                 check_file(beside, one)
-        check = None if spooled else FileCheck(file, listed)
+        check = None if layout.spooled else FileCheck(file, listed)
         opened = open_token_file(file, format=manifest["format"], dtype=manifest["dtype"])
         opened.check = check
-        yield from opened.spans()
+        if isinstance(layout, Windows):
+            others = [path.parent / one["name"] for one in files_of_shard(manifest, listed["name"])[1:]]
+            yield from window_spans(opened, layout.window, *others)
+        else:
+            yield from opened.spans()
         if check is not None:
             check.finish(whole=True)
 
@@ -213,6 +218,9 @@ def join_manifests(manifests: list[dict[str, Any]]) -> dict[str, Any]:
         joined["sources"] = {source: dict(counts) for source, counts in joined["sources"].items()}
     for name in ("documents", "tokens", "bytes"):
         joined[name] = sum(manifest[name] for manifest in manifests)
+    if "packed" in joined:
+        counts = {name: sum(one["packed"][name] for one in manifests) for name in ("windows", "dropped", "padded")}
+        joined["packed"] = {**joined["packed"], **counts}
     joined["problems"], joined["filtered"] = {}, {}
     joined["final_separator"] = None
     for manifest in manifests:

@@ -36,6 +36,11 @@ def name(value: object) -> bool:
     return True
 
 
+def window(value: object) -> bool:
+    """The tokens of a window."""
+    return count(value) and value != 0
+
+
 def temporary(value: object) -> bool:
     """The name of a file that is not finished."""
     return name(value) and str(value).endswith(PARTIAL)
@@ -111,7 +116,8 @@ MANIFEST: dict[str, Any] = {
     },
     "sources?": {"*": {"documents": count, "tokens": count, "repeats": number}},
     "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
-    "options": {"shard_tokens": (None, count), "val_fraction": number},
+    "packed?": {"window": count, "windows": count, "dropped": count, "padded": count},
+    "options": {"shard_tokens": (None, count), "val_fraction": number, "pack?": (None, window)},
     "files": [
         {
             "name": name,

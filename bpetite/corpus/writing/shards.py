@@ -25,7 +25,7 @@ from ..remote.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of
 from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
-from .layouts import Layout, OpenShard
+from .layouts import Layout, OpenShard, Windows
 from .shapes import TASK_RECORD, check_shape
 
 __all__ = ["ShardWriter", "finished_outputs", "settle", "task_records"]
@@ -74,6 +74,7 @@ class ShardWriter:
         tokenizer: Its name.
         threads: That write and take checksums.
         taken: Whether there is a final file of a name already.
+        pad: The token that fills the last window of a layout of windows; None drops a window that is not full.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -95,11 +96,15 @@ class ShardWriter:
         tokenizer: str = "tokenizer",
         threads: int = 1,
         taken: Callable[[Path], bool] = os.path.lexists,
+        pad: int | None = None,
     ) -> None:
         self.layout = layout
         self._base = base
         self._dtype = np.dtype(dtype).newbyteorder("<")
         self._limit = shard_tokens
+        self._pad = pad
+        if isinstance(layout, Windows) and shard_tokens is not None:
+            self._limit = shard_tokens // layout.window * layout.window
         self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
         self._overwrite = overwrite
         self._taken = taken
@@ -133,27 +138,44 @@ class ShardWriter:
         """
         growing = self._growing or self._open()
         if self.layout.exact:
-            self._add_tokens(growing, tokens)
+            ends = np.cumsum(lengths) if self.layout.lengths and lengths is not None else None
+            self._add_tokens(growing, tokens, ends)
         else:
             assert lengths is not None
             self._add_documents(growing, tokens, lengths, meta)
 
-    def _add_tokens(self, growing: _Growing, tokens: npt.NDArray[Any]) -> None:
-        at = 0
+    def _add_tokens(
+        self, growing: _Growing, tokens: npt.NDArray[Any], ends: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Add tokens; ``ends`` are the places in them where documents end, for layouts that keep these."""
+        at = done = 0
         while at < len(tokens):
             # Past its size a shard goes on until the next one would have its least number of tokens; those then move.
             # So the last shard is never too small, and the files do not depend on how the tokens were passed in.
             room = len(tokens) if self._limit is None else self._limit + self._tail - growing.shard.tokens
             taken = tokens[at : at + room]
             growing.tokens.append(taken)
+            if ends is not None:
+                upto = int(np.searchsorted(ends, at + len(taken), side="right"))
+                self._add_ends(growing, ends[done:upto] - at + growing.shard.tokens)
+                done = upto
             growing.shard.tokens += len(taken)
             at += len(taken)
             if len(taken) == room and self._limit is not None:
                 growing = self._cut(growing, self._limit)
 
+    def _add_ends(self, growing: _Growing, ends: npt.NDArray[np.int64]) -> None:
+        """Keep the places in a shard where documents end."""
+        growing.appenders[growing.shard.lengths_path].append(ends.astype("<i8"))
+        growing.shard.documents += len(ends)
+
     def _cut(self, growing: _Growing, limit: int) -> _Growing:
         """Finish a shard at ``limit`` tokens, and move the tokens after them to the next one."""
-        growing.tokens.drain()
+        growing.drain()
+        ends = None
+        if self.layout.lengths:
+            ends = np.fromfile(growing.shard.lengths_path, "<i8")
+            ends = ends[ends > limit] - limit
         with growing.shard.tokens_path.open("rb") as file:
             file.seek(self.layout.header + limit * self._dtype.itemsize)
             tail = np.fromfile(file, self._dtype)
@@ -162,6 +184,8 @@ class ShardWriter:
         following = self._open()
         following.tokens.append(tail)
         following.shard.tokens = len(tail)
+        if ends is not None:
+            self._add_ends(following, ends)
         return following
 
     def _add_documents(
@@ -277,7 +301,7 @@ class ShardWriter:
             drop = self._spools(shard)
             outputs = []
             if self.layout.spooled:
-                others = [tokens]
+                others = [tokens, *others]
                 drop.append(shard.tokens_path)
             else:
                 if self._known not in (None, (shard.tokens, shard.documents)):
@@ -317,7 +341,18 @@ class ShardWriter:
         if self._growing is None and self._index == 0:
             self._open()
         if self._growing is not None:
+            if isinstance(self.layout, Windows):
+                self._fill(self._growing, self.layout.window)
             self._finish(self._growing)
+
+    def _fill(self, growing: _Growing, window: int) -> None:
+        """Fill the last window, or drop it if it is not full."""
+        rest = growing.shard.tokens % window
+        if rest and self._pad is not None:
+            growing.tokens.append(np.full(window - rest, self._pad, self._dtype))
+            growing.shard.tokens += window - rest
+        else:
+            growing.shard.tokens -= rest
 
     def close(self) -> None:
         """Close open files, and leave them for a later process to go on with."""
