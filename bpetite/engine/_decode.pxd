@@ -1,5 +1,4 @@
 """Token ids to bytes and text."""
-from cpython.array cimport array
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from ..headers.join cimport bp_head, bp_joiner
@@ -41,9 +40,11 @@ cdef class Decoder:
     cdef bytes handler(self, object errors)
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
     cdef list char_spans(self, object ids, bytes text)
-    # The ids as uint32. That the vocabulary has them is checked only where an id is no position.
-    cdef array copy_ids(self, object ids)
-    # OUT: the positions of all ids in the byte table; an array of uint32 is read where it is.
+    # The bytes of the tokens of a view, joined.
+    cdef bytes join_view(self, id_view* view)
+    # The ids of a view, which holds no positions any more.
+    cdef const token_t* ids_of(self, id_view* view) noexcept
+    # OUT: the positions of all ids in the byte table; an array of uint32 is read where it is. release_ids goes with it.
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1
     cdef int read_sequence(self, object ids, id_view* view) except -1
@@ -53,3 +54,7 @@ cdef class Decoder:
     # Both without the interpreter lock where there are many ids. 0: the ids are not those that size has seen.
     cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1
     cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1
+
+
+# buffer: may be NULL where nothing is held
+cdef void release_ids(id_view* view, Py_buffer* buffer) noexcept

@@ -8,26 +8,24 @@ An array of uint32 is read where it is, which another thread, or another process
 meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
 differ, both are done again on a copy. Copying first would take longer than the check.
 """
-from cpython.array cimport array, clone
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
-from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_New, bp_token_value
+from ..headers.pyobject cimport PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New, bp_token_value, bp_token_values
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 
 import codecs
-from array import array as new_array
 from collections.abc import Mapping
 
 from ..errors import UnknownTokenError, show
@@ -128,19 +126,22 @@ cdef class Decoder:
     cdef bytes decode_bytes(self, object ids):
         cdef id_view view
         cdef Py_buffer buffer
+        self.read_ids(ids, &view, &buffer)
+        try:
+            return self.join_view(&view)
+        finally:
+            release_ids(&view, &buffer)
+
+    cdef bytes join_view(self, id_view* view):
         cdef unsigned not_ascii = 0
         cdef int64_t total
         cdef bytes joined
-        self.read_ids(ids, &view, &buffer)
-        try:
-            while True:
-                total = self.size(&view, &not_ascii)
-                joined = PyBytes_FromStringAndSize(NULL, total)
-                if self.join(&view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
-                    return joined
-                _copy(&view)
-        finally:
-            _release(&view, &buffer)
+        while True:
+            total = self.size(view, &not_ascii)
+            joined = PyBytes_FromStringAndSize(NULL, total)
+            if self.join(view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
+                return joined
+            _copy(view)
 
     cdef str decode(self, object ids, object errors):
         cdef id_view view
@@ -172,7 +173,7 @@ cdef class Decoder:
                 _copy(&view)
         finally:
             free(out)
-            _release(&view, &buffer)
+            release_ids(&view, &buffer)
 
     cdef bytes handler(self, object errors):
         if errors is None and self.errors is not None:
@@ -214,22 +215,12 @@ cdef class Decoder:
         bp_watch_check(&watch)
         return spans
 
-    cdef array copy_ids(self, object ids):
-        cdef id_view view
-        cdef Py_buffer buffer
+    cdef const token_t* ids_of(self, id_view* view) noexcept:
         cdef Py_ssize_t i
-        cdef array copied
-        self.read_ids(ids, &view, &buffer)
-        try:
-            copied = clone(new_array("I"), view.n, False)
-            if view.n:
-                memcpy(copied.data.as_uints, view.positions, view.n * sizeof(uint32_t))
-        finally:
-            _release(&view, &buffer)
         if self.table.joiner.slot_of == NULL:
-            for i in range(len(copied)):
-                copied.data.as_uints[i] = self.tokens.ids[copied.data.as_uints[i]]
-        return copied
+            for i in range(view.n):
+                view.owned[i] = self.tokens.ids[view.owned[i]]
+        return view.positions
 
     cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1:
         cdef uint32_t unknown = 0
@@ -283,13 +274,13 @@ cdef class Decoder:
         view.held = True
         try:
             if buffer.itemsize > 1 and <size_t> buffer.buf % <size_t> buffer.itemsize:
-                _release(view, buffer)
+                release_ids(view, buffer)
                 ids = _in_order(ids)
                 PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
                 view.held = True
             return self.read_array(ids, view, buffer)
         except BaseException:
-            _release(view, buffer)
+            release_ids(view, buffer)
             raise
 
     cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1:
@@ -328,13 +319,10 @@ cdef class Decoder:
             if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
                 break
             stop = min(i + SLICE, n)
-            while i < stop:
-                item = <PyObject*> (PyList_GET_ITEM(ids, i) if is_list else PyTuple_GET_ITEM(ids, i))
+            i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
+            if i < stop:
+                item = PySequence_Fast_ITEMS(ids)[i]
                 value = bp_token_value(<object> item)
-                if value < 0:
-                    break
-                positions[i] = <uint32_t> value
-                i += 1
         if value < 0:
             free(positions)
             if value == -1:
@@ -350,7 +338,7 @@ cdef class Decoder:
                 raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
             self.to_positions(view)
         except BaseException:
-            _release(view, NULL)
+            release_ids(view, NULL)
             raise
         return 0
 
@@ -376,7 +364,7 @@ cdef class Decoder:
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
 
 
-cdef void _release(id_view* view, Py_buffer* buffer) noexcept:
+cdef void release_ids(id_view* view, Py_buffer* buffer) noexcept:
     # buffer: may be NULL where nothing is held
     free(view.owned)
     view.owned = NULL

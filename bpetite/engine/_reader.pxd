@@ -109,7 +109,7 @@ cdef class Reader:
     cdef int encode(self, Py_ssize_t limit, bint final, Py_ssize_t* bad) noexcept nogil
     cdef Py_ssize_t encode_ordinary(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t* bad,
                                     int* status) noexcept nogil
-    cdef int put_stone(self, milestones* stones, Py_ssize_t start) noexcept nogil
+    cdef int put_stone(self, milestones* stones, Py_ssize_t start, Py_ssize_t used) noexcept nogil
     cdef int put_ends(self, Py_ssize_t at, const Py_ssize_t* ends, Py_ssize_t n) noexcept nogil
 
 

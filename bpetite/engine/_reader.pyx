@@ -21,7 +21,7 @@ from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, check, encode_utf8
 from ._special cimport Specials, refuse
 from ._text cimport DONE, NO_MEMORY, view_text, window_drop, window_extend
-from ._worker cimport BP_BLOCK, Worker
+from ._worker cimport BP_BLOCK, BP_MARK, Worker
 
 from operator import index
 
@@ -61,7 +61,7 @@ cdef class Reader:
         self.scanner, self.tokens = encoder.core.scanner, encoder.core.tokens
         self.longest = longest_of(encoder)
         self.dense = self.tokens.size and self.tokens.ids[self.tokens.size - 1] == self.tokens.size - 1
-        if self.put_stone(&self.stones, 0) != DONE:
+        if self.put_stone(&self.stones, 0, 0) != DONE:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -167,9 +167,9 @@ cdef class Reader:
             if status == DONE:
                 status = self.put_ends(0, &end, 1)
             if status == DONE:
-                status = self.put_stone(&self.stones, end)
+                status = self.put_stone(&self.stones, end, self.total())
             if status == DONE:
-                status = self.put_stone(&self.after_specials, end)
+                status = self.put_stone(&self.after_specials, end, self.total())
             if hold < end:                         # what began inside does not matter any more
                 hold = self.base + self.specials.open_from(self.data, end - self.base, limit - self.base)
         if status == DONE and self.done < hold:
@@ -182,7 +182,8 @@ cdef class Reader:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef const uint8_t* text = self.data + at - self.base
-        cdef Py_ssize_t start = 0, n
+        cdef Py_ssize_t marks[BP_BLOCK]
+        cdef Py_ssize_t start = 0, n, i
         cdef bint kept
         self.scanner.begin(&cursor, text, end - at, final)
         while True:
@@ -194,17 +195,23 @@ cdef class Reader:
                 self.dropped += self.worker.used
                 self.worker.used = 0
                 self.stones.n = self.after_specials.n = self.ends.n = 0
+            self.worker.marks = marks if kept else NULL
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
+            self.worker.marks = NULL
             bad[0] += at
             if kept and status[0] == DONE:
                 status[0] = self.put_ends(at, ends, n)
+                for i in range((n - 1) // BP_MARK):
+                    if status[0] == DONE:
+                        status[0] = self.put_stone(&self.stones, at + ends[(i + 1) * BP_MARK - 1],
+                                                   self.dropped + marks[i])
             start = ends[n - 1]
             if status[0] == DONE:
-                status[0] = self.put_stone(&self.stones, at + start)
+                status[0] = self.put_stone(&self.stones, at + start, self.total())
             if status[0] != DONE:
                 return at + start
 
-    cdef int put_stone(self, milestones* stones, Py_ssize_t start) noexcept nogil:
+    cdef int put_stone(self, milestones* stones, Py_ssize_t start, Py_ssize_t used) noexcept nogil:
         cdef void* grown
         if stones.n == stones.capacity:
             grown = realloc(stones.items, (2 * stones.capacity + 64) * sizeof(milestone))
@@ -213,7 +220,7 @@ cdef class Reader:
             stones.items = <milestone*> grown
             stones.capacity = 2 * stones.capacity + 64
         stones.items[stones.n].start = start
-        stones.items[stones.n].used = self.total()
+        stones.items[stones.n].used = used
         stones.n += 1
         return DONE
 

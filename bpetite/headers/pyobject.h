@@ -5,6 +5,8 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "simd.h"
+
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
    PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the
    whole text to the user's str for as long as that lives. */
@@ -44,6 +46,19 @@ static inline int64_t bp_token_value(PyObject *object) {
     int overflow = 0;
     long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
     return overflow || value < 0 || value > UINT32_MAX ? -1 : value;
+}
+
+/* The values of int objects up to the first that is none in 0..2^32-1, or n; returns how many. The objects lie anywhere:
+   they are asked for some steps before they are read. */
+static inline Py_ssize_t bp_token_values(PyObject *const *items, Py_ssize_t n, uint32_t *values) {
+    enum { AHEAD = 24 };
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) BP_PREFETCH(items[i + AHEAD]);
+        const int64_t value = bp_token_value(items[i]);
+        if (value < 0) return i;
+        values[i] = (uint32_t)value;
+    }
+    return n;
 }
 
 #endif

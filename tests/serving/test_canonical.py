@@ -100,3 +100,44 @@ def test_texts_of_several_stretches(name: str) -> None:
         at = len(ids) * 2 // 3
         changed = ids[:at] + list(tok.decode_bytes([ids[at]])) + ids[at + 1 :]
         assert tok.first_divergence(changed) == first_divergence(tok, changed)
+
+
+def test_characters_over_the_edges_of_blocks() -> None:
+    """Each byte is an id: characters, and what is none, lie over the places where reading stops."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    for shift in range(4):
+        ids = tok.encode("b" * shift + "的é😀 " * 900)
+        assert tok.is_canonical(ids)
+        assert tok.is_canonical(tuple(ids))
+        assert tok.is_canonical(np.array(ids, np.uint16))
+        assert tok.is_canonical([*map(np.int64, ids)])
+        for at in (8191, 8193):
+            changed = [*ids[:at], 0xFF, *ids[at:]]
+            assert tok.first_divergence(changed) == first_divergence(tok, changed)
+        for end in (8191, 8192, 8193):
+            assert tok.first_divergence(ids[:end]) == first_divergence(tok, ids[:end])
+
+
+@pytest.mark.parametrize("name", ["merges", "sparse"])
+def test_what_stands_behind_a_difference(name: str) -> None:
+    tok = TOKENIZERS[name]
+    ids = tok.encode("the cat's naïve " * 1000)
+    at = next(index for index, token_id in enumerate(ids) if len(tok.token_bytes(token_id)) > 1)
+    changed = ids[:at] + list(tok.token_bytes(ids[at])) + ids[at + 1 :]
+    assert tok.first_divergence(changed) == at
+    with pytest.raises(UnknownTokenError, match=rf"4000000000 \(ids\[{len(changed)}\]\)"):
+        tok.first_divergence([*changed, 4_000_000_000])
+    with pytest.raises(UnknownTokenError, match=rf"-1 \(ids\[{len(changed)}\]\)"):
+        tok.first_divergence([*changed, -1])
+    for rest in ([0xC3], [0xC3, 65], [0xE4, 0xB8], ids[:at]):
+        assert tok.first_divergence(changed + rest) == first_divergence(tok, changed + rest)
+        assert tok.first_divergence(np.array(changed + rest)) == first_divergence(tok, changed + rest)
+
+
+def test_a_byte_without_a_token() -> None:
+    """Only a special token has it, which is not recognised."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256) if byte != 122}, [], {"z": 300})
+    assert tok.is_canonical([97, 300])
+    with pytest.raises(ValueError, match="byte 0x7a, at offset 9001"):
+        tok.is_canonical([97, *[98] * 9000, 300], allowed_special=())
+    assert tok.first_divergence([0xFF, *[98] * 9000, 300], allowed_special=()) == 0
