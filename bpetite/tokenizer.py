@@ -246,6 +246,40 @@ class Tokenizer(Surface):
         return cls.from_vocab(train_from_counts(counts, chosen, progress=options.get("progress")))
 
     @classmethod
+    def train_parity(
+        cls,
+        corpora: Mapping[str, str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile],
+        vocab_size: int,
+        *,
+        dev: Mapping[str, str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile] | None = None,
+        global_merges: int = 0,
+        num_threads: int | None = None,
+        **options: Unpack[TrainOptions],
+    ) -> Tokenizer:
+        """Learn a tokenizer that is fair to languages: each merge is the most frequent pair of the language that is
+        compressed worst so far (parity-aware BPE, Foroutan et al. 2025).
+
+        Args:
+            corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`.
+            vocab_size, num_threads, options: As for :meth:`train`.
+            dev: language -> the same texts in each language: the worst language is the one that takes most tokens for
+                them. When None, it is the one with most tokens a byte of its corpus. Of several the first one given.
+            global_merges: So many merges at first are those of ordinary training on all languages together.
+
+        Raises:
+            ValueError: No language; others in ``dev`` than in ``corpora``; as for :meth:`train`.
+
+        >>> Tokenizer.train_parity({"de": "ab ab ab", "fr": ["cd"]}, 258).merges
+        [(b'a', b'b'), (b'c', b'd')]
+        """
+        from .training.options import chosen_options
+        from .training.parity import train_parity
+
+        chosen = chosen_options(vocab_size, options)
+        return cls.from_vocab(train_parity(corpora, chosen, dev=dev, global_merges=global_merges,
+                                           num_threads=num_threads, progress=options.get("progress")))  # fmt: skip
+
+    @classmethod
     def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
         """GPT-2's pair of files, ``vocab.json`` and ``merges.txt``, with GPT-2's split pattern.
 

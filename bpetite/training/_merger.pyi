@@ -22,6 +22,7 @@ class Merger:
         first: The 256 bytes in the order of their internal ids.
         max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. A word is what
             lies between spaces; 0 for no limit.
+        beside: A merger whose tokens this one shares, instead of `first`.
     """
 
     #: How often the pair that was learned last occurred; 0 before the first.
@@ -33,6 +34,7 @@ class Merger:
         max_token_bytes: int = 0,
         first: bytes = ...,
         max_words: int = 0,
+        beside: Merger | None = None,
     ) -> Merger: ...
     @property
     def tokens(self) -> int:
@@ -84,9 +86,20 @@ class Merger:
             OverflowError: A pair occurs more than 2^63 - 1 times.
             MemoryError: Memory has run out.
         """
+    def best(self) -> tuple[int, int] | None:
+        """The pair that :meth:`learn` would learn next, (left, right) in internal ids, or None."""
+    def learn_pair(self, left: int, right: int) -> int:
+        """Learn a pair of internal ids; returns that of the token. :func:`join_together` joins it."""
     def token(self, token: int) -> bytes:
         """The bytes of a token by internal id."""
     def finish(self) -> None:
         """Free the words and pairs; from here on only tokens and merges can be read."""
     def merges(self) -> Iterator[tuple[int, int]]:
         """Iterate over what was learned, in order: (left, right), internal ids."""
+
+def join_together(mergers: list[Merger], left: int, right: int, token: int) -> list[int]:
+    """Join a pair that one of several mergers, which share their tokens, has learned.
+
+    Returns:
+        For each merger how many tokens fewer its words have.
+    """

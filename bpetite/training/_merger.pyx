@@ -59,6 +59,7 @@ cdef class Merger:
         first: The 256 bytes in the order of their internal ids.
         max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. A word is what
             lies between spaces; 0 for no limit.
+        beside: A merger whose tokens this one shares, instead of `first`.
     """
     cdef Words words
     cdef LearnedTokens known
@@ -76,12 +77,13 @@ cdef class Merger:
     cdef bint counted
     cdef bint encoded                  # the words are tokens, not bytes
     cdef readonly int64_t frequency    # how often the pair that was learned last occurred; 0 before the first
+    cdef int64_t joined                # pairs that `apply` has joined, each as often as its word occurs
     cdef uint64_t work
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
-                  bytes first=bytes(range(256)), uint32_t max_words=0):
-        self.known = LearnedTokens(first)
+                  bytes first=bytes(range(256)), uint32_t max_words=0, Merger beside=None):
+        self.known = LearnedTokens(first) if beside is None else beside.known
         self.words = Words(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 
@@ -187,6 +189,7 @@ cdef class Merger:
         cdef uint32_t length, i
         cdef bint owned
         cdef int result = OK
+        self.joined = 0
         if entry.key != key or entry.count == 0:
             return OK
         if self.make_sides() < 0:
@@ -259,6 +262,7 @@ cdef class Merger:
                                    number)
                 if result < 0:
                     return result
+            self.joined += weight
             symbols[at + left_length] = ~(<int32_t> merged)
             symbols[at + length - 1] = ~(<int32_t> merged)
             symbols[at] = <int32_t> merged
@@ -406,6 +410,24 @@ cdef class Merger:
         self.check(result)
         return result != MORE
 
+    def best(self):
+        """The pair that :meth:`learn` would learn next, (left, right) in internal ids, or None."""
+        cdef uint64_t key
+        cdef int result
+        self.begin()
+        result = self.pairs.best(&key)
+        self.check(result)
+        return None if result == DONE else (key >> 32, key & 0xFFFFFFFF)
+
+    def learn_pair(self, uint32_t left, uint32_t right):
+        """Learn a pair of internal ids; returns that of the token. :func:`join_together` joins it."""
+        cdef uint32_t merged
+        if left >= self.known.count or right >= self.known.count:
+            raise ValueError(f"no token has the internal id {max(left, right)}")
+        self.check(self.known.join(left, right, &merged))
+        self.check(self.record(left, right))
+        return merged
+
     @property
     def tokens(self):
         """How many tokens there are, the 256 bytes included."""
@@ -454,3 +476,21 @@ cdef class Merger:
         if result == TOO_LARGE:
             raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens and 2^32 - 2 segments of words")
         return -1                                  # interrupted: the exception is set
+
+
+def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t token):
+    """Join a pair that one of several mergers, which share their tokens, has learned.
+
+    Returns:
+        For each merger how many tokens fewer its words have.
+    """
+    cdef list fewer = []
+    cdef Merger merger
+    for merger in mergers:
+        if left >= merger.known.count or right >= merger.known.count or token >= merger.known.count:
+            raise ValueError(f"no token has the internal id {max(left, right, token)}")
+        bp_watch_begin(&merger.watch, NULL)
+        merger.begin()
+        merger.check(merger.apply(left, right, token))
+        fewer.append(merger.joined)
+    return fewer

@@ -27,14 +27,19 @@ from .spilled import CountFile
 from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
 __all__ = [
+    "add_counts",
+    "check_cut",
     "check_no_special",
     "learn_until",
+    "merger_of",
     "new_merger",
+    "new_vocab",
     "rehearse",
     "superword_merger",
     "texts_not_paths",
     "train",
     "train_from_counts",
+    "warn_of_few",
 ]
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -83,8 +88,8 @@ def train(
         corpus = repeatable(corpus)
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
-    _check_cut(counts, options)
-    merger = _merger_of(counts, options)
+    check_cut(counts, options)
+    merger = merger_of(counts, options)
     corpus = corpus_of(counts)
     kept = None if options.picky_threshold is None else counts
     del counts  # the merger has all it needs
@@ -117,13 +122,13 @@ def train_from_counts(
         raise ValueError("superwords are learned from texts: counts of pre-tokens do not say which ones are neighbours")
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
-        _check_cut(counts, options)
+        check_cut(counts, options)
     kept = None
     if options.picky_threshold is not None:
         if isinstance(counts, CountFile):
             raise ValueError("picky_threshold looks for scraps in counts in memory: load() the file of counts")
         kept = counts
-    return _learn(_merger_of(counts, options), options, progress, corpus_of(counts), kept)
+    return _learn(merger_of(counts, options), options, progress, corpus_of(counts), kept)
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -134,8 +139,8 @@ def rehearse(options: TrainingOptions) -> Vocab:
     """
     counts = count_pretokens((), **options.counting(), num_threads=1)
     if options.superwords_from is not None:
-        return _learn_stages(_merger_of(counts, options), (), options, 1, None, None)
-    return _learn(_merger_of(counts, options), options, None)
+        return _learn_stages(merger_of(counts, options), (), options, 1, None, None)
+    return _learn(merger_of(counts, options), options, None)
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -164,7 +169,7 @@ def _is_path(document: object) -> bool:
     return isinstance(document, os.PathLike)
 
 
-def _check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> None:
+def check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> None:
     """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
     pattern = counts.pattern
     if patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
@@ -179,16 +184,23 @@ def _check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> 
         )
 
 
-def _merger_of(counts: Mapping[bytes, int] | CountFile, options: TrainingOptions) -> Merger:
-    """A merger that holds these pre-tokens."""
-    merger = new_merger(options)
+def merger_of(
+    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, beside: Merger | None = None
+) -> Merger:
+    """A merger that holds these pre-tokens, and shares the tokens of the merger `beside` it."""
+    merger = new_merger(options, beside=beside)
     if isinstance(counts, (PretokenCounts, CountFile)):
         log.info("%s", counts.summary())
+    add_counts(merger, counts)
+    return merger
+
+
+def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
+    """Add pre-tokens to a merger."""
     if isinstance(counts, CountFile):
         merger.add_records(counts.records(), counts.min_count)
     else:
         merger.add_table(table_of(counts))
-    return merger
 
 
 def superword_merger(options: TrainingOptions) -> Merger:
@@ -196,7 +208,7 @@ def superword_merger(options: TrainingOptions) -> Merger:
     return new_merger(options, MAX_WORDS)
 
 
-def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
+def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:
     """A merger that learns as the options say; words come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
@@ -204,6 +216,7 @@ def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
         min(options.max_token_bytes or 0, MAX_LENGTH),
         PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
         max_words,
+        beside,
     )
 
 
@@ -232,8 +245,8 @@ def _learn(
     if counts is not None:
         learned = _picky(Learned.of(merger), counts, options)
     if corpus is not None:
-        _warn_of_few(learned, options)
-    vocab = _new_vocab(learned, list(learned.merges()), options, corpus)
+        warn_of_few(learned, options)
+    vocab = new_vocab(learned, list(learned.merges()), options, corpus)
     return vocab if counts is None else replace(vocab, ignore_merges=True)
 
 
@@ -255,7 +268,8 @@ def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptio
     return learned
 
 
-def _warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
+def warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
+    """Warn where there are fewer tokens than were asked for."""
     if merger.tokens < options.vocab_size:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
@@ -276,25 +290,26 @@ def _learn_stages(
     assert options.superwords_from is not None
     learn_until(merger, options.superwords_from, progress)
     merges = list(merger.merges())
-    first = replace(_new_vocab(merger, merges, options, None), pattern=options.superword_pattern)  # type: ignore[arg-type]
+    first = replace(new_vocab(merger, merges, options, None), pattern=options.superword_pattern)  # type: ignore[arg-type]
     merger, _, record = learn_superwords(
         first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
         partial(learn_until, progress=progress), min_frequency=options.min_frequency,
         documents=corpus["documents"] if corpus else 0, num_threads=num_threads,
     )  # fmt: skip
     if corpus is not None:
-        _warn_of_few(merger, options)
+        warn_of_few(merger, options)
         corpus = {**corpus, "superwords": record}
-    learned = _new_vocab(merger, [*merges, *merger.merges()], options, corpus)
+    learned = new_vocab(merger, [*merges, *merger.merges()], options, corpus)
     return replace(learned, pattern=first.pattern)
 
 
-def _new_vocab(
+def new_vocab(
     merger: Merger | Learned,
     learned: Iterable[tuple[int, int]],
     options: TrainingOptions,
     corpus: Mapping[str, Any] | None,
 ) -> Vocab:
+    """The vocabulary of what was learned, pairs of the merger's ids."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
     # the merger's id -> id: bytes have the ids that they are
