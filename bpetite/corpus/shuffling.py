@@ -61,7 +61,7 @@ def permutation(seed: int, block: int, count: int) -> npt.NDArray[np.int64]:
     computes alike.
 
     >>> permutation(7, 0, 5).tolist(), permutation(7, 1, 5).tolist()
-    ([1, 3, 0, 2, 4], [3, 0, 2, 4, 1])
+    ([4, 2, 3, 1, 0], [4, 0, 3, 1, 2])
     """
     start = int.from_bytes(hashlib.blake2b(f"shuffle {seed} {block}".encode(), digest_size=8).digest(), "big")
     keys = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(start)
