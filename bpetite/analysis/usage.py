@@ -219,18 +219,18 @@ class Meter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         tokens = tokenizer.vocab
-        self.ids = np.array(sorted(tokens), dtype=np.int64)
-        self.lengths = np.array([len(tokens[token_id]) for token_id in self.ids.tolist()], dtype=np.int64)
-        self.dense = len(self.ids) == 0 or bool(self.ids[-1] == len(self.ids) - 1)
-        self.names = [COMMON]
+        self.ids: npt.NDArray[np.int64] = np.array(sorted(tokens), dtype=np.int64)
+        self.lengths: npt.NDArray[np.int64] = np.array([len(tokens[one]) for one in self.ids.tolist()], dtype=np.int64)
+        self.dense: bool = len(self.ids) == 0 or bool(self.ids[-1] == len(self.ids) - 1)
+        self.names: list[str] = [COMMON]
         # Of each code point: the index of its script in `names`, whether it is part of words, whether both are known.
-        self.script_of = np.zeros(CODE_POINTS, dtype=np.uint8)
-        self.is_word = np.zeros(CODE_POINTS, dtype=bool)
-        self.known = np.zeros(CODE_POINTS, dtype=bool)
+        self.script_of: npt.NDArray[np.uint8] = np.zeros(CODE_POINTS, dtype=np.uint8)
+        self.is_word: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)
+        self.known: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)
         self.costly: Counter[tuple[str, int]] = Counter()
         specials = np.array(list(tokenizer.special_tokens.values()), dtype=np.int64)
         counts = np.zeros(len(self.ids), dtype=np.int64)
-        self.usage = Usage(0, self.ids, counts, ~np.isin(self.ids, specials))
+        self.usage: Usage = Usage(0, self.ids, counts, ~np.isin(self.ids, specials))
 
     def finished(self, documents: int) -> Usage:
         """What was counted, of so many documents."""

@@ -27,13 +27,13 @@ UNIT = 64 << 20
 MOST = 1000
 
 #: What a source can say of its own documents; see `Options`.
-OWN = {
+OWN: dict[str, type[Any]] = {
     "separator": str, "text_key": str, "input_kind": str, "whole_files": bool, "min_document_bytes": int,
     "max_document_bytes": int, "max_document_tokens": int, "long_documents": str,
 }  # fmt: skip
 
 #: The keys of a source in a file.
-KEYS = {"name": str, "paths": list, "repeats": float, "weight": float, "tokens": int, **OWN}
+KEYS: dict[str, type[Any]] = {"name": str, "paths": list, "repeats": float, "weight": float, "tokens": int, **OWN}
 
 
 @dataclass(frozen=True)

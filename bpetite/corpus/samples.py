@@ -72,8 +72,8 @@ class MdsFile(SampleFile):
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             raise FormatError(f"{path}: the samples are not one column 'tokens' of arrays: {config[:300]!a}") from None
         super().__init__(path, "mds", dtype, self._table.start, 0)
-        self.documents = self._table.samples
-        self.tokens = sum(int(lengths.sum()) for lengths in self.lengths())
+        self.documents: int = self._table.samples
+        self.tokens: int = sum(int(lengths.sum()) for lengths in self.lengths())
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         width = self.dtype.itemsize
@@ -128,7 +128,7 @@ class LitdataFile(TokenFile):
                               f"{self._table.end}")
         kind = np.dtype(dtype)
         super().__init__(path, "litdata", kind, self._table.end, count_tokens(path, self._table.end, kind))
-        self.documents = self._table.samples
+        self.documents: int = self._table.samples
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         for sizes in self._table.sizes():

@@ -1,3 +1,4 @@
+from collections.abc import Iterable, Iterator
 from typing import SupportsIndex, final
 
 from typing_extensions import Self
@@ -93,3 +94,6 @@ def decoder(
     >>> stream.feed([256, 257, 258]) + stream.flush()
     'ab ab'
     """
+
+def texts_of(tokenizer: Surface, ids: Iterable[SupportsIndex], errors: ErrorHandler | None) -> Iterator[str]:
+    """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""

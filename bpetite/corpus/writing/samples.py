@@ -28,7 +28,7 @@ class _Samples(Layout):
     lengths = True
     spooled = True
     numbered = True
-    whole = "index.json"
+    whole: ClassVar[str | None] = "index.json"
     shard_tokens: ClassVar[int | None] = 1 << 25  # 64 MiB of uint16, the size that MosaicML's writer makes
     most_tokens = 2**28  # in samples of one token, with all that goes with each
     longest = 2**30 - 64
