@@ -36,7 +36,7 @@ class WithCorpus(Command):
     examples=[
         "bpetite compare gpt2 o200k_base --corpus corpus.txt",
         "bpetite compare gpt2 bpetite-32k --corpus texts/*.txt --by file --csv",
-        "bpetite compare gpt2 cl100k_base o200k_base --corpus more.jsonl.gz --by lang --html page.html",
+        "bpetite compare gpt2 cl100k_base o200k_base --corpus more.jsonl.gz --by lang --html compare.html",
     ],
 )
 @click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZERS...")

@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "more.jsonl.gz").write_bytes(gzip.compress(json.dumps({"text": TEXT}).encode() + b"\n"))
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text(TEXT)
+    (tmp_path / "mixture.toml").write_text('[[source]]\nname = "texts"\npaths = ["texts"]\nrepeats = 2\n')
     return tmp_path
 
 
