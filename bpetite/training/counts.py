@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -278,12 +279,8 @@ class SharedFile:
         self.file = file
         self.name = name
         self._lock = Lock()
-
-    def __del__(self) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.file.close()
+        # not __del__: in a cycle of garbage that of the file may come first, which warns that nobody closed it
+        self.close: Callable[[], object] = weakref.finalize(self, file.close)
 
     def read(self, offset: int, buffer: memoryview) -> int:
         """Fill the buffer from an offset; how many bytes there were."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import pickle
@@ -336,3 +337,17 @@ def test_other_ways_to_split_are_bounded_too() -> None:
         with tiny():
             counts = count_pretokens(texts, memory=50, num_threads=2, **options)  # type: ignore[call-overload]
         assert dict(counts) == count_pretokens(texts, **options)  # type: ignore[call-overload]
+
+
+def test_files_of_garbage_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored: list[object] = []
+    count_pretokens(["ab"]).save(tmp_path / "t")
+    gc.collect()
+    monkeypatch.setattr("sys.unraisablehook", ignored.append)
+    for opened in (lambda: count_pretokens(["ab"], memory="1MB"), lambda: CountFile(tmp_path / "t")):
+        for _ in range(20):
+            cycle: dict[str, object] = {"counts": opened()}
+            cycle["cycle"] = cycle
+        del cycle
+        gc.collect()
+    assert not ignored
