@@ -12,6 +12,7 @@ from ..engine._encode cimport check, encode_utf8
 from ..engine._reader cimport Reader
 from ..engine._special cimport Specials
 from ..engine._text cimport DONE
+from ..headers.substring cimport bp_substring
 from ._edges cimport ids_of
 
 from array import array as new_array
@@ -86,15 +87,16 @@ cdef class Blocks:
         cdef Reader reader = Reader(tokenizer._encoder, whole, specials, 0)
         cdef int status
         try:
-            reader.goes_on = True
+            reader.goes_on = reader.ids_only = True
             while not reader.ended:
                 # A turn of a chat is one block.
                 reader.feed(max(block, length) if length <= 4 * block else block)
                 if reader.done > done:
-                    done, last = reader.done, cut
-                    cut = reader.char_at(done)
-                    pieces.append((PyUnicode_Substring(whole, last, cut), ids_of(reader, used, reader.total()),
-                                   reader.char_at(reader.limit) - cut))
+                    last = cut
+                    cut = reader.char_at(reader.done)
+                    piece = bp_substring(whole, last, cut, reader.data + done - reader.base, reader.done - done)
+                    done = reader.done
+                    pieces.append((piece, ids_of(reader, used, reader.total()), reader.char_at(reader.limit) - cut))
                     used = reader.total()
             with nogil:
                 status = encode_utf8(reader.worker, specials, reader.data + done, reader.filled - done,

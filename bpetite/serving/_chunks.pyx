@@ -12,6 +12,7 @@ from ..engine._reader cimport Reader, milestone, size_of, span_of, whole_number
 from ..engine._special cimport refuse
 from ..engine._text cimport DONE
 from ..engine._worker cimport BP_BLOCK
+from ..headers.substring cimport bp_substring
 from ..headers.watch cimport bp_watch_begin
 from ..splitting._scan cimport scan_cursor
 
@@ -40,10 +41,6 @@ cdef extern from *:
     }
     """
     object make_tuple "bp_tuple_of_four"(type kind, object a, object b, object c, object d)
-
-
-cdef extern from "headers/substring.h":
-    str bp_substring(str text, Py_ssize_t start, Py_ssize_t end, const uint8_t* utf8, Py_ssize_t bytes)
 
 
 cdef class ChunkReader:
