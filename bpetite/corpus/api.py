@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .mixture import Mixture
 from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
-from .reading.objects import objects_of
+from .reading.given import given_documents
 from .reading.readers import Position, require
 from .reading.sources import Sources, find_sources, share
 from .tally import Tally
@@ -148,7 +148,7 @@ def _given(function: str, sources: SourcesLike | None, documents: Any) -> Source
     """What is to be read, out of two arguments of which one is given."""
     if (sources is None) == (documents is None):
         raise TypeError(f"{function}() takes sources or documents, one of them")
-    return Sources((objects_of(documents),)) if sources is None else sources
+    return Sources((given_documents(documents),)) if sources is None else sources
 
 
 def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> Sources:

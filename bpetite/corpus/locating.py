@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .reading.records import Problem
-from .reading.sources import OBJECTS, STDIN, Piece
+from .reading.sources import GIVEN, STDIN, Piece
 from .reading.streams import Stream, open_stream
 
 __all__ = ["Locator"]
@@ -53,7 +53,7 @@ class Locator:
 
     def line(self, problem: Problem) -> int | None:
         """The line, from 1; None where rows are counted."""
-        if self._pieces[problem.piece].kind in ("parquet", OBJECTS):
+        if self._pieces[problem.piece].kind in ("parquet", GIVEN):
             return None
         if problem.line is not None:
             return problem.line

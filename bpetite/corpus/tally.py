@@ -7,7 +7,7 @@ from typing import Any
 
 from .encoding import Encoded
 from .locating import Locator
-from .reading.objects import UNNAMED
+from .reading.given import UNNAMED
 from .reading.records import Problem
 from .reading.sources import Piece
 

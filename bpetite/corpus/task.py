@@ -20,9 +20,9 @@ from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead
 from .plan import Plan
-from .reading.objects import checksum_of
+from .reading.given import checksum_of
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from .reading.sources import OBJECTS, STDIN, Piece
+from .reading.sources import GIVEN, STDIN, Piece
 from .reading.streams import try_piece
 from .remote.paths import exists, sizes_in
 from .sink import Sink
@@ -138,7 +138,7 @@ class ShardTask(Plan):
             differences = [f"{name} has changed" for name in changed]
         if not differences:
             for piece in self.pieces:
-                read = checksum_of(piece, self.rules.reading) if piece.kind == OBJECTS else None
+                read = checksum_of(piece, self.rules.reading) if piece.kind == GIVEN else None
                 if read not in (None, manifest["inputs"].get("read", [0, 0])):
                     differences = ["the documents are not what they were then"]
         if not differences:
@@ -342,7 +342,7 @@ class ShardTask(Plan):
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
-        standard input and objects, which may not give the same documents again."""
+        standard input and what a program gives, which may not give the same documents again."""
         return journal.records[:1] == [header] and not any(map(_read_once, self.pieces))
 
     def _try(self) -> None:
@@ -382,7 +382,7 @@ class ShardTask(Plan):
 
 def _read_once(piece: Piece) -> bool:
     """Whether a piece may not give the same documents a second time."""
-    return piece.path == STDIN or piece.kind == OBJECTS
+    return piece.path == STDIN or piece.kind == GIVEN
 
 
 def _reads_apart(piece: Piece) -> bool:

@@ -11,8 +11,8 @@ from corpus_tools import Stopped, byte_codec, outputs, run_stopped, some_documen
 
 from bpetite.corpus import Options, RecordError, count_corpus, encode_corpus, make_task
 from bpetite.corpus.api import Sources
-from bpetite.corpus.reading import objects
-from bpetite.corpus.reading.objects import objects_of
+from bpetite.corpus.reading import given
+from bpetite.corpus.reading.given import given_documents
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when datasets is imported
 
@@ -52,7 +52,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
 
 
 def task_of(documents: Any, sink: Path, block: int = 500, **options: Any) -> Any:
-    task = make_task(Sources((objects_of(documents),)), sink, byte_codec(), options=Options(**options))
+    task = make_task(Sources((given_documents(documents),)), sink, byte_codec(), options=Options(**options))
     return replace(task, block=block, checkpoint_seconds=0)
 
 
@@ -106,8 +106,8 @@ def test_a_dataset_is_known_by_its_fingerprint_and_not_read_again(
     with pytest.raises(ValueError, match=rf"<datasets.Dataset {second._fingerprint}> was <datasets.Dataset"):
         task_of(second, ram_path / "o").run()
     begun = []
-    rows = objects._rows
-    monkeypatch.setattr(objects, "_rows", lambda *given: begun.append(given[-1]) or rows(*given))
+    rows = given._rows
+    monkeypatch.setattr(given, "_rows", lambda *arguments: begun.append(arguments[-1]) or rows(*arguments))
     task_of(dataset(), ram_path / "o").run()
     assert begun[0] >= 80
     assert texts_in(ram_path / "o.npy") == TEXTS

@@ -15,7 +15,7 @@ from pathlib import Path
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
 from bpetite.corpus import Mixture, MixtureSource, Options, Sources, make_task
-from bpetite.corpus.reading.objects import objects_of
+from bpetite.corpus.reading.given import given_documents
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 
@@ -65,7 +65,7 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             long_documents=chosen.choice(["cut", "split", "skip"]),
         )
         made = []
-        sources = chosen.choice([inputs, inputs, mixture, Sources((objects_of(documents),))])
+        sources = chosen.choice([inputs, inputs, mixture, Sources((given_documents(documents),))])
         for name in ("whole", "killed"):
             out = folder / name
             shutil.rmtree(out, ignore_errors=True)

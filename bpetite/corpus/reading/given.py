@@ -1,6 +1,6 @@
-"""Documents that a program has, not files: iterables, datasets of Hugging Face, Arrow tables and streams.
+"""Documents that a program gives, not files: iterables, datasets of Hugging Face, Arrow tables and streams.
 
-A `datasets.Dataset` has a fingerprint and is read from any row on. Nothing says of other objects whether they are the
+A `datasets.Dataset` has a fingerprint and is read from any row on. Nothing says of others whether they are the
 same when a run goes on: they are read again from their start, and a checksum of what comes before tells.
 """
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from .blocks import Block, Position, Reading
 from .parquet import binary_column, dig, find_column
 from .records import Flaw, text_of_item
-from .sources import OBJECTS, Piece
+from .sources import GIVEN, Piece
 
-__all__ = ["UNNAMED", "Objects", "checksum_of", "object_blocks", "objects_of"]
+__all__ = ["UNNAMED", "Given", "checksum_of", "given_blocks", "given_documents"]
 
 #: Documents that are taken out of a table at a time, and the most of a block.
 ROWS = 1024
@@ -30,7 +30,7 @@ Item = tuple["bytes | Flaw", object]
 
 
 @dataclass(frozen=True)
-class Objects(Piece):
+class Given(Piece):
     """A piece that holds its documents itself."""
 
     documents: Any = field(default=None, compare=False, repr=False)
@@ -55,7 +55,7 @@ class Items:
         return self._bytes
 
 
-def objects_of(documents: Any) -> Objects:
+def given_documents(documents: Any) -> Given:
     """The piece of the documents that a program has.
 
     Raises:
@@ -69,7 +69,7 @@ def objects_of(documents: Any) -> Objects:
     path = UNNAMED
     if _is(documents, "Dataset"):
         path = f"<datasets.Dataset {documents._fingerprint}>"
-    return Objects(path, OBJECTS, documents=documents)
+    return Given(path, GIVEN, documents=documents)
 
 
 def _is(documents: object, name: str) -> bool:
@@ -78,13 +78,13 @@ def _is(documents: object, name: str) -> bool:
     return datasets is not None and isinstance(documents, getattr(datasets, name))
 
 
-def object_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+def given_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     """The blocks of documents, from a position on.
 
     Raises:
         ValueError: There is no such column, or the documents before the position are not what they were.
     """
-    assert isinstance(piece, Objects)
+    assert isinstance(piece, Given)
     count, crc = 0, 0
     if piece.path != UNNAMED:
         count = position.offset
@@ -107,7 +107,7 @@ def object_blocks(piece: Piece, position: Position, reading: Reading) -> Iterato
 
 def checksum_of(piece: Piece, reading: Reading) -> list[int] | None:
     """[number, checksum] of all documents of a piece that has no fingerprint; None of one that has."""
-    assert isinstance(piece, Objects)
+    assert isinstance(piece, Given)
     if piece.path != UNNAMED:
         return None
     count = crc = 0

@@ -20,9 +20,9 @@ from ...errors import MissingExtraError
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
 from .cutting import Damage, segments
 from .expanding import DamagedError
-from .objects import object_blocks
+from .given import given_blocks
 from .parquet import parquet_blocks
-from .sources import OBJECTS, STDIN, Piece, overlaps_itself
+from .sources import GIVEN, STDIN, Piece, overlaps_itself
 from .streams import BOM, Stream, open_stream
 
 __all__ = [
@@ -363,5 +363,5 @@ def _whole_characters(data: bytes) -> int:
 
 _READERS = {
     "text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": parquet_blocks,
-    OBJECTS: object_blocks,
+    GIVEN: given_blocks,
 }  # fmt: skip

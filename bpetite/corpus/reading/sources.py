@@ -25,7 +25,7 @@ from ..urls import is_url, local_name
 
 __all__ = [
     "KINDS",
-    "OBJECTS",
+    "GIVEN",
     "STDIN",
     "TASK_BYTES",
     "Piece",
@@ -38,8 +38,8 @@ __all__ = [
 
 STDIN = "-"
 
-#: The kind of a piece that is no file: its documents are those of an object of the program, see `objects.py`.
-OBJECTS = "objects"
+#: The kind of a piece that is no file: a program gives its documents, see `given.py`.
+GIVEN = "given"
 
 #: File name suffix -> how the content is read.
 KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet"}
@@ -314,7 +314,7 @@ def shares(
         return
     if any(piece.path == STDIN for piece in pieces):
         raise ValueError("standard input (-) cannot be shared between ranks; name files")
-    if any(piece.kind == OBJECTS for piece in pieces):
+    if any(piece.kind == GIVEN for piece in pieces):
         raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
                          "dataset.shard(...), and an output of its own")
     bases = [0, *accumulate(piece.raw_bytes for piece in pieces)]
