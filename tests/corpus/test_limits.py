@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus_tools import EOT, byte_codec, documents_in, outputs, run, run_stopped, some_documents, write_inputs
+from corpus_tools import (
+    EOT,
+    byte_codec,
+    documents_in,
+    outputs,
+    outputs_of_both,
+    run,
+    some_documents,
+    write_inputs,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,20 +111,15 @@ def test_interruptions_and_ranks_change_no_byte(ram_path: Path, how: Any) -> Non
     options = Options(
         min_document_bytes=4, max_document_tokens=21, long_documents=how, format="dolma", shard_tokens=400
     )
-    made = []
-    for name in ("whole", "stopped"):
-        task = make_task(paths, ram_path / name / "o", byte_codec(), options=options)
-        task = replace(task, block=200, checkpoint_seconds=0)
-        if name == "whole":
-            task.run(jobs=2)
-        else:
-            assert run_stopped(task, 5)[1] > 3
-        made.append(outputs(ram_path / name))
-    assert made[0] == made[1]
+
+    def make(folder: Path) -> Any:
+        return replace(make_task(paths, folder / "o", byte_codec(), options=options), block=200)
+
+    whole = outputs_of_both(make, ram_path, 5)
     for rank in range(3):
         make_task(paths, ram_path / "ranks" / "o", byte_codec(), rank=rank, world_size=3, options=options).run()
     merge_outputs(ram_path / "ranks" / "o")
-    assert outputs(ram_path / "ranks") == made[0]
+    assert outputs(ram_path / "ranks") == whole
 
 
 def test_offsets_of_problems_behind_short_documents(ram_path: Path) -> None:

@@ -1,13 +1,20 @@
 """Shuffling: against a plain form, for any memory, jobs, format; after interruptions; refused where there are parts."""
 import hashlib
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from corpus_tools import byte_codec, documents_in, outputs, run, run_stopped, some_documents, texts_in, write_inputs
+from corpus_tools import (
+    byte_codec,
+    documents_in,
+    outputs_of_both,
+    run,
+    some_documents,
+    texts_in,
+    write_inputs,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,17 +102,12 @@ def test_interruptions_and_jobs_change_no_byte(ram_path: Path, format: Any, memo
         format=format, shuffle=1, memory=memory, shard_tokens=900, val_fraction=0.2, on_error="skip", rejected=True,
         drop_duplicates=memory == 20_000, max_document_tokens=40, long_documents="split",
     )  # fmt: skip
-    made = []
-    chosen = random.Random(memory)
-    for name in ("whole", "stopped"):
-        task = make_task(paths, ram_path / name / "o", byte_codec(), options=options)
-        task = replace(task, block=chosen.choice([200, 333]), checkpoint_seconds=0)
-        if name == "whole":
-            task.run(jobs=2)
-        else:
-            assert run_stopped(task, memory)[1] > 3
-        made.append(outputs(ram_path / name))
-    assert made[0] == made[1]
+    blocks = iter([200, 333])  # however the input is read
+
+    def make(folder: Path) -> Any:
+        return replace(make_task(paths, folder / "o", byte_codec(), options=options), block=next(blocks))
+
+    outputs_of_both(make, ram_path, memory)
 
 
 def test_the_sides_of_a_document_are_those_without_shuffling(ram_path: Path) -> None:

@@ -7,7 +7,8 @@ import itertools
 import json
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,16 @@ def run_stopped(task: Any, seed: int, jobs: Sequence[int] = (1, 2)) -> tuple[dic
             return task.run(jobs=chosen.choice(jobs), progress=step), stopped
         except Stopped:
             stopped += 1
+
+
+def outputs_of_both(make: Callable[[Path], Any], folder: Path, seed: int) -> dict[str, bytes]:
+    """What a task writes: the same in one go, by two threads, and when it is stopped again and again.
+
+    Args:
+        make: Makes the task that writes into a folder. It has more than a few blocks.
+    """
+    replace(make(folder / "whole"), checkpoint_seconds=0).run(jobs=2)
+    assert run_stopped(replace(make(folder / "stopped"), checkpoint_seconds=0), seed)[1] > 3
+    whole = outputs(folder / "whole")
+    assert outputs(folder / "stopped") == whole
+    return whole

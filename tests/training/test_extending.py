@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recounting import learn
 
 from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, get_encoding, patterns, reference
 from bpetite.engine.pretokens import pretokens
@@ -37,21 +38,7 @@ def recount(counts: Counter[bytes], tok: Tokenizer, n: int) -> list[Pair]:
             words[tuple(reference.apply_merges(pretoken, merges))] += count
     known = dict.fromkeys([*BYTES.values(), *(left + right for left, right in merges)])
     known |= dict.fromkeys(vocab.tokens[number] for number in sorted(vocab.tokens.keys() - vocab.not_looked_up))
-    order = {token: at for at, token in enumerate(known)}
-    learned: list[Pair] = []
-    while len(learned) < n:
-        # what is a token already, and was not made of these two, stays in parts
-        pairs = {pair: count for pair, count in reference.count_pairs(words).items() if pair[0] + pair[1] not in order}
-        if not pairs:
-            break
-        pair = min(pairs, key=lambda one: (-pairs[one], order[one[0]], order[one[1]]))
-        learned.append(pair)
-        order[pair[0] + pair[1]] = len(order)
-        again = Counter[tuple[bytes, ...]]()
-        for word, count in words.items():
-            again[tuple(reference.replace_pair(word, pair))] += count
-        words = again
-    return learned
+    return learn(words, known, n)
 
 
 @settings(deadline=None, max_examples=60)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recounting import learn
 
 from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, reference
 from bpetite.reference import Pair
@@ -34,23 +35,8 @@ def second_stage(texts: list[str], tok: Tokenizer, pattern: Any, n: int, most: i
     for text in texts:
         for phrase in reference.split(text, pattern):
             words[tuple(reference.apply_merges(phrase.encode(), tok.merges))] += 1
-    order = {token: at for at, token in enumerate(dict.fromkeys([*BYTES, *(a + b for a, b in tok.merges)]))}
-    learned: list[Pair] = []
-    while len(learned) < n:
-        pairs = {
-            pair: count for pair, count in reference.count_pairs(words).items()
-            if pair[0] + pair[1] not in order and allowed(pair[0] + pair[1], most)
-        }  # fmt: skip
-        if not pairs:
-            break
-        pair = min(pairs, key=lambda one: (-pairs[one], order[one[0]], order[one[1]]))
-        learned.append(pair)
-        order[pair[0] + pair[1]] = len(order)
-        again = Counter[tuple[bytes, ...]]()
-        for word, count in words.items():
-            again[tuple(reference.replace_pair(word, pair))] += count
-        words = again
-    return learned
+    known = dict.fromkeys([*BYTES, *(a + b for a, b in tok.merges)])
+    return learn(words, known, n, lambda token: allowed(token, most))
 
 
 @settings(deadline=None, max_examples=50)
