@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .patterns import PatternLike
     from .tokenizer import Tokenizer
     from .training.options import Specials
+    from .training.spilled import CountFile
     from .vocabulary.vocab import Vocab
 
 __all__ = ["Pruned", "extend", "prune", "token_origins", "with_words"]
@@ -19,7 +20,7 @@ __all__ = ["Pruned", "extend", "prune", "token_origins", "with_words"]
 
 def extend(
     tokenizer: Tokenizer,
-    corpus: str | Iterable[str | bytes] | Mapping[bytes, int],
+    corpus: str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile,
     n: int,
     *,
     special_tokens: Specials = (),
@@ -124,7 +125,7 @@ def prune(
     tokenizer: Tokenizer,
     *,
     keep: Iterable[int | str | bytes] = (),
-    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | None = None,
+    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile | None = None,
     vocab_size: int | None = None,
 ) -> Pruned:
     """This tokenizer without tokens that are not used, renumbered from 0 in the order of the ids.
@@ -141,7 +142,8 @@ def prune(
             neither ``keep`` nor ``counts`` need.
 
     Raises:
-        ValueError: Nothing to go by; ``vocab_size`` is less than what has to stay; an unknown token in ``keep``.
+        ValueError: Nothing to go by; ``vocab_size`` is less than what has to stay; an unknown token in ``keep``; counts
+            that were made with another pattern, normalization or version of Unicode.
 
     >>> tok = Tokenizer.train("ab ab ab cd", 260)
     >>> smaller, ids = tok.prune(counts=["ab ab"])

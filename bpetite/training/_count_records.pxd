@@ -38,6 +38,7 @@ cdef class RecordReader:
     cdef uint64_t checked          # bytes of the buffer that are in the checksum
     cdef unsigned int checksum
     cdef bint ended
+    cdef bint reading
     cdef int advance(self) except -1
     cdef int refill(self) except -1
     cdef int finish(self) except -1

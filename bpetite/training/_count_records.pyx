@@ -132,6 +132,8 @@ cdef class RecordReader:
         cdef record_stream* stream = &self.stream
         cdef uint8_t* larger
         cdef uint64_t number
+        if self.reading:
+            raise RuntimeError("one thread at a time reads records")
         self.check_to(stream.at)
         memmove(stream.buffer, stream.buffer + stream.at, stream.end - stream.at)
         stream.end -= stream.at
@@ -144,8 +146,12 @@ cdef class RecordReader:
             stream.buffer = larger
             stream.capacity *= 2
         stream.data = stream.buffer + BP_RECORD_HEAD
-        number = self.read(self.offset, PyMemoryView_FromMemory(
-            <char*> stream.buffer + stream.end, stream.capacity - stream.end, PyBUF_WRITE))
+        self.reading = True        # meanwhile other threads run, and the buffer must stay
+        try:
+            number = self.read(self.offset, PyMemoryView_FromMemory(
+                <char*> stream.buffer + stream.end, stream.capacity - stream.end, PyBUF_WRITE))
+        finally:
+            self.reading = False
         if number == 0:
             raise FormatError(f"{self.name}: ends at byte {self.offset} in the middle of a record")
         stream.end += number
@@ -207,6 +213,7 @@ cdef class RecordMerger:
     cdef int* heap                 # numbers of streams; the one with the first pre-token on top
     cdef int size
     cdef bint passed               # the record on top has been added
+    cdef bint begun
     cdef int64_t least
     cdef bint signed
     cdef uint8_t* block
@@ -228,7 +235,7 @@ cdef class RecordMerger:
     cdef uint64_t* missed          # by two bytes: how often they are adjacent in what is left out
 
     def __cinit__(self, list readers not None, int64_t least=1, uint64_t buffer_bytes=1 << 20, bint signed=False):
-        self.readers = readers
+        self.readers = list(readers)
         self.signed = signed
         self.missed = <uint64_t*> PyMem_Calloc(1 << 16, sizeof(uint64_t))
         self.least = least
@@ -246,10 +253,13 @@ cdef class RecordMerger:
         PyMem_Free(self.missed)
 
     def __iter__(self):
-        """Blocks of records, bytes; what they are together can be asked for after the last."""
+        """Blocks of records, bytes, once; what they are together can be asked for after the last."""
         cdef RecordReader reader
         cdef int status
         cdef int number
+        if self.begun:
+            raise RuntimeError("records are merged once")
+        self.begun = True
         for number in range(<int> len(self.readers)):
             reader = self.readers[number]
             self.streams[number] = &reader.stream

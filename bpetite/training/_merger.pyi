@@ -53,15 +53,22 @@ class Merger:
             ids: uint32[n]: a token's number -> its internal id.
         """
     def add_encoded(
-        self, table: CountTable, tokens: TokenTable, merges: MergeTable, ids: array[int], whole: bool
+        self,
+        pretokens: CountTable | RecordReader,
+        tokens: TokenTable,
+        merges: MergeTable,
+        ids: array[int],
+        whole: bool,
+        least: int = 1,
     ) -> None:
-        """Add every pre-token of a table, as the tokens that a vocabulary makes of it; :meth:`know` comes before.
+        """Add pre-tokens as the tokens that a vocabulary makes of them; :meth:`know` comes before.
 
         Args:
-            table: The pre-tokens.
+            pretokens: A `CountTable`, or a `RecordReader`: what is left of a file.
             tokens, merges: Of the vocabulary.
             ids: uint32[n], n at least 256: internal id -> the vocabulary's.
             whole: A pre-token that is a token is taken whole; nothing is learned from it.
+            least: Of a file: those that occur less often are left out.
         """
     def know(self, pairs: array[int]) -> None:
         """Make the tokens of an earlier tokenizer known, so that words can be added that are these tokens already.

@@ -9,7 +9,6 @@ The shape, and why.
   can have the order of another trainer, which decides ties.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
@@ -24,7 +23,7 @@ from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
-from ._words cimport SEGMENT, SENTINEL, Words
+from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
 
 cdef extern from "training/pair_search.h" nogil:
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
@@ -141,35 +140,31 @@ cdef class Merger:
         self.check(result)
         self.encoded = True
 
-    def add_encoded(self, CountTable table not None, TokenTable tokens not None, MergeTable merges not None,
-                    const uint32_t[::1] ids not None, bint whole):
-        """Add every pre-token of a table, as the tokens that a vocabulary makes of it; :meth:`know` comes before.
+    def add_encoded(self, pretokens, TokenTable tokens not None, MergeTable merges not None,
+                    const uint32_t[::1] ids not None, bint whole, int64_t least=1):
+        """Add pre-tokens as the tokens that a vocabulary makes of them; :meth:`know` comes before.
 
         Args:
-            table: The pre-tokens.
+            pretokens: A `CountTable`, or a `RecordReader`: what is left of a file.
             tokens, merges: Of the vocabulary.
             ids: uint32[n], n at least 256: internal id -> the vocabulary's.
             whole: A pre-token that is a token is taken whole; nothing is learned from it.
+            least: Of a file: those that occur less often are left out.
         """
         cdef int result
-        cdef uint32_t byte_ids[256]
-        cdef Py_ssize_t at, slot
-        cdef bytes by_slot = b"\xff\xff\xff\x7f" * max(tokens.size, 2)        # NO_ID; a copy
-        cdef uint32_t* internal = <uint32_t*> PyBytes_AS_STRING(by_slot)
+        cdef CountTable table
+        cdef WordEncoder encoder = WordEncoder(tokens, merges, ids, whole, self.known)
         self.check_begun()
-        if ids.shape[0] < 256:
-            raise ValueError(f"bytes have ids too: 256 at least, not {ids.shape[0]}")
-        for at in range(ids.shape[0]):
-            slot = tokens.slot(ids[at])
-            if slot < 0:
-                raise ValueError(f"no token has the id {ids[at]}")
-            internal[slot] = <uint32_t> at
-        for at in range(256):
-            byte_ids[at] = ids[self.words.id_of_byte[at]]
         bp_watch_begin(&self.watch, NULL)
         self.known.count_as_one()
-        with nogil:
-            result = self.words.add_encoded(table, tokens, merges, internal, byte_ids, whole, &self.watch)
+        if isinstance(pretokens, RecordReader):
+            result = self.words.add_encoded_records(pretokens, least, encoder, &self.watch)
+        else:
+            table = pretokens
+            if table is None:
+                raise TypeError("no pre-tokens")
+            with nogil:
+                result = self.words.add_encoded_table(table, encoder, &self.watch)
         self.check(result)
         self.encoded = True
 

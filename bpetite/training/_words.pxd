@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from .._merge cimport MergeTable
+from .._merge cimport MergeTable, merge_space
 from ..headers.watch cimport bp_watch
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
@@ -18,6 +18,20 @@ cdef enum:
 
 
 @cython.final
+cdef class WordEncoder:
+    cdef TokenTable tokens
+    cdef MergeTable merges
+    cdef bint whole
+    cdef uint32_t* by_slot             # slot of a token -> internal id, NO_ID where it takes no part
+    cdef uint32_t byte_ids[256]
+    cdef merge_space space
+
+    # Put the internal ids of a pre-token's tokens into space.ids: how many there are, 0 where nothing is learned from
+    # it, -1 where there is no memory or the watch has been interrupted.
+    cdef Py_ssize_t encode(self, const uint8_t* data, Py_ssize_t length, bp_watch* watch) noexcept nogil
+
+
+@cython.final
 cdef class Words:
     cdef LearnedTokens known
     cdef int32_t* symbols              # one slot a byte, or a token of a piece
@@ -28,10 +42,13 @@ cdef class Words:
     cdef uint64_t segment_capacity
     cdef uint8_t id_of_byte[256]
 
-    # Add words as the tokens that merges make of their bytes: by_slot has the internal id of each token, NO_ID where it
-    # takes no part, byte_ids the tokens of the bytes; with `whole` a word that is a token is left out.
-    cdef int add_encoded(self, CountTable table, TokenTable tokens, MergeTable merges, const uint32_t* by_slot,
-                         const uint32_t* byte_ids, bint whole, bp_watch* watch) noexcept nogil
+    # Add a word as the tokens that an encoder makes of it; all words of a table; what is left of a file, but for words
+    # that occur less often than `least`.
+    cdef int add_encoded(self, const uint8_t* data, Py_ssize_t length, int64_t count, WordEncoder encoder,
+                         bp_watch* watch) noexcept nogil
+    cdef int add_encoded_table(self, CountTable table, WordEncoder encoder, bp_watch* watch) noexcept nogil
+    cdef int add_encoded_records(self, RecordReader records, int64_t least, WordEncoder encoder,
+                                 bp_watch* watch) except? -1
     # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is
     # left of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose
     # internal ids are in `ids`.

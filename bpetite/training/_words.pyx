@@ -14,10 +14,10 @@ The shape, and why.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
-from .._merge cimport MergeTable, merge_space, space_free, space_reserve
+from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_work
 from ..vocabulary._tokens cimport TokenTable
@@ -32,6 +32,57 @@ cdef extern from "training/pair_search.h" nogil:
 
 cdef enum:
     SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
+
+
+@cython.final
+cdef class WordEncoder:
+    """Pre-tokens as the tokens that a vocabulary makes of them, by their internal ids.
+
+    Args:
+        tokens, merges: Of the vocabulary.
+        ids: uint32[n], n at least 256: internal id -> the vocabulary's.
+        whole: A pre-token that is a token is taken whole; nothing is learned from it.
+        known: The tokens by internal id.
+    """
+
+    def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, const uint32_t[::1] ids not None,
+                  bint whole, LearnedTokens known not None):
+        cdef Py_ssize_t at, slot
+        if not 256 <= ids.shape[0] <= known.count:
+            raise ValueError(f"there are {known.count} tokens, 256 of them bytes, and ids of {ids.shape[0]}")
+        self.tokens = tokens
+        self.merges = merges
+        self.whole = whole
+        self.by_slot = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
+        if self.by_slot == NULL:
+            raise MemoryError
+        for slot in range(tokens.size):
+            self.by_slot[slot] = NO_ID
+        for at in range(ids.shape[0]):
+            slot = tokens.slot(ids[at])
+            if slot < 0:
+                raise ValueError(f"no token has the id {ids[at]}")
+            self.by_slot[slot] = <uint32_t> at
+        for at in range(256):
+            self.byte_ids[known.data[at]] = ids[at]
+
+    def __dealloc__(self):
+        free(self.by_slot)
+        space_free(&self.space)
+
+    cdef Py_ssize_t encode(self, const uint8_t* data, Py_ssize_t length, bp_watch* watch) noexcept nogil:
+        cdef Py_ssize_t slot = self.tokens.find(data, length) if self.whole else -1
+        cdef Py_ssize_t at, size
+        if length < 2 or slot >= 0 and self.by_slot[slot] != NO_ID:
+            return 0
+        if not space_reserve(&self.space, length):
+            return -1
+        for at in range(length):
+            self.space.ids[at] = self.byte_ids[data[at]]
+        size = self.merges.merge(&self.space, length, watch)
+        for at in range(size):
+            self.space.ids[at] = self.by_slot[self.tokens.slot(self.space.ids[at])]
+        return size
 
 
 @cython.final
@@ -73,39 +124,44 @@ cdef class Words:
                 segments += length // SEGMENT + 1
         return self.reserve(symbols, segments)
 
-    cdef int add_encoded(self, CountTable table, TokenTable tokens, MergeTable merges, const uint32_t* by_slot,
-                         const uint32_t* byte_ids, bint whole, bp_watch* watch) noexcept nogil:
-        cdef merge_space space
+    cdef int add_encoded(self, const uint8_t* data, Py_ssize_t length, int64_t count, WordEncoder encoder,
+                         bp_watch* watch) noexcept nogil:
+        cdef Py_ssize_t size = encoder.encode(data, length, watch)
+        cdef int result
+        if size < 0:
+            return INTERRUPTED if watch.interrupted else NO_MEMORY
+        if size < 2:
+            return OK
+        result = self.reserve(size + 1, size // SEGMENT + 1)
+        if result == OK:
+            memcpy(self.symbols + self.symbol_count, encoder.space.ids, size * sizeof(int32_t))
+            self.close(self.symbol_count + size, count)
+        return result
+
+    cdef int add_encoded_table(self, CountTable table, WordEncoder encoder, bp_watch* watch) noexcept nogil:
         cdef uint64_t i
-        cdef Py_ssize_t length, slot, at, size
+        cdef Py_ssize_t length
         cdef const uint8_t* data
-        cdef int result = self.reserve_table(table, watch)
-        memset(&space, 0, sizeof(space))
+        cdef int result = OK
         for i in range(table.mask + 1):
-            if result != OK:
-                break
-            if table.slots[i].key.high == 0 or table.slots[i].count == 0:
-                continue
-            data = slot_bytes(&table.slots[i], &length)
-            if bp_work(watch, SLOT_WORK + length):
-                result = INTERRUPTED
-                break
-            slot = tokens.find(data, length) if whole else -1
-            if length < 2 or slot >= 0 and by_slot[slot] != NO_ID:
-                continue
-            if not space_reserve(&space, length):
-                result = NO_MEMORY
-                break
-            for at in range(length):
-                space.ids[at] = byte_ids[data[at]]
-            size = merges.merge(&space, length, watch)
-            if size < 0:
-                result = INTERRUPTED if watch.interrupted else NO_MEMORY
-            elif size > 1:
-                for at in range(size):
-                    self.symbols[self.symbol_count + at] = <int32_t> by_slot[tokens.slot(space.ids[at])]
-                self.close(self.symbol_count + size, table.slots[i].count)
-        space_free(&space)
+            if bp_work(watch, SLOT_WORK):
+                return INTERRUPTED
+            if table.slots[i].key.high and table.slots[i].count:
+                data = slot_bytes(&table.slots[i], &length)
+                if bp_work(watch, length):
+                    return INTERRUPTED
+                result = self.add_encoded(data, length, table.slots[i].count, encoder, watch)
+                if result != OK:
+                    break
+        return result
+
+    cdef int add_encoded_records(self, RecordReader records, int64_t least, WordEncoder encoder,
+                                 bp_watch* watch) except? -1:
+        cdef int result = OK
+        cdef record_stream* stream = &records.stream
+        while result == OK and records.advance() == RECORD:
+            if stream.count >= least:
+                result = self.add_encoded(stream.data, stream.length, stream.count, encoder, watch)
         return result
 
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil:

@@ -1,13 +1,39 @@
-"""A merger that goes on after the tokens of a vocabulary."""
+"""What goes on after the tokens of a vocabulary: counts as it cuts, and a merger that knows its tokens."""
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from itertools import chain
 
+from ..engine.assembly import parts_of
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
+from .counts import PretokenCounts
+from .spilled import CountFile
 
-__all__ = ["make_known"]
+__all__ = ["counts_as", "make_known"]
+
+
+def counts_as(vocab: Vocab, corpus: Mapping[bytes, int] | CountFile) -> Mapping[bytes, int] | CountFile:
+    """Counts, if they can be of the pre-tokens that a vocabulary cuts.
+
+    Raises:
+        ValueError: They were made with another pattern, normalization or version of Unicode, or the vocabulary has
+            steps that counting with a pattern does not have.
+    """
+    if isinstance(corpus, (PretokenCounts, CountFile)):
+        cutter, _, pipeline = parts_of(vocab)
+        if pipeline is not None:
+            raise ValueError(
+                "these counts, made with a pattern, are not of the pre-tokens that this tokenizer cuts: it has steps "
+                "that counting does not have. Give the texts"
+            )
+        for name, own in (("pattern", cutter.pattern), ("normalization", vocab.normalization),
+                          ("unicode", vocab.unicode)):  # fmt: skip
+            if getattr(corpus, name) != own:
+                raise ValueError(f"these counts, made with {name}={getattr(corpus, name)!r}, contradict the tokenizer, "
+                                 f"which has {name}={own!r}")  # fmt: skip
+    return corpus
 
 
 def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:

@@ -30,6 +30,7 @@ __all__ = ["CountReader", "PretokenCounts", "merge_count_files"]
 MAGIC = b"bpetite counts 1\n"
 TRAILER = struct.Struct("<IQQ")  # 0, different pre-tokens, documents; the CRC-32 of all before it follows
 MAX_COUNT = 2**63 - 1
+MAX_DOCUMENTS = 2**64 - 1
 PART = 1 << 20  # bytes read or written at a time
 
 
@@ -208,7 +209,7 @@ def merge_count_files(
     Raises:
         ValueError: Files counted with different settings, or no file.
         FormatError: A file is no table file, damaged or cut short.
-        OverflowError: A count would pass 2^63 - 1.
+        OverflowError: A count would pass 2^63 - 1, or the documents 2^64 - 1.
     """
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(CountReader(path)) for path in paths]
@@ -258,7 +259,7 @@ class CountReader:
             if "unicode" in settings:
                 check_unicode(settings["unicode"])
                 known["unicode"] = settings["unicode"]
-        except (ValueError, KeyError, TypeError) as bad:
+        except (ValueError, KeyError, TypeError, RecursionError) as bad:
             raise FormatError(f"{self.path}: line 2 should hold the settings as JSON: {bad}") from None
         _check_settings(known, self.path)
         #: CRC-32 of what is before the records, and where they begin.
@@ -315,7 +316,10 @@ def write_records(
     for block in blocks:
         checksum = zlib.crc32(block, checksum)
         file.write(block)
-    end = TRAILER.pack(0, *ends())
+    different, documents = ends()
+    if documents > MAX_DOCUMENTS:
+        raise OverflowError(f"the documents are past 2^64 - 1: {documents}")
+    end = TRAILER.pack(0, different, documents)
     file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
     return len(head), start
 

@@ -23,7 +23,7 @@ from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
 from .config import config_of, corpus_of
-from .continuing import make_known
+from .continuing import counts_as, make_known
 from .counting import Progress, count_as
 from .counts import PretokenCounts, table_of
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
@@ -69,7 +69,7 @@ def extend(
             raise ValueError("superwords are learned from texts or from counts in memory, not from a file of counts")
         corpus = texts_not_paths(repeatable(corpus))
         merger, ids, found = learn_superwords(
-            vocab, _cutting(vocab, placed), _checked(vocab, corpus) if isinstance(corpus, Mapping) else corpus, n,
+            vocab, _cutting(vocab, placed), counts_as(vocab, corpus) if isinstance(corpus, Mapping) else corpus, n,
             partial(superword_merger, options), partial(learn_until, progress=progress),
             min_frequency=options.min_frequency, num_threads=num_threads,
         )  # fmt: skip
@@ -80,9 +80,12 @@ def extend(
         ids = make_known(vocab, merger)
         if isinstance(counts, (PretokenCounts, CountFile)):
             log.info("%s", counts.summary())
-        table = table_of(counts.load() if isinstance(counts, CountFile) else counts)
         whole = vocab.merges is None or vocab.ignore_merges
-        merger.add_encoded(table, vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
+        by = vocab.token_table, vocab.merge_table, array("I", ids.values()), whole
+        if isinstance(counts, CountFile):
+            merger.add_encoded(counts.records(), *by, counts.min_count)
+        else:
+            merger.add_encoded(table_of(counts), *by)
         learn_until(merger, len(ids) + n, progress)
         config = config_of("extend", record, corpus_of(counts), vocab)
     start = len(ids)
@@ -114,25 +117,8 @@ def _counts(
 ) -> Mapping[bytes, int] | CountFile:
     """The pre-tokens to learn from, cut as the tokenizer cuts, at the new special tokens too."""
     if isinstance(corpus, (Mapping, CountFile)):
-        return _checked(vocab, corpus)
+        return counts_as(vocab, corpus)
     return count_as(_cutting(vocab, placed), texts_not_paths(corpus), num_threads=num_threads, progress=progress)
-
-
-def _checked(vocab: Vocab, corpus: Mapping[bytes, int] | CountFile) -> Mapping[bytes, int] | CountFile:
-    """Counts, unless they are not of the pre-tokens that the vocabulary cuts."""
-    if isinstance(corpus, (PretokenCounts, CountFile)):
-        cutter, _, pipeline = parts_of(vocab)
-        if pipeline is not None:
-            raise ValueError(
-                "these counts, made with a pattern, are not of the pre-tokens that this tokenizer cuts: it has steps "
-                "that counting does not have. Give the texts"
-            )
-        for name, own in (("pattern", cutter.pattern), ("normalization", vocab.normalization),
-                          ("unicode", vocab.unicode)):  # fmt: skip
-            if getattr(corpus, name) != own:
-                raise ValueError(f"these counts, made with {name}={getattr(corpus, name)!r}, contradict the tokenizer, "
-                                 f"which has {name}={own!r}")  # fmt: skip
-    return corpus
 
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:

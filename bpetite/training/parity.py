@@ -47,12 +47,13 @@ def train_parity(
     for name in ("superwords_from", "picky_threshold"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name} is for train, not for train_parity")
-    counts, options = _counts(corpora, options, num_threads, progress)
+    options = _settled([*corpora.values(), *(dev or {}).values()], options)
+    counts = _counts(corpora, options, num_threads, progress)
     known = new_merger(options)  # holds no words: it keeps what is learned
     groups = [_Languages(counts.values(), options, known, parallel=False)]
     record = {"languages": {name: corpus_of(one) for name, one in counts.items()}}
     if dev is not None:
-        texts, options = _counts({name: dev[name] for name in counts}, options, num_threads, progress)
+        texts = _counts({name: dev[name] for name in counts}, options, num_threads, progress)
         groups.append(_Languages(texts.values(), options, known, parallel=True))
         record["dev"] = {name: corpus_of(one) for name, one in texts.items()}
     shared = min(256 + global_merges, options.vocab_size)
@@ -126,13 +127,18 @@ def _global_merges(counts: Sequence[Counts], limit: int, options: TrainingOption
     return list(merger.merges())
 
 
-def _counts(
-    corpora: Mapping[str, Any], options: TrainingOptions, num_threads: int | None, progress: Progress | None
-) -> tuple[dict[str, Counts], TrainingOptions]:
-    """The counts of each language, and the options with what counts that were given say of themselves."""
-    for corpus in corpora.values():
+def _settled(corpora: Iterable[Any], options: TrainingOptions) -> TrainingOptions:
+    """The options with what counts that were given say of themselves."""
+    for corpus in corpora:
         if isinstance(corpus, (PretokenCounts, CountFile)):
             options = options.for_counts(corpus)
+    return options
+
+
+def _counts(
+    corpora: Mapping[str, Any], options: TrainingOptions, num_threads: int | None, progress: Progress | None
+) -> dict[str, Counts]:
+    """The counts of each language."""
     found: dict[str, Counts] = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, (Mapping, CountFile)):
@@ -142,7 +148,7 @@ def _counts(
         counted = count_pretokens(texts, **options.counting(), num_threads=num_threads, progress=progress)
         check_cut(counted, options)
         found[name] = counted
-    return found, options
+    return found
 
 
 def _items(counts: Counts) -> Any:
@@ -156,8 +162,13 @@ def _size(counts: Counts) -> int:
 
 def _check_languages(corpora: Any, dev: Any) -> None:
     for name, given in (("corpora", corpora), ("dev", dev)):
-        if not isinstance(given, Mapping) and not (given is None and name == "dev"):
+        if given is None and name == "dev":
+            continue
+        if not isinstance(given, Mapping):
             raise TypeError(f"{name} is a mapping from languages to texts or counts, not {type(given).__name__}")
+        for language in given:
+            if not isinstance(language, str):
+                raise TypeError(f"{name}: the name of a language is a str, not {language!r}")
     if not corpora:
         raise ValueError("train_parity takes one language at least")
     if dev is not None and dev.keys() != corpora.keys():

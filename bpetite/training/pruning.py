@@ -10,9 +10,11 @@ from ..errors import show
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
 from .config import config_of, corpus_of
+from .continuing import counts_as
 from .counting import count_as
 from .counts import check_count
 from .options import check_integer
+from .spilled import CountFile
 from .train import texts_not_paths
 
 __all__ = ["prune", "prove"]
@@ -25,7 +27,7 @@ def prune(
     vocab: Vocab,
     encode: Encode,
     keep: Iterable[int | str | bytes],
-    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | None,
+    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile | None,
     vocab_size: int | None,
 ) -> tuple[Vocab, dict[int, int], dict[bytes, int]]:
     """The vocabulary without tokens that are not needed, old id -> new id, and the counts;
@@ -38,8 +40,12 @@ def prune(
         raise ValueError("prune takes what to go by: keep, counts or vocab_size")
     checked: dict[bytes, int] = {}
     if counts is not None:
-        found = counts if isinstance(counts, Mapping) else count_as(vocab, texts_not_paths(counts))
-        checked = dict(check_count(*item) for item in found.items())
+        if isinstance(counts, (Mapping, CountFile)):
+            found = counts_as(vocab, counts)
+        else:
+            found = count_as(vocab, texts_not_paths(counts))
+        pairs = found.items() if isinstance(found, Mapping) else found
+        checked = dict(check_count(*item) for item in pairs)
     used = Counter[int]()
     for pretoken, count in checked.items():
         for token_id in encode(pretoken) if count else ():

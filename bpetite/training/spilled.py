@@ -29,6 +29,7 @@ __all__ = ["CountFile", "LeftOut", "Runs", "memory_bytes"]
 ROWS = 1 << 16  # of Parquet, written at a time
 FAN_IN = 64  # runs that are merged at a time
 LEAST_MEMORY = 1 << 20  # for a table and for the buffers of a merge
+MOST_MEMORY = 1 << 62  # what is more is as good as no bound
 MOST_LEFT_OUT = 1 << 31  # min_count: sums of smaller counts stay far below 2^63
 
 
@@ -378,4 +379,4 @@ def memory_bytes(memory: str | int) -> int:
         if found is None:
             raise ValueError(f"memory is a number of bytes, or such as '512MB' or '2G', not {memory!r}")
         memory = int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
-    return check_integer("memory", memory, LEAST_MEMORY, " bytes")
+    return min(check_integer("memory", memory, LEAST_MEMORY, " bytes"), MOST_MEMORY)

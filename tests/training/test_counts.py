@@ -367,6 +367,20 @@ def test_merging_what_does_not_fit(tmp_path):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
 
 
+def test_documents_past_what_a_file_holds(tmp_path):
+    PretokenCounts({b"one": 1}, documents=2**64 - 1).save(tmp_path / "a")
+    with pytest.raises(OverflowError, match="the documents are past 2\\^64 - 1"):
+        merge_count_files([tmp_path / "a", tmp_path / "a"], tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_settings_without_end(tmp_path):
+    path = tmp_path / "counts"
+    path.write_bytes(b"bpetite counts 1\n" + b"[" * 200_000 + b"\n")
+    with pytest.raises(FormatError, match="line 2 should hold the settings as JSON"):
+        PretokenCounts.load(path)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("pattern", 7), ("pattern", ["a", 7]), ("normalization", []), ("special_tokens", None), ("special_tokens", [1])],

@@ -15,6 +15,7 @@ from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, get_enco
 from bpetite.engine.pretokens import pretokens
 from bpetite.reference import Pair
 from bpetite.steps import normalizers, splits
+from bpetite.training.spilled import CountFile
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -192,6 +193,19 @@ def test_settings_are_kept() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             tok.extend(count_pretokens("ab ab", **settings_), 1)  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.text("ab c", max_size=20), max_size=6), st.integers(1, 3), st.integers(0, 6), st.booleans())
+def test_counts_on_disk_are_read_as_a_stream(texts: list[str], least: int, n: int, ranks: bool) -> None:
+    tok = Tokenizer.train("abc ab ab c", 259)
+    tok = tok.to_ranks() if ranks else tok
+    with count_pretokens(texts, memory="1MB") as counts:
+        frequent = counts.at_least(least)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.delattr(CountFile, "load")
+            longer = tok.extend(frequent, n)
+        assert longer == tok.extend(frequent.load(), n)
 
 
 def test_too_few_pairs_and_progress() -> None:

@@ -131,6 +131,8 @@ def test_special_tokens_and_patterns() -> None:
     assert (tok.merges, tok.special_tokens) == ([], {"<s>": 256})
     counts = count_pretokens("abab", pattern=None)
     assert Tokenizer.train_parity({"de": counts, "fr": "a b"}, 258).to_vocab().pattern is None
+    of_dev = Tokenizer.train_parity({"de": "a b a b"}, 257, dev={"de": counts})  # all texts are cut as the counts were
+    assert (of_dev.to_vocab().pattern, of_dev.merges) == (None, [(b" ", b"b")])
 
 
 def test_errors() -> None:
@@ -138,6 +140,8 @@ def test_errors() -> None:
         Tokenizer.train_parity({}, 300)
     with pytest.raises(TypeError, match="corpora is a mapping from languages to texts or counts, not list"):
         Tokenizer.train_parity(["a"], 300)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="corpora: the name of a language is a str, not 1"):
+        Tokenizer.train_parity({1: "a"}, 300)  # type: ignore[dict-item]
     with pytest.raises(ValueError, match=r"dev has the languages \['de'\], and the corpora are of \['de', 'fr'\]"):
         Tokenizer.train_parity({"fr": "a", "de": "b"}, 300, dev={"de": "b"})
     with pytest.raises(ValueError, match="superwords_from is for train"):

@@ -124,6 +124,14 @@ def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "small.json") == small
 
 
+def test_counts_on_disk_and_of_other_pretokens() -> None:
+    tok = Tokenizer.train("ab ab ab cd", 260)
+    with count_pretokens(["ab ab"], memory="1MB") as counts:
+        assert tok.prune(counts=counts) == tok.prune(counts=["ab ab"])
+    with pytest.raises(ValueError, match="made with pattern=None, contradict the tokenizer"):
+        tok.prune(counts=count_pretokens(["ab ab"], pattern=None))
+
+
 def test_what_cannot_be() -> None:
     tok = Tokenizer.train("ab ab ab", 258)
     with pytest.raises(ValueError, match="prune takes what to go by: keep, counts or vocab_size"):

@@ -32,7 +32,7 @@ from bpetite import (
     patterns,
 )
 from bpetite.training import counting, spilled
-from bpetite.training._count_records import RecordMerger
+from bpetite.training._count_records import RecordMerger, RecordReader
 from bpetite.training._count_table import CountTable
 from bpetite.training.counts import SharedFile, write_records
 from bpetite.training.spilled import memory_bytes
@@ -149,6 +149,20 @@ def test_a_table_in_order(seed: int, number: int) -> None:
     table = PretokenCounts(counts)._table
     assert list(table.sorted()) == sorted(counts.items())
     assert list(file_of(counts).records(0, 0)) == sorted(counts.items())
+
+
+def test_a_reader_is_not_read_within_its_reading() -> None:
+    def read(offset: int, buffer: memoryview) -> int:
+        return file.read(offset, buffer) if offset else len(list(reader))
+
+    file = file_of({b"ab": 1})
+    reader = RecordReader(read, "a")
+    with pytest.raises(RuntimeError, match="one thread at a time reads records"):
+        list(reader)
+    merger = RecordMerger([file.records(0, 0)])
+    assert len(b"".join(merger)) == 14
+    with pytest.raises(RuntimeError, match="records are merged once"):
+        list(merger)
 
 
 def test_a_sum_past_the_largest_count() -> None:
@@ -326,6 +340,8 @@ def test_what_cannot_be(tmp_path: Path) -> None:
             count_pretokens(["a"], memory=wrong)
     with pytest.raises(TypeError, match="memory is an int"):
         count_pretokens(["a"], memory=1.5)  # type: ignore[call-overload]
+    for no_bound in ("999999999T", 2**80):
+        assert dict(count_pretokens(["a"], memory=no_bound)) == {b"a": 1}
     assert [memory_bytes(text) for text in ("1MB", "2 GiB", "1.5g", "3t", "4194304")] == [
         1 << 20, 2 << 30, 3 << 29, 3 << 40, 4 << 20,
     ]  # fmt: skip
