@@ -11,7 +11,16 @@ from ..corpus import Options, count_corpus
 from ..corpus.api import as_sources
 from ..engine._threads import thread_count
 from .base import Command
-from .options import encoding_options, find_corpus, json_option, load_tokenizer, unescape, watch_options
+from .options import (
+    SIZE,
+    duplicates_option,
+    encoding_options,
+    find_corpus,
+    json_option,
+    load_tokenizer,
+    unescape,
+    watch_options,
+)
 from .reports import counted, refuse_nothing, report_filtered, report_problems, say, show, show_json
 from .watching import Watch
 
@@ -27,6 +36,8 @@ __all__ = ["command"]
     ],
 )
 @encoding_options
+@duplicates_option
+@click.option("--memory", type=SIZE, default="1G", show_default=True, help="For --drop-duplicates.")
 @watch_options
 @json_option
 def command(

@@ -17,6 +17,7 @@ from .options import (
     PACKAGED,
     SIZE,
     TASK_BYTES,
+    duplicates_option,
     encoding_options,
     engine_options,
     find_corpus,
@@ -59,7 +60,7 @@ __all__ = ["command"]
 @click.option("--eot", type=click.Choice(["append", "prepend", "none"]), help="[default: what the format asks for]")
 @click.option("--id-key", default="id", show_default=True, help="Where records have an id (dolma, parquet).")
 @click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the documents, in blocks that fit in --memory.")
-@click.option("--drop-duplicates", is_flag=True, help="Keep only the first of documents that are equal byte for byte.")
+@duplicates_option
 @click.option(
     "--memory", type=SIZE, default="1G", show_default=True,
     help="For --shuffle or --drop-duplicates; of both, half for each.",

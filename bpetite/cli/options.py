@@ -26,6 +26,7 @@ __all__ = [
     "Amount",
     "Sample",
     "corpus_options",
+    "duplicates_option",
     "encoding_options",
     "engine_options",
     "find_corpus",
@@ -148,6 +149,9 @@ jobs_option: Options = click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core; with --engine ray, one a task]."
 )
 json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+duplicates_option: Options = click.option(
+    "--drop-duplicates", is_flag=True, help="Keep only the first of documents that are equal byte for byte."
+)
 ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
 #: The options of every command that encodes a corpus.

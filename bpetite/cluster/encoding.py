@@ -29,7 +29,7 @@ from ..corpus.writing.merge import join_manifests
 from ..corpus.writing.naming import REJECTED, Names, names_of
 from ..corpus.writing.rejected import Lines, join_rejected, list_rejected, rejected_writer
 from ..corpus.writing.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
-from ..corpus.writing.shards import finished_outputs, settle
+from ..corpus.writing.shards import outputs_in, settle
 from ..errors import file_exists
 from .executor import Executor, Report, check_positive, run_all
 from .joining import join, patiently
@@ -315,7 +315,7 @@ def _remove(outputs: Iterable[Names]) -> None:
         elif names.journal.exists():
             journal = Journal(names.journal)
             journal.close()
-            files = [file["name"] for file in finished_outputs(journal)]
+            files = [file["name"] for file in outputs_in(journal.records[1:], journal.path)]
         names.remove(files)
         for path in [*names.temporary(), names.manifest]:
             path.unlink(missing_ok=True)

@@ -7,11 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .duplicates import Seen
+from .encoding import drop_duplicates
 from .mixture import Mixture
 from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .reading.given import given_documents
 from .reading.readers import Position, require
-from .reading.sources import Sources, find_sources, share
+from .reading.sources import Sources, find_sources, refuse_unread, share
 from .tally import Tally
 from .task import Progress, ShardTask
 from .writing.layouts import layout_of
@@ -63,13 +65,14 @@ def encode_corpus(
     Returns:
         "documents", "tokens" and "bytes" (of text), "filtered" (what limits did -> to how many documents: "short",
         "cut", "split", "skip"), of a mixture "sources" (documents, tokens, repeats of each), "problems" (kind -> count
-        and first one), "on_error", "files" (names), "manifest" (its path), "tokens_before" (of the call that was
-        killed) and "seconds".
+        and first one), "unread" (files of folders and patterns that no reader knows), "on_error", "files" (names),
+        "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
 
     Raises:
         TypeError: There is no such option.
         RecordError: A record with a problem, with file and line; ``on_error="skip"`` or ``"replace"`` goes on.
-        ValueError: An option is out of range; the journal is that of another run.
+        ValueError: An option is out of range; the journal is that of another run; with ``on_error="fail"``, a folder
+            or a pattern has a file that no reader knows.
         FileExistsError: There is an output of another run, and ``overwrite`` is false.
         OSError: A file cannot be read or written.
 
@@ -128,12 +131,15 @@ def make_task(
     layout = layout_of(options.format, options.pack)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout.shard_tokens)
-    pieces, left_out = leave_out_own(sources.pieces, names_of(sink, layout, shard_tokens=options.shard_tokens))
+    inputs = leave_out_own(sources, names_of(sink, layout, shard_tokens=options.shard_tokens))
+    refuse_unread(inputs.unread, options.on_error)
+    pieces = inputs.pieces
     if not pieces:
         raise ValueError(f"{sources.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
     task = ShardTask(
-        pieces, pieces, tokenizer, os.fspath(sink), options, left_out=left_out, mixture=mixture, **settings
-    )
+        pieces, pieces, tokenizer, os.fspath(sink), options, left_out=inputs.own, unread=len(inputs.unread),
+        mixture=mixture, **settings,
+    )  # fmt: skip
     if mixture is not None:
         pieces = mixture.arrange(pieces, cuts_files=task.cuts_files)
         task = replace(task, pieces=pieces)
@@ -183,7 +189,8 @@ def weigh(
         if source in mixture.uncounted:
             if log is not None:
                 log(f"counting the tokens of source {source.name!r}, because it has a weight and no tokens")
-            tokens = _count(Mixture((replace(source, weight=None),)), tokenizer, options, jobs=jobs)["tokens"]
+            alone = Mixture((replace(source, weight=None),))
+            tokens = _count(alone, tokenizer, options, jobs=jobs, known=True)["tokens"]
             if not tokens:
                 raise ValueError(f"source {source.name!r} has a weight, but no tokens")
             source = replace(source, tokens=tokens)
@@ -212,8 +219,9 @@ def count_corpus(
         options: See `Options`; those of the output have no effect.
 
     Returns:
-        "documents", "tokens", "bytes" (of text), "filtered", "problems" and "on_error"; of a mixture also "sources"
-        (documents and tokens of each, once, and the repeats that it would have).
+        "documents", "tokens", "bytes" (of text), "filtered", "problems", "unread" and "on_error"; of a mixture also
+        "sources" (documents and tokens of each, once, and the repeats that it would have). Of a mixture with
+        ``drop_duplicates``, a document that several sources have is one of the first of them.
 
     Raises:
         TypeError, RecordError, ValueError, OSError: As `encode_corpus`.
@@ -237,15 +245,23 @@ def _count(
     problems: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
     max_errors: str | int | None = None,
+    known: bool = False,
 ) -> dict[str, Any]:
-    settings = replace(options, format="npy", eot="none", rejected=False, shuffle=None, drop_duplicates=False)
-    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
+    """What `count_corpus` does; of sources that are ``known``, files that are not read are somebody else's to find."""
+    settings = replace(options, format="npy", eot="none", rejected=False, shuffle=None)
+    found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
+    if not known:
+        refuse_unread(found.left_out, settings.on_error)
+    pieces = found.pieces
     require(pieces)
     mixture = sources if isinstance(sources, Mixture) else None
     task = ShardTask(pieces, pieces, tokenizer, "count", settings, mixture=mixture)
     tally = Tally(task.pieces, settings.on_error, log, max_errors)
+    seen = Seen(task.memory) if settings.drop_duplicates else None
     with closing(task.results(Position(), jobs)) as results:
         for encoded in results:
+            if seen is not None:
+                drop_duplicates(encoded, seen.add)
             tally.add(encoded)
             if problems is not None:
                 problems(tally.problem_count)
@@ -259,6 +275,7 @@ def _count(
         **({} if mixture is None else {"sources": _once(mixture, tally)}),
         "filtered": dict(sorted(tally.filtered.items())),
         "problems": tally.problems,
+        "unread": len(found.left_out),
         "on_error": settings.on_error,
     }
 

@@ -6,7 +6,7 @@ makes the same one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
 from .reading.records import Documents, Problem, documents_of
 
-__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
+__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "drop_duplicates", "encode_blocks", "place_eot"]
 
 #: Where the end-of-text token goes.
 EOT = ("append", "prepend", "none")
@@ -147,6 +147,35 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         originals=originals,
         filtered=filtered,
     )
+
+
+def drop_duplicates(encoded: Encoded, add: Callable[[Digests], npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
+    """Take the documents out that there have been already.
+
+    Args:
+        encoded: A result with ``originals``, unless it has no documents.
+        add: Adds hashes to those that there have been, and returns which of them are new.
+
+    Returns:
+        Which of the original documents are new.
+    """
+    found = encoded.originals
+    if found is None:
+        return np.zeros(0, np.bool_)
+    new = add(found.digests)
+    if not new.all():
+        part = encoded.splits["all"]
+        kept: npt.NDArray[np.bool_] = new if found.parts is None else np.repeat(new, found.parts)
+        encoded.splits["all"] = SplitTokens(
+            part.tokens[np.repeat(kept, part.lengths)],
+            part.lengths[kept],
+            None if part.meta is None else [row for row, take in zip(part.meta, kept, strict=True) if take],
+            None if part.held_out is None else part.held_out[kept],
+        )
+        encoded.documents = int(kept.sum())
+        encoded.text_bytes = int(found.sizes[new].sum())
+        encoded.filtered["duplicate"] = int((~new).sum())
+    return new
 
 
 def _place(problem: Problem) -> tuple[int, int, int]:

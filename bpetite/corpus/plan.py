@@ -38,6 +38,7 @@ class Plan:
         known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
         mixture: Where the pieces are from, if they are of a mixture.
         left_out: Files of this output that are among the sources, and are not read.
+        unread: How many other files of the sources are not read, because no reader knows them.
     """
 
     pieces: tuple[Piece, ...]
@@ -55,6 +56,7 @@ class Plan:
     durable: bool = True
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
+    unread: int = 0
     mixture: Mixture | None = None
     staging: str | None = None
 
@@ -272,7 +274,10 @@ class Plan:
             **({} if self.mixture is None else {"sources": self._sources(tally)}),
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
-            "inputs": {**list_inputs(self.inputs), **({} if tally.read is None else {"read": tally.read})},
+            "inputs": {
+                **list_inputs(self.inputs), **({"unread": self.unread} if self.unread else {}),
+                **({} if tally.read is None else {"read": tally.read}),
+            },
         }
 
     def _packed(self, tokens: int, shards: dict[str, list[dict[str, Any]]]) -> dict[str, int] | None:

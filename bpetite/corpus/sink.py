@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .duplicates import Duplicates
-from .encoding import Encoded, SplitTokens
+from .encoding import Encoded, SplitTokens, drop_duplicates
 from .plan import Plan
 from .reading.readers import Position
 from .shuffling import Rows, Shuffle
@@ -116,20 +115,8 @@ class Sink:
 
     def _drop(self, encoded: Encoded, duplicates: Duplicates) -> bytes:
         """Take the documents out that there have been already; returns the hashes of the others."""
-        found = encoded.originals
-        if found is None:
-            return b""
-        new = duplicates.add(found.digests)
-        if not new.all():
-            part = encoded.splits["all"]
-            kept: npt.NDArray[np.bool_] = new if found.parts is None else np.repeat(new, found.parts)
-            rows = Rows(part.tokens, part.lengths, None, part.held_out).take(kept)
-            meta = None if part.meta is None else [row for row, take in zip(part.meta, kept, strict=True) if take]
-            encoded.splits["all"] = SplitTokens(rows.tokens, rows.lengths, meta, rows.held_out)
-            encoded.documents = len(rows)
-            encoded.text_bytes = int(found.sizes[new].sum())
-            encoded.filtered["duplicate"] = int((~new).sum())
-        return found.digests[new].tobytes()
+        new = drop_duplicates(encoded, duplicates.add)
+        return b"" if encoded.originals is None else encoded.originals.digests[new].tobytes()
 
     # Shuffling
 
@@ -188,6 +175,7 @@ class Sink:
             "finished": {split: writer.take_finished() for split, writer in self._writers.items()},
         }
         record |= {
+            "on_error": self._plan.options.on_error,
             "tally": self._last.tally or self._tally.state(),
             "writers": {split: writer.state() for split, writer in self._writers.items()},
         }

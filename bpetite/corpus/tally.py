@@ -30,6 +30,7 @@ PROBLEMS = {
 #: The attributes of a tally that a journal records.
 STATE = (
     "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered", "read", "sources",
+    "all_records",
 )  # fmt: skip
 
 
@@ -65,6 +66,7 @@ class Tally:
         filtered: What limits did -> to how many documents.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
+        all_records: The number of those that have been read from all pieces, whatever became of them.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Tally:
         self.read: list[int] | None = None
         self.piece: int = 0
         self.records: int = 0
+        self.all_records: int = 0
 
     def add(self, encoded: Encoded) -> list[int]:
         """Count a result; returns the number in its file of the first record of each block.
@@ -116,6 +119,7 @@ class Tally:
                 self.piece, self.records = piece, 0
             firsts.append(self.records)
             self.records += records
+            self.all_records += records
         if encoded.problems:
             self.check_limit()
         return firsts
@@ -129,7 +133,7 @@ class Tally:
         """Raises RecordError where there are more problems than ``max_errors``; a share counts from `ENOUGH` records
         on, and at the end."""
         count = self.problem_count
-        records = self.documents + (count if self._policy == "skip" else 0)
+        records = max(self.all_records, count)  # damage is a problem, and no record
         too_many = self._most is not None and count > self._most
         if self._share is not None and (at_end or records >= ENOUGH):
             too_many = count > self._share * records

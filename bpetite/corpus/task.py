@@ -19,6 +19,7 @@ from ..engine._threads import in_order
 from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead
+from .options import Options
 from .plan import Plan
 from .reading.given import checksum_of
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
@@ -33,7 +34,7 @@ from .writing.durable import NO_ROOM, Journal, explained
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
 from .writing.naming import REJECTED, names_of, ranks_folder
 from .writing.shapes import TASK_HEADER, check_shape
-from .writing.shards import finished_outputs, settle, task_records
+from .writing.shards import outputs_in, settle, task_records
 from .writing.staging import Settling, begin_staging, claim, end_staging, leave_staging
 
 __all__ = ["Progress", "ShardTask"]
@@ -43,6 +44,8 @@ Progress = Callable[[int, int, int], None]
 
 #: Bytes of input that batches being worked on may hold together, unless it is a single one.
 HELD = 64 << 20
+
+WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
 
 #: The most small blocks that are worked on together.
 TOGETHER = 1024
@@ -312,6 +315,8 @@ class ShardTask(Plan):
         records = task_records(journal)
         # a run that would have failed at the first problem had no list of them
         late = {REJECTED} if journal.records[0]["settings"].get("on_error") == "fail" else set()
+        if records:
+            _same_policy(journal, records[-1], self.options)
         for number, record in enumerate(records, 1):
             streams = set(record["writers"])
             if (
@@ -359,7 +364,7 @@ class ShardTask(Plan):
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""
-        old = finished_outputs(journal)
+        old = outputs_in(journal.records[1:], journal.path)
         if self.names.manifest.exists():
             with suppress(ValueError):
                 old += listed_files(read_manifest(self.names.manifest))
@@ -370,6 +375,7 @@ class ShardTask(Plan):
     def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
         return {
             **{name: manifest[name] for name in ("documents", "tokens", "bytes", "filtered", "problems", "on_error")},
+            "unread": manifest["inputs"].get("unread", 0),
             "files": [file["name"] for file in manifest["files"]],
             **({"sources": manifest["sources"]} if "sources" in manifest else {}),
             **({"packed": manifest["packed"]} if "packed" in manifest else {}),
@@ -394,10 +400,9 @@ def _reads_apart(piece: Piece) -> bool:
 def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     """Refuse to go on from the journal of other inputs or options, naming what differs."""
     old = journal.records[0]
-    way_out = "give the same command again to go on, or overwrite=True to start anew"
     if old.get("journal") != header["journal"]:
         what = "merge" if "merge" in old else "journal of another release"
-        raise ValueError(f"{journal.path}: of an unfinished {what}; {way_out}")
+        raise ValueError(f"{journal.path}: of an unfinished {what}; {WAY_OUT}")
     check_shape(old, TASK_HEADER, journal.path, "record 0")
     before, now = old["settings"], header["settings"]
     for name in now:
@@ -406,17 +411,28 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
             continue
         if before.get(name) != now[name]:
             raise ValueError(
-                f"{journal.path}: begun with {name} {_show(before.get(name))}, now {_show(now[name])}; {way_out}"
+                f"{journal.path}: begun with {name} {_show(before.get(name))}, now {_show(now[name])}; {WAY_OUT}"
             )
     if old["rank"] != header["rank"]:
-        raise ValueError(f"{journal.path}: begun as rank {old['rank']}, now {header['rank']}; {way_out}")
+        raise ValueError(f"{journal.path}: begun as rank {old['rank']}, now {header['rank']}; {WAY_OUT}")
     inputs = header["inputs"]
     for was, found in zip(old["inputs"], inputs, strict=False):
         if was != found:
             what = "has changed since" if was[0] == found[0] else f"was {was[0]} then"
-            raise ValueError(f"{journal.path}: input {found[0]} {what}; {way_out}")
+            raise ValueError(f"{journal.path}: input {found[0]} {what}; {WAY_OUT}")
     if len(old["inputs"]) != len(inputs):
-        raise ValueError(f"{journal.path}: begun with {len(old['inputs'])} inputs, now {len(inputs)}; {way_out}")
+        raise ValueError(f"{journal.path}: begun with {len(old['inputs'])} inputs, now {len(inputs)}; {WAY_OUT}")
+
+
+def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> None:
+    """Refuse to treat problems otherwise than those that a run has met, which may have begun with another policy."""
+    before = {"on_error": last["on_error"], "rejected": REJECTED in last["writers"]}
+    if not (last["tally"]["problems"] or before["rejected"]):
+        return
+    for name, value in before.items():
+        if getattr(options, name) != value:
+            raise ValueError(f"{journal.path}: has met problems with {name} {_show(value)}, now "
+                             f"{_show(getattr(options, name))}; {WAY_OUT}")
 
 
 def _show(value: object) -> str:

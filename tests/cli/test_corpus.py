@@ -198,10 +198,13 @@ def test_count(ram_path: Path, tok: str, bpe: Bpe) -> None:
     (ram_path / "in" / "a.txt").write_text(TEXT)
     (ram_path / "in" / "b.md").write_text("not read")
     code, out, err = bpe("count", ram_path / "in", "-t", tok)
+    assert (code, out) == (1, b"")
+    assert "b.md: no reader for this suffix; a pattern such as *.jsonl leaves them out, --input-format" in err
+    code, out, err = bpe("count", ram_path / "in", "-t", tok, "--on-error", "skip")
     expected = sum(len(Tokenizer.load(tok).encode_ordinary(text)) for text in TEXT.split("<|endoftext|>"))
     assert (code, int(out)) == (0, expected)
     assert "not read, for another suffix: 1 file, the first: " in err
-    code, out, _ = bpe("count", ram_path / "in", "-t", tok, "--json", "-j", 2)
+    code, out, _ = bpe("count", ram_path / "in" / "a.txt", "-t", tok, "--json", "-j", 2, "--drop-duplicates")
     assert json.loads(out)["documents"] == 4
     assert [path.name for path in ram_path.iterdir()] != []
     assert not list(ram_path.glob("count*"))

@@ -18,7 +18,7 @@ from corpus_tools import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import Mixture, MixtureSource, Options, make_task
+from bpetite.corpus import Mixture, MixtureSource, Options, count_corpus, make_task
 from bpetite.corpus.duplicates import Seen, digests_of
 from bpetite.errors import FormatError
 
@@ -80,6 +80,23 @@ def test_the_first_of_equal_documents_is_kept(ram_path: Path, how: Any, jobs: in
     for side in ("train", "val"):
         assert (ram_path / f"p_{side}.npy").read_bytes() == (ram_path / f"q_{side}.npy").read_bytes()
     assert (one["documents"], one["bytes"]) == (two["documents"], two["bytes"])
+
+
+def test_count_leaves_them_out_too(ram_path: Path) -> None:
+    paths = write_inputs(ram_path / "in", repeated(300))
+    for options in ({}, {"max_document_tokens": 6, "long_documents": "split", "min_document_bytes": 2}):
+        made = run(paths, ram_path / f"o{len(options)}", drop_duplicates=True, eot="none", **options)
+        found = count_corpus(paths, byte_codec(), drop_duplicates=True, jobs=2, **options)  # type: ignore[arg-type]
+        for name in ("documents", "tokens", "bytes", "filtered"):
+            assert found[name] == made[name]
+    with pytest.raises(ValueError, match="the table of documents without duplicates is full"):
+        count_corpus(paths, byte_codec(), drop_duplicates=True, memory=1000)
+
+
+def test_a_share_of_errors_is_one_of_all_records(ram_path: Path) -> None:
+    (ram_path / "in.jsonl").write_text('{"text": "same"}\n' * 300 + "{\n" * 2)
+    made = run(ram_path / "in.jsonl", ram_path / "o", drop_duplicates=True, on_error="skip", max_errors="1%")
+    assert (made["documents"], made["problems"]["malformed-json"]["count"]) == (1, 2)
 
 
 @pytest.mark.parametrize("format", ["npy", "dolma"])

@@ -1,12 +1,15 @@
 """An output beside, or in the place of, its inputs: its own files are no inputs, and inputs are not replaced."""
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from corpus_tools import byte_codec, outputs, run, texts_in
 
-from bpetite.corpus import Options, count_corpus, make_task, merge_outputs
+from bpetite.corpus import Options, ShardTask, count_corpus, make_task, merge_outputs
+from bpetite.corpus.writing import manifest as manifest_module
 
 
 @pytest.mark.parametrize("sink", ["in", "in/", "in/o"])
@@ -24,6 +27,53 @@ def test_a_run_into_the_folder_that_it_reads(ram_path: Path, sink: str, format: 
     assert "files of this output" in log[0]
     assert run(folder, out, format=format, overwrite=True)["documents"] == 2
     assert outputs(folder) == before
+
+
+@pytest.mark.parametrize("format", ["parquet", "mds"])
+def test_a_killed_run_into_the_folder_that_it_reads(ram_path: Path, format: str) -> None:
+    """Shards that are finished, which no manifest lists yet, are no inputs either; nor is what no reader knows."""
+    folder = ram_path / "in"
+    folder.mkdir()
+    (folder / "a.txt").write_text("<|endoftext|>".join(map(str, range(200))))
+
+    def task(sink: Path) -> ShardTask:
+        options = Options(format=format, shard_tokens=200)  # type: ignore[arg-type]
+        return replace(make_task(folder, sink, byte_codec(), options=options), block=100, checkpoint_seconds=0)
+
+    def stop(raw: int, tokens: int, documents: int) -> None:
+        if documents > 150:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        task(folder).run(progress=stop)
+    assert any(folder.glob(f"tokens_000000.{format}"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_module, "_write", _killed())
+        with pytest.raises(KeyboardInterrupt):
+            task(folder).run()
+    again = task(folder)
+    assert again.unread == 0
+    again.run()
+    (ram_path / "out").mkdir()
+    (folder / "a.txt").rename(ram_path / "a.txt")
+    assert {path.name for path in folder.iterdir()} >= {"manifest.json", f"tokens_000000.{format}"}
+    run(ram_path / "a.txt", ram_path / "out", format=format, shard_tokens=200)
+    mine, other = outputs(folder), outputs(ram_path / "out")
+    assert [mine[name] for name in other if name.startswith("tokens")] == [
+        other[name] for name in other if name.startswith("tokens")
+    ]
+
+
+def _killed() -> Any:
+    """What writes the file of all shards, and is killed before the manifest."""
+    write = manifest_module._write
+
+    def once(path: Any, data: bytes, staging: Any) -> Any:
+        if path.name == "manifest.json":
+            raise KeyboardInterrupt
+        return write(path, data, staging)
+
+    return once
 
 
 def test_the_files_of_ranks(ram_path: Path) -> None:

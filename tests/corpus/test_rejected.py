@@ -101,6 +101,31 @@ def test_a_run_that_failed_goes_on_with_a_list(ram_path: Path) -> None:
     assert made[0] == made[1]
 
 
+def test_problems_are_all_treated_alike(ram_path: Path) -> None:
+    """A run that failed goes on with any policy; then that one is kept."""
+    (ram_path / "in.jsonl").write_text('{"text": "a"}\n' * 20 + '{"text": "a"}\n{\n' * 100)
+
+    def task(**options: Any) -> Any:
+        made = make_task(ram_path / "in.jsonl", ram_path / "out" / "o", byte_codec(), options=Options(**options))
+        return replace(made, block=100, checkpoint_seconds=0)
+
+    def stop(raw: int, tokens: int, documents: int) -> None:
+        if documents > 50:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match="malformed JSON"):
+        task().run()
+    with pytest.raises(KeyboardInterrupt):
+        task(on_error="skip").run(progress=stop)
+    for options, what in (
+        ({"on_error": "replace"}, 'on_error "skip", now "replace"'), ({}, 'on_error "skip", now "fail"'),
+        ({"on_error": "skip", "rejected": True}, "rejected false, now true"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"has met problems with {what}"):
+            task(**options).run()
+    assert task(on_error="skip").run()["problems"]["malformed-json"]["count"] == 100
+
+
 def test_without_problems_it_is_empty_and_parquet_has_rows(ram_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq

@@ -1,5 +1,7 @@
 """Finding inputs, and sharing them between ranks."""
+import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from corpus_tools import byte_codec, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import Options, Piece, find_sources, make_task, share
+from bpetite.corpus import Options, Piece, count_corpus, find_sources, make_task, merge_outputs, share
 from bpetite.corpus.reading.sources import overlaps_itself
 
 
@@ -191,3 +193,21 @@ def test_ranks_read_every_document_once(ram_path: Path, separator: str) -> None:
             task.run()
             documents += texts_in(ram_path / f"w{world}.rank{rank:05d}of{world:05d}.npy")
         assert documents == expected
+
+
+def test_files_that_no_reader_knows_are_counted(ram_path: Path) -> None:
+    folder = ram_path / "in"
+    folder.mkdir()
+    for name in ("a.txt", "b.md", "c.lz4"):
+        (folder / name).write_text("text")
+    for call in (partial(run, folder, ram_path / "o"), partial(count_corpus, folder, byte_codec())):
+        with pytest.raises(ValueError, match=r"b\.md: no reader for this suffix, nor for that of 1 more files here"):
+            call()
+        assert call(on_error="skip")["unread"] == 2
+    assert json.loads((ram_path / "o.manifest.json").read_text())["inputs"]["unread"] == 2
+    assert run(str(folder / "*.txt"), ram_path / "p")["unread"] == 0
+    for rank in range(2):
+        options = Options(on_error="skip")
+        task = make_task(folder, ram_path / "r", byte_codec(), rank=rank, world_size=2, options=options)
+        assert task.run()["unread"] == 2
+    assert merge_outputs(ram_path / "r")["inputs"]["unread"] == 2

@@ -32,6 +32,7 @@ __all__ = [
     "Sources",
     "find_sources",
     "overlaps_itself",
+    "refuse_unread",
     "share",
     "shares",
 ]
@@ -162,6 +163,16 @@ def find_sources(
     if sum(piece.path == STDIN for piece in pieces) > 1:
         raise ValueError("standard input (-) can be read only once")
     return Sources(tuple(pieces), tuple(left_out), tuple(repeated))
+
+
+def refuse_unread(left_out: Sequence[str], on_error: str) -> None:
+    """Raises ValueError for files of folders and patterns that no reader knows, if every problem ends a run."""
+    if left_out and on_error == "fail":
+        more = f", nor for that of {len(left_out) - 1:,} more files here" if len(left_out) > 1 else ""
+        raise ValueError(
+            f"{left_out[0]}: no reader for this suffix{more}; a pattern such as *.jsonl leaves them out, "
+            "input_kind='text' (or jsonl, json, parquet) says what all files hold, on_error='skip' counts such files"
+        )
 
 
 def _files(name: str) -> list[str]:

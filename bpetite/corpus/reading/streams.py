@@ -213,14 +213,11 @@ def open_stream(piece: Piece, *, checked: bool = False) -> Stream:
     """
     if piece.path == STDIN:
         return Stream(piece)
-    stream = Stream(piece)
+    stream = Stream(piece, find_gaps(piece) if checked and piece.compression else ())
     if not stream.is_of(piece):
         stream.__exit__()
         what = "time of change" if piece.version is None else "version"
         raise ValueError(f"{piece.path}: has changed since the run began (size or {what} differs)")
-    if checked and piece.compression:
-        stream.__exit__()
-        return Stream(piece, find_gaps(piece))
     return stream
 
 

@@ -153,7 +153,16 @@ class RemotePath:
         size = look_up(self.url).size if self.exists() else None
         if size is None:
             return
-        patiently(self.url, "copying", lambda: store.cp_file(path, store_of(target.url)[1]))
+        new = store_of(target.url)[1]
+
+        def copy() -> None:
+            try:
+                store.cp_file(path, new)
+            except FileNotFoundError:  # some stores have folders as a disk has them, in which this one is not yet
+                store.makedirs(store._parent(new), exist_ok=True)
+                store.cp_file(path, new)
+
+        patiently(self.url, "copying", copy)
         if target.stat().st_size != size:
             raise OSError(errno.EIO, f"not all of {self.url} has been copied", target.url)
         self.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -21,7 +22,7 @@ from ...splitting.unicode_version import unicode_version
 from ..reading.sources import Piece
 from ..remote.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
-from .durable import PARTIAL
+from .durable import PARTIAL, open_own
 from .layouts import layout_of
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
 from .shapes import MANIFEST, check_shape
@@ -115,7 +116,8 @@ def _write(path: AnyPath, data: bytes, staging: Path | None) -> Sums:
         return sums_of(path, len(data), "sha256")
     assert staging is not None
     here = staging / (path.name + PARTIAL)
-    write_file(here, data, overwrite=True)
+    with open(open_own(here, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(data)
     path.upload(here)
     sums = sums_of(here, len(data), "sha256")
     here.unlink()

@@ -82,6 +82,11 @@ class Names:
         return self.home / self._beside("unfinished")
 
     @property
+    def claim(self) -> Path:
+        """The file here that is equal to the marker."""
+        return self.beside("claim")
+
+    @property
     def digests(self) -> Path:
         """The hashes of documents of a run that drops duplicates, while it goes on."""
         return self.beside("digests" + PARTIAL)
@@ -132,7 +137,9 @@ class Names:
         """Whether a temporary file of this output would have a name."""
         final = name.removesuffix(PARTIAL)
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        own = (self.manifest.name, self.layout.whole, self.digests.name.removesuffix(PARTIAL))
+        own = [self.manifest.name, self.layout.whole, self.digests.name.removesuffix(PARTIAL)]
+        if self.home is not None:
+            own.append(self.claim.name)
         return final != name and (final in own or ours.fullmatch(final) is not None)
 
     def is_finished(self, name: str) -> bool:

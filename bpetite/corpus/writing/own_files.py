@@ -3,24 +3,43 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from ...errors import FormatError, file_exists
-from ..reading.sources import STDIN, Piece
+from ..reading.sources import STDIN, Piece, Sources
 from ..remote.paths import AnyPath, RemotePath, path_of
 from ..urls import is_url
+from .durable import read_records
 from .manifest import listed_files, read_manifest
 from .naming import Names, ranks_folder
+from .shapes import TASK_HEADER, check_shape
+from .shards import outputs_in
 
-__all__ = ["leave_out_own"]
+__all__ = ["Inputs", "leave_out_own"]
 
 
-def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
-    """(the pieces that are not of this output, the paths of those that are).
+@dataclass(frozen=True)
+class Inputs:
+    """What is left of sources without the files of an output.
 
-    Manifests say what is of an output, its own and those of its ranks; a file of the same name that none of them lists
-    is an input that the run would replace.
+    Attributes:
+        pieces: What is read.
+        own: The paths of files that a reader knows, but that are of the output.
+        unread: The paths of files that no reader knows, and that are of nobody.
+    """
+
+    pieces: tuple[Piece, ...]
+    own: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def leave_out_own(sources: Sources, names: Names) -> Inputs:
+    """Sources without the files of an output.
+
+    Manifests say what is of an output, its own and those of its ranks, and the journal of a run that goes on; a file of
+    the same name that none of them lists is an input that the run would replace.
 
     Raises:
         FileExistsError: There is such an input.
@@ -29,34 +48,43 @@ def leave_out_own(pieces: Sequence[Piece], names: Names) -> tuple[tuple[Piece, .
     merged = _place(ranks_folder(names.place, names.stem))
     real: dict[str, object] = {}
 
-    def name_in(place: object, piece: Piece) -> str | None:
-        """The name of a piece that is in a folder."""
-        if piece.path == STDIN or is_url(piece.path) != (names.home is not None):
-            return None
-        head, tail = os.path.split(piece.path)
+    def place_of(path: str) -> tuple[object, str]:
+        """(folder, name) of a file; (None, "") where no file of the output can be."""
+        if path == STDIN or is_url(path) != (names.home is not None):
+            return None, ""
+        head, tail = os.path.split(path)
         if head not in real:
-            real[head] = _place(path_of(piece.path).parent)
-        return tail if real[head] == place else None
+            real[head] = _place(path_of(path).parent)
+        return real[head], tail
 
-    named = [name_in(folder, piece) for piece in pieces]
-    put_away = [name_in(merged, piece) for piece in pieces]
-    if not any(named) and not any(put_away):
-        return tuple(pieces), ()
+    found = [(piece.path, place_of(piece.path)) for piece in sources.pieces]
+    unknown = [(path, place_of(path)) for path in sources.left_out]
+    if not any(place in (folder, merged) for _, (place, _) in found + unknown):
+        return Inputs(tuple(sources.pieces), (), tuple(sources.left_out))
     of_rank = re.compile(rf"{re.escape(names.stem or 'tokens')}\.rank\d{{5}}of\d{{5}}\.")
     own = _own(names, of_rank)
-    kept: list[Piece] = []
-    left_out: list[str] = []
-    for piece, name, away in zip(pieces, named, put_away, strict=True):
-        if away is not None and of_rank.match(away):
-            left_out.append(piece.path)
-            continue
-        if name is not None and (name in own or names.is_temporary(name)):
-            left_out.append(piece.path)
-            continue
-        if name is not None and (name in (names.manifest.name, names.journal.name) or names.is_finished(name)):
-            raise file_exists(piece.path, "an input has the name of a file of the output; choose another output")
-        kept.append(piece)
-    return tuple(kept), tuple(left_out)
+    ours = {names.journal.name if names.home is None else names.marker.name}
+
+    def is_own(place: object, name: str) -> bool:
+        if place == merged and of_rank.match(name):
+            return True
+        return place == folder and (name in own or names.is_temporary(name))
+
+    kept, left_out = [], []
+    for piece, (path, (place, name)) in zip(sources.pieces, found, strict=True):
+        if is_own(place, name):
+            left_out.append(path)
+        elif place == folder and (name in (names.manifest.name, names.journal.name) or names.is_finished(name)):
+            raise file_exists(path, "an input has the name of a file of the output; choose another output")
+        else:
+            kept.append(piece)
+    unread = [
+        path for path, (place, name) in unknown
+        if not is_own(place, name)
+        # what is left of an earlier run is no input, and whether it may be replaced is asked later
+        and not (place == folder and (names.is_finished(name) or name in ours))
+    ]  # fmt: skip
+    return Inputs(tuple(kept), tuple(left_out), tuple(unread))
 
 
 def _place(folder: AnyPath) -> object:
@@ -65,17 +93,29 @@ def _place(folder: AnyPath) -> object:
 
 
 def _own(names: Names, of_rank: re.Pattern[str]) -> set[str]:
-    """The names that the manifests of an output and of its ranks list, and their own."""
+    """The names that the manifests of an output and of its ranks list, and their own; and what the journal lists."""
     own: set[str] = set()
     for name in names.there():
         if of_rank.match(name):
             own.add(name)
         if name == names.manifest.name:
             own.update(_listed(names.manifest))
+    own.update(_finished_by(names))
     return own
 
 
 def _listed(manifest: AnyPath) -> Iterable[str]:
     with suppress(FormatError, OSError):
         return [manifest.name, *(file["name"] for file in listed_files(read_manifest(manifest)))]
+    return []
+
+
+def _finished_by(names: Names) -> Iterable[str]:
+    """The names of the files that an unfinished run has finished."""
+    with suppress(FormatError, OSError):
+        header, *records = read_records(names.journal)
+        check_shape(header, TASK_HEADER, names.journal)
+        # the manifest comes last, after the file that all shards have together
+        finished = [names.layout.whole or "", *(output["name"] for output in outputs_in(records, names.journal))]
+        return finished if records else []
     return []

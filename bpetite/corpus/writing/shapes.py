@@ -113,6 +113,7 @@ MANIFEST: dict[str, Any] = {
     "filtered": {"*": count},
     "inputs": {
         "count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}], "read?": pair,
+        "unread?": count,
     },
     "sources?": {"*": {"documents": count, "tokens": count, "repeats": number}},
     "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
@@ -134,6 +135,7 @@ TASK_HEADER: dict[str, Any] = {"settings": dict, "inputs": [described], "rank": 
 
 TASK_RECORD: dict[str, Any] = {
     "position": {"piece": count, "offset": count, "newlines": count, "crc": count, "damaged": count},
+    "on_error": str,
     "tally": {
         "documents": count,
         "tokens": count,
@@ -145,6 +147,7 @@ TASK_RECORD: dict[str, Any] = {
         "final_separator": (None, bool),
         "piece": count,
         "records": count,
+        "all_records": count,
     },
     "writers": {"*": {"index": count, "open": bool, "tokens": count, "documents": count, "files": {"*": sized}}},
     "finished": {"*": [_SHARD]},

@@ -28,7 +28,7 @@ from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
 from .layouts import Layout, OpenShard, Windows
 from .shapes import TASK_RECORD, check_shape
 
-__all__ = ["ShardWriter", "finished_outputs", "settle", "task_records"]
+__all__ = ["ShardWriter", "outputs_in", "settle", "task_records"]
 
 
 @dataclass
@@ -424,15 +424,24 @@ def task_records(journal: Journal) -> list[dict[str, Any]]:
     Raises:
         FormatError: One of them is something else.
     """
-    for number, record in enumerate(journal.records[1:], 1):
-        check_shape(record, TASK_RECORD, journal.path, f"record {number}")
+    _check_records(journal.records[1:], journal.path)
     return journal.records[1:]
 
 
-def finished_outputs(journal: Journal) -> list[dict[str, Any]]:
-    """What the journal of a task records of each file of its finished shards."""
-    finished = [shards for record in task_records(journal) for shards in record["finished"].values()]
+def outputs_in(records: Sequence[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """What the records of a task's journal, without the header, have of each file of its finished shards.
+
+    Raises:
+        FormatError: One of them is something else.
+    """
+    _check_records(records, path)
+    finished = [shards for record in records for shards in record["finished"].values()]
     return [output for shards in finished for shard in shards for output in shard["outputs"]]
+
+
+def _check_records(records: Sequence[dict[str, Any]], path: Path) -> None:
+    for number, record in enumerate(records, 1):
+        check_shape(record, TASK_RECORD, path, f"record {number}")
 
 
 def settle(

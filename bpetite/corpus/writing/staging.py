@@ -21,13 +21,11 @@ from ...engine._threads import Future
 from ...errors import file_exists
 from ...formats.atomic import write_file
 from ..remote.paths import AnyPath
+from .durable import PARTIAL
 from .naming import Names, default_staging
 from .shards import settle
 
 __all__ = ["Settling", "begin_staging", "claim", "claimed", "end_staging", "leave_staging"]
-
-#: The file here that is equal to the object beside the output.
-CLAIM = "claim"
 
 
 def begin_staging(names: Names) -> None:
@@ -51,7 +49,7 @@ def end_staging(names: Names) -> None:
             names.marker.unlink(missing_ok=True)
         with suppress(OSError):
             names.clear_temporary(unknown=True)
-            names.beside(CLAIM).unlink(missing_ok=True)
+            names.claim.unlink(missing_ok=True)
         leave_staging(names)
 
 
@@ -71,7 +69,7 @@ def claim(names: Names, *, overwrite: bool) -> None:
     """
     if names.home is None:
         return
-    kept = names.beside(CLAIM)
+    kept = names.claim
     mine, other = claimed(kept), claimed(names.marker)
     if other is not None and other == mine:
         return
@@ -84,7 +82,7 @@ def claim(names: Names, *, overwrite: bool) -> None:
         if names.finished():
             raise file_exists(names.marker.url, f"of an unfinished run, and its files in {where} are gone; "
                               "overwrite=True starts anew")
-    write_file(kept, json.dumps(mine).encode() + b"\n", overwrite=True)
+    write_file(kept, json.dumps(mine).encode() + b"\n", overwrite=True, suffix=PARTIAL)
     try:
         names.marker.upload(kept)
     except BaseException:

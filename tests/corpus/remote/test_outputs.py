@@ -14,6 +14,7 @@ from faulty_store import DiskStore, every, faulty, fresh
 from bpetite.corpus import Options, ShardTask, make_task, merge_outputs, open_token_file
 from bpetite.corpus.outputs import find_manifest
 from bpetite.corpus.writing.checksums import check_file
+from bpetite.corpus.writing.durable import Journal
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -184,6 +185,17 @@ def test_checksums_of_the_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(paths.RemotePath, "_holds", lambda self, file: False)
     with pytest.raises(OSError, match="other bytes are there than were uploaded"):
         task_of(work, "memory://out/p").run()
+
+
+def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: Path) -> None:
+    task = task_of(work, "memory://out/o")
+    task.names.folder.mkdir(parents=True)
+    task.names.claim.with_name("o.claim.partial").write_bytes(b"{")
+    with pytest.raises(FileExistsError, match="no journal says that a run made it"):
+        task.run()
+    Journal(task.names.journal).close()  # as that run has made it
+    task.run()
+    assert not list((work / "temporary").glob("*/*"))
 
 
 def test_outputs_of_other_runs(work: Path) -> None:
@@ -358,6 +370,17 @@ def test_merging(work: Path, format: str) -> None:
     assert not list((work / "temporary").glob("*/*"))
     merge_outputs("memory://out/o", delete=True)
     assert not any(".ranks/" in name for name in store.store)
+
+
+def test_merging_in_a_store_with_folders(work: Path) -> None:
+    """The folder that ranks are moved to is made, where a store has folders as a disk has them."""
+    (work / "out").mkdir()
+    make_ranks(work, f"local://{work}/out/o", 2)
+    merge_outputs(f"local://{work}/out/o")
+    make_ranks(work, work / "here" / "o", 2)
+    merge_outputs(work / "here" / "o")
+    assert outputs(work / "out") == outputs(work / "here")
+    assert outputs(work / "out" / "o.ranks") == outputs(work / "here" / "o.ranks")
 
 
 def test_merging_from_and_to_folders(work: Path) -> None:
