@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
     from .training.options import Specials, TrainOptions
+    from .training.parity import Corpora
     from .training.spilled import CountFile
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
@@ -248,10 +249,10 @@ class Tokenizer(Surface):
     @classmethod
     def train_parity(
         cls,
-        corpora: Mapping[str, str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile],
+        corpora: Corpora,
         vocab_size: int,
         *,
-        dev: Mapping[str, str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile] | None = None,
+        dev: Corpora | None = None,
         global_merges: int = 0,
         num_threads: int | None = None,
         **options: Unpack[TrainOptions],
@@ -260,10 +261,12 @@ class Tokenizer(Surface):
         compressed worst so far (parity-aware BPE, Foroutan et al. 2025).
 
         Args:
-            corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`.
+            corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
+                (language, text), in any order.
             vocab_size, num_threads, options: As for :meth:`train`.
-            dev: language -> the same texts in each language: the worst language is the one that takes most tokens for
-                them. When None, it is the one with most tokens a byte of its corpus. Of several the first one given.
+            dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
+                tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several the first
+                one given.
             global_merges: So many merges at first are those of ordinary training on all languages together.
 
         Raises:

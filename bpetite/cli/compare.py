@@ -78,7 +78,7 @@ def command(
     sample = Sample(files, **reading)
     texts: Any = sample.texts()
     if by is not None:
-        texts = (("(none)" if label is None else label, text) for label, text in sample.labelled(by))
+        texts = sample.by_group(by)
     found = compare(loaded, texts, per=per, by=by, files=sample.files)
     if as_json:
         show_json(found.to_dict(), indent=1)

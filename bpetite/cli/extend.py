@@ -1,6 +1,7 @@
 """``bpetite extend``: learn further tokens after those of a tokenizer."""
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,8 @@ def command(
         on_error=on_error, max_document_bytes=max_document_bytes,
     )
     with warnings_said():
-        extended = learn(sample, lambda documents, progress: given.extend(
+        texts = partial(sample.documents, desc="counting")
+        extended = learn(texts, lambda documents, progress: given.extend(
             documents, tokens, num_threads=jobs, progress=progress, **options
         ))
     extended = save_trained(extended, output, target_format, overwrite)

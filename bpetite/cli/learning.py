@@ -5,12 +5,11 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from typing import Any
 
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
 from ..training.superwords import Repeated
-from .options import Sample
 from .reports import progress_bar, say
 
 __all__ = ["learn", "warnings_said"]
@@ -32,11 +31,11 @@ class _Lines(logging.Handler):
         say(record.getMessage())
 
 
-def learn(sample: Sample, train: Callable[..., Tokenizer], *, repeated: bool = False) -> Tokenizer:
+def learn(texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *, repeated: bool = False) -> Tokenizer:
     """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error.
 
     Args:
-        sample: The files.
+        texts: Reads the files, with that bar.
         train: Called with the documents and ``progress``.
         repeated: It reads the documents several times.
     """
@@ -52,7 +51,6 @@ def learn(sample: Sample, train: Callable[..., Tokenizer], *, repeated: bool = F
                     merging.total = total
                     merging.update(done - merging.n)
 
-            start = partial(sample.documents, desc="counting")
-            return train(Repeated(start) if repeated else start(), progress=move)
+            return train(Repeated(texts) if repeated else texts(), progress=move)
     finally:
         log.removeHandler(lines)

@@ -270,10 +270,11 @@ class Sample:
         """The documents as texts."""
         return map(bytes.decode, self.documents())
 
-    def labelled(self, by: str) -> Iterator[tuple[str | None, str]]:
-        """The documents as texts, with what each belongs to, see `read_labelled`."""
+    def by_group(self, by: str) -> Iterator[tuple[str, str]]:
+        """The documents as texts, with the group that each belongs to, see `read_labelled`; "(none)" for a record that
+        does not say."""
         pieces = self.sources.pieces
         with bytes_bar(pieces) as bar:
             found = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
             for label, text in found:
-                yield label, text.decode()
+                yield "(none)" if label is None else label, text.decode()

@@ -43,6 +43,7 @@ __all__ = ["command"]
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
         "bpetite train texts/ -n 8k --memory 512M -o bounded.json",
         "bpetite train texts/ -n 32k --superwords-from 24k --pattern o200k -o super.json",
+        "bpetite train texts/*.txt -n 300 --parity file -o fair.json",
         "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
     ],
     after_interrupt="nothing is written",
@@ -85,6 +86,18 @@ __all__ = ["command"]
     "--picky-threshold", type=click.FloatRange(0, 1, min_open=True), metavar="T",
     help="Leave out tokens of which a share T of the uses, such as 0.9, has gone into longer ones.",
 )
+@click.option(
+    "--parity", metavar="KEY|file|folder",
+    help="Parity-aware BPE: each merge is for the language that is compressed worst. What says the language: a key of "
+    "records, or the name of the file or folder.",
+)
+@click.option(
+    "--dev", multiple=True, metavar="FILES",
+    help="With --parity: files of the same texts in every language, by which languages are compared.",
+)
+@click.option(
+    "--global-merges", type=COUNT, metavar="N", help="With --parity: learn N from all languages together before."
+)
 @jobs_option
 @corpus_options
 @engine_options
@@ -108,6 +121,9 @@ def command(
     superwords_from: int | None,
     superword_pattern: str | None,
     picky_threshold: float | None,
+    parity: str | None,
+    dev: tuple[str, ...],
+    global_merges: int | None,
     jobs: int | None,
     engine: str,
     address: str | None,
@@ -143,11 +159,22 @@ def command(
         options["picky_threshold"] = picky_threshold
         if memory is not None:
             raise click.UsageError("--picky-threshold needs all counts in memory, and --memory puts them on disk")
+    if parity is None and (dev or global_merges is not None):
+        raise click.UsageError(f"{'--dev' if dev else '--global-merges'} goes with --parity")
+    others = {
+        "--memory": memory is not None,
+        "--superwords-from": superwords_from is not None,
+        "--picky-threshold": picky_threshold is not None,
+        "--engine ray": engine == "ray",
+    }
+    if parity is not None and any(others.values()):
+        raise click.UsageError(f"--parity does not go with {next(name for name in others if others[name])}")
     _rehearse(target_format, **options)
-    sample = Sample(
-        files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
+    sampled = partial(
+        Sample, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
         on_error=on_error, max_document_bytes=max_document_bytes,
     )
+    sample = sampled(files)
     with warnings_said():
         if engine == "ray":
             if is_stream(output):
@@ -155,11 +182,18 @@ def command(
             if memory is not None:
                 raise click.UsageError("--memory does not go with --engine ray: tasks count into files")
             tokenizer = _train_on_ray(sample, address, output, task_bytes, threads=jobs or 1, **options)
+        elif parity is not None:
+            only_with_engine(address=address, task_bytes=task_bytes)
+            if dev:
+                options["dev"] = sampled(dev).by_group(parity)
+            learned = partial(Tokenizer.train_parity, global_merges=global_merges or 0, num_threads=jobs, **options)
+            tokenizer = learn(partial(sample.by_group, parity), learned)
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
             train = Tokenizer.train if memory is None else partial(_train_within, memory, spill)
             learned = partial(train, num_threads=jobs, **options)
-            tokenizer = learn(sample, learned, repeated=superwords_from is not None)
+            texts = partial(sample.documents, desc="counting")
+            tokenizer = learn(texts, learned, repeated=superwords_from is not None)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 

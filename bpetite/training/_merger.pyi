@@ -104,9 +104,9 @@ class Merger:
     def merges(self) -> Iterator[tuple[int, int]]:
         """Iterate over what was learned, in order: (left, right), internal ids."""
 
-def join_together(mergers: list[Merger], left: int, right: int, token: int) -> list[int]:
+def join_together(mergers: list[Merger], left: int, right: int, token: int) -> list[tuple[int, int]]:
     """Join a pair that one of several mergers, which share their tokens, has learned.
 
     Returns:
-        For each merger how many tokens fewer its words have.
+        (number of a merger, how many tokens fewer its words have), for those that have fewer.
     """

@@ -11,17 +11,16 @@ The shape, and why.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from .._merge cimport MergeTable
-from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
-from ._pair_table cimport SEGMENT_WORK, PairTable, append_item, drop_items, pair_entry, segment
+from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, note_side, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
 from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
 
@@ -63,12 +62,7 @@ cdef class Merger:
     cdef Words words
     cdef LearnedTokens known
     cdef PairTable pairs
-    # The pairs of the token just made: sides[2 * x] is (x, token), sides[2 * x + 1] is (token, x); EMPTY when unused.
-    cdef pair_entry* sides
-    cdef uint64_t side_capacity
-    cdef uint64_t* touched             # which of them are used
-    cdef uint64_t touched_length
-    cdef uint64_t touched_capacity
+    cdef Sides sides
     # What was learned: left, right, left, right, ...
     cdef uint32_t* learned
     cdef uint64_t learned_count
@@ -83,23 +77,12 @@ cdef class Merger:
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
                   bytes first=bytes(range(256)), uint32_t max_words=0, Merger beside=None):
         self.known = LearnedTokens(first) if beside is None else beside.known
+        self.sides = Sides() if beside is None else beside.sides
         self.words = Words(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 
     def __dealloc__(self):
-        self.drop_sides()
         free(self.learned)
-
-    cdef void drop_sides(self) noexcept nogil:
-        cdef uint64_t at
-        for at in range(self.side_capacity):
-            if self.sides[at].key != EMPTY:
-                drop_items(&self.sides[at])
-        free(self.sides)
-        free(self.touched)
-        self.sides = NULL
-        self.touched = NULL
-        self.side_capacity = self.touched_capacity = 0
 
     # ---- words in -------------------------------------------------------------------------------------------------
 
@@ -187,7 +170,7 @@ cdef class Merger:
         self.joined = 0
         if entry.key != key or entry.count == 0:
             return OK
-        if self.make_sides() < 0:
+        if self.sides.reserve(self.known.count) < 0:
             return NO_MEMORY
         # The entry moves when the table grows, so its list is taken out first.
         owned = entry.capacity != 0
@@ -247,14 +230,14 @@ cdef class Merger:
             if neighbour != SENTINEL:
                 if neighbour < 0:
                     neighbour = ~neighbour
-                result = self.note(<uint64_t> neighbour * 2, <uint64_t> neighbour << 32 | merged, weight,
+                result = note_side(self.sides, <uint64_t> neighbour * 2, <uint64_t> neighbour << 32 | merged, weight,
                                    self.segment_before(number, at, neighbour))
                 if result < 0:
                     return result
             neighbour = symbols[at + length]
             if neighbour != SENTINEL:
-                result = self.note(<uint64_t> neighbour * 2 + 1, <uint64_t> merged << 32 | <uint64_t> neighbour, weight,
-                                   number)
+                result = note_side(self.sides, <uint64_t> neighbour * 2 + 1,
+                                   <uint64_t> merged << 32 | <uint64_t> neighbour, weight, number)
                 if result < 0:
                     return result
             self.joined += weight
@@ -262,30 +245,6 @@ cdef class Merger:
             symbols[at + length - 1] = ~(<int32_t> merged)
             symbols[at] = <int32_t> merged
         return OK
-
-    cdef int make_sides(self) noexcept nogil:
-        """Two entries for each known token: its pairs before and after the token just made."""
-        cdef uint64_t known = self.side_capacity
-        if bp_grow(<void**> &self.sides, &self.side_capacity, <uint64_t> self.known.count * 2, sizeof(pair_entry)) < 0:
-            return NO_MEMORY
-        memset(self.sides + known, 0xFF, (self.side_capacity - known) * sizeof(pair_entry))
-        return OK
-
-    cdef int note(self, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
-        """Count a pair with the new token that has come up in a segment of this weight."""
-        cdef pair_entry* side = &self.sides[number]
-        if side.key != key:
-            if bp_grow(<void**> &self.touched, &self.touched_capacity, self.touched_length + 1, sizeof(uint64_t)) < 0:
-                return NO_MEMORY
-            self.touched[self.touched_length] = number
-            self.touched_length += 1
-            side.key = key
-            side.count = 0
-            side.length = 0
-            side.capacity = 0
-        if bp_add_overflows(&side.count, weight):
-            return OVERFLOW
-        return append_item(side, where)
 
     cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
         """Add the noted pairs to the table, subtract the pairs they replace, and queue them.
@@ -297,23 +256,23 @@ cdef class Merger:
         cdef uint64_t i, neighbour, old
         cdef pair_entry* side
         cdef int result
-        for i in range(self.touched_length):
-            if i + LOOK_AHEAD < self.touched_length:
-                self.pairs.prefetch(self.sides[self.touched[i + LOOK_AHEAD]].key)
-            result = self.pairs.put(&self.sides[self.touched[i]])
+        for i in range(self.sides.touched_length):
+            if i + LOOK_AHEAD < self.sides.touched_length:
+                self.pairs.prefetch(self.sides.entries[self.sides.touched[i + LOOK_AHEAD]].key)
+            result = self.pairs.put(&self.sides.entries[self.sides.touched[i]])
             if result < 0:
                 return result
-        for i in range(self.touched_length):
-            neighbour = self.touched[i] >> 1
-            old = <uint64_t> right << 32 | neighbour if self.touched[i] & 1 else neighbour << 32 | left
+        for i in range(self.sides.touched_length):
+            neighbour = self.sides.touched[i] >> 1
+            old = <uint64_t> right << 32 | neighbour if self.sides.touched[i] & 1 else neighbour << 32 | left
             if old != key:
-                self.pairs.take(old, self.sides[self.touched[i]].count)
-        for i in range(self.touched_length):
-            side = &self.sides[self.touched[i]]
+                self.pairs.take(old, self.sides.entries[self.sides.touched[i]].count)
+        for i in range(self.sides.touched_length):
+            side = &self.sides.entries[self.sides.touched[i]]
             if self.pairs.queue(side.key) < 0:
                 return NO_MEMORY
             side.key = EMPTY
-        self.touched_length = 0
+        self.sides.touched_length = 0
         return OK
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
@@ -438,7 +397,7 @@ cdef class Merger:
         """Free the words and pairs; from here on only tokens and merges can be read."""
         self.pairs = PairTable(self.known, 1, False, 0, 0)
         self.words = Words(self.known)
-        self.drop_sides()
+        self.sides = Sides()
         self.counted = True
 
     def merges(self):
@@ -477,15 +436,19 @@ def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t
     """Join a pair that one of several mergers, which share their tokens, has learned.
 
     Returns:
-        For each merger how many tokens fewer its words have.
+        (number of a merger, how many tokens fewer its words have), for those that have fewer.
     """
     cdef list fewer = []
     cdef Merger merger
+    cdef Py_ssize_t number
     for merger in mergers:
+        merger.begin()
         if left >= merger.known.count or right >= merger.known.count or token >= merger.known.count:
             raise ValueError(f"no token has the internal id {max(left, right, token)}")
+        merger.pairs.prefetch(<uint64_t> left << 32 | right)
+    for number, merger in enumerate(mergers):
         bp_watch_begin(&merger.watch, NULL)
-        merger.begin()
         merger.check(merger.apply(left, right, token))
-        fewer.append(merger.joined)
+        if merger.joined:
+            fewer.append((number, merger.joined))
     return fewer

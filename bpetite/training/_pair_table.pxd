@@ -4,8 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch
-from ._learned_tokens cimport NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+from ._learned_tokens cimport NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
 
 
 cdef enum:
@@ -73,6 +75,37 @@ cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
     items[length] = where
     entry.length = length + 1
     return OK
+
+
+@cython.final
+cdef class Sides:
+    # The pairs of the token just made: entries[2 * x] is (x, token), entries[2 * x + 1] is (token, x); EMPTY when
+    # unused, and all are between two merges, so that mergers which share their tokens share these.
+    cdef pair_entry* entries
+    cdef uint64_t capacity
+    cdef uint64_t* touched             # which of them are used
+    cdef uint64_t touched_length
+    cdef uint64_t touched_capacity
+
+    cdef int reserve(self, uint64_t tokens) noexcept nogil
+    cdef void drop(self) noexcept nogil
+
+
+cdef inline int note_side(Sides sides, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
+    """Count a pair with the new token that has come up in a segment of this weight."""
+    cdef pair_entry* side = &sides.entries[number]
+    if side.key != key:
+        if bp_grow(<void**> &sides.touched, &sides.touched_capacity, sides.touched_length + 1, sizeof(uint64_t)) < 0:
+            return NO_MEMORY
+        sides.touched[sides.touched_length] = number
+        sides.touched_length += 1
+        side.key = key
+        side.count = 0
+        side.length = 0
+        side.capacity = 0
+    if bp_add_overflows(&side.count, weight):
+        return OVERFLOW
+    return append_item(side, where)
 
 
 @cython.final

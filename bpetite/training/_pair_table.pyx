@@ -10,6 +10,7 @@
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
@@ -20,6 +21,33 @@ from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, Learne
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
+
+
+@cython.final
+cdef class Sides:
+    """None are used at first."""
+
+    def __dealloc__(self):
+        self.drop()
+
+    cdef int reserve(self, uint64_t tokens) noexcept nogil:
+        """Two entries for each token: its pairs before and after the token just made."""
+        cdef uint64_t known = self.capacity
+        if bp_grow(<void**> &self.entries, &self.capacity, tokens * 2, sizeof(pair_entry)) < 0:
+            return NO_MEMORY
+        memset(self.entries + known, 0xFF, (self.capacity - known) * sizeof(pair_entry))
+        return OK
+
+    cdef void drop(self) noexcept nogil:
+        cdef uint64_t at
+        for at in range(self.capacity):
+            if self.entries[at].key != EMPTY:
+                drop_items(&self.entries[at])
+        free(self.entries)
+        free(self.touched)
+        self.entries = NULL
+        self.touched = NULL
+        self.capacity = self.touched_length = self.touched_capacity = 0
 
 
 @cython.final

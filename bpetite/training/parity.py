@@ -8,31 +8,41 @@ says what to join, all of them join it; they share the tokens.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
+from ..errors import show
 from ..vocabulary.vocab import Vocab
+from ._count_table import CountTable
 from ._merger import Merger, join_together
 from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
-from .counts import PretokenCounts, check_count
+from .counts import PretokenCounts, table_of
 from .options import TrainingOptions, check_integer
 from .spilled import CountFile
 from .train import add_counts, check_cut, merger_of, new_merger, new_vocab, texts_not_paths, warn_of_few
 
-__all__ = ["train_parity"]
+__all__ = ["Corpora", "train_parity"]
 
 STEP = 256  # merges between two calls of `progress`
+BLOCK = 1 << 24  # characters of a language that are counted at a time
+HELD = 1 << 26  # characters of all languages that wait for that
+NOTHING = -1.0
+EXPECTED = "a mapping from languages to texts or counts, or pairs of a language and a text"
 
-Counts = Mapping[bytes, int] | CountFile
+Counts: TypeAlias = Mapping[bytes, int] | CountFile
+#: language -> texts or counts; or pairs of a language and a text.
+Corpora: TypeAlias = Mapping[str, str | bytes | Iterable[str | bytes] | Counts] | Iterable[tuple[str, str | bytes]]
 
 
 def train_parity(
-    corpora: Mapping[str, Any],
+    corpora: Corpora,
     options: TrainingOptions,
     *,
-    dev: Mapping[str, Any] | None = None,
+    dev: Corpora | None = None,
     global_merges: int = 0,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -43,17 +53,19 @@ def train_parity(
     ((97, 98), (99, 100))
     """
     global_merges = check_integer("global_merges", global_merges, 0)
-    _check_languages(corpora, dev)
     for name in ("superwords_from", "picky_threshold"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name} is for train, not for train_parity")
-    options = _settled([*corpora.values(), *(dev or {}).values()], options)
+    _check_languages(corpora, dev)
+    options = _settled(corpora, _settled(dev, options))
     counts = _counts(corpora, options, num_threads, progress)
+    texts = None if dev is None else _counts(dev, options, num_threads, progress)
+    _check_same(counts, texts)
     known = new_merger(options)  # holds no words: it keeps what is learned
     groups = [_Languages(counts.values(), options, known, parallel=False)]
     record = {"languages": {name: corpus_of(one) for name, one in counts.items()}}
-    if dev is not None:
-        texts = _counts({name: dev[name] for name in counts}, options, num_threads, progress)
+    if texts is not None:
+        texts = {name: texts[name] for name in counts}
         groups.append(_Languages(texts.values(), options, known, parallel=True))
         record["dev"] = {name: corpus_of(one) for name, one in texts.items()}
     shared = min(256 + global_merges, options.vocab_size)
@@ -74,16 +86,29 @@ class _Languages:
         self.mergers = [merger_of(one, options, beside=known) for one in found]
         self.tokens = [_size(one) for one in found]
         self.units = [1] * len(found) if parallel else list(self.tokens)
+        #: Tokens a unit; below all others where nothing is left to learn.
+        self.costs = [tokens / unit if unit else NOTHING for tokens, unit in zip(self.tokens, self.units, strict=True)]
 
     def join(self, left: int, right: int, token: int) -> None:
-        fewer = join_together(self.mergers, left, right, token)
-        self.tokens = [tokens - less for tokens, less in zip(self.tokens, fewer, strict=True)]
+        for number, fewer in join_together(self.mergers, left, right, token):
+            self.tokens[number] -= fewer
+            if self.costs[number] != NOTHING:
+                self.costs[number] = self.tokens[number] / self.units[number]
 
-    def worst(self, among: Sequence[int]) -> int:
-        """The number of the language with most tokens a unit, the first one of several."""
-        worst = among[0]
-        for number in among[1:]:
-            if self.tokens[number] * self.units[worst] > self.tokens[worst] * self.units[number]:
+    def leave_out(self, number: int) -> None:
+        """Never take this language for the worst one again."""
+        self.costs[number] = NOTHING
+
+    def worst(self) -> int | None:
+        """The number of the language with most tokens a unit, the first one of several; None where none is left."""
+        most = max(self.costs)
+        if most == NOTHING:
+            return None
+        worst = self.costs.index(most)
+        if self.costs.count(most) == 1:  # division rounds, but never changes which of two is the larger
+            return worst
+        for number, cost in enumerate(self.costs):
+            if cost == most and self.tokens[number] * self.units[worst] > self.tokens[worst] * self.units[number]:
                 worst = number
         return worst
 
@@ -93,13 +118,11 @@ def _learn(known: Merger, groups: Sequence[_Languages], limit: int, progress: Pr
 
     IN: the first group is learned from, and the last one compared.
     """
-    left = [number for number, unit in enumerate(groups[-1].units) if unit]
     start = told = known.tokens
-    while left and known.tokens < limit:
-        worst = groups[-1].worst(left)
+    while known.tokens < limit and (worst := groups[-1].worst()) is not None:
         pair = groups[0].mergers[worst].best()
         if pair is None:
-            left.remove(worst)
+            groups[-1].leave_out(worst)
             continue
         _join(known, groups, pair)
         if progress is not None and known.tokens - told >= STEP:
@@ -127,49 +150,90 @@ def _global_merges(counts: Sequence[Counts], limit: int, options: TrainingOption
     return list(merger.merges())
 
 
-def _settled(corpora: Iterable[Any], options: TrainingOptions) -> TrainingOptions:
+def _settled(corpora: Any, options: TrainingOptions) -> TrainingOptions:
     """The options with what counts that were given say of themselves."""
-    for corpus in corpora:
+    for corpus in corpora.values() if isinstance(corpora, Mapping) else ():
         if isinstance(corpus, (PretokenCounts, CountFile)):
             options = options.for_counts(corpus)
     return options
 
 
 def _counts(
-    corpora: Mapping[str, Any], options: TrainingOptions, num_threads: int | None, progress: Progress | None
+    corpora: Any, options: TrainingOptions, num_threads: int | None, progress: Progress | None
 ) -> dict[str, Counts]:
     """The counts of each language."""
+    counted = partial(count_pretokens, **options.counting(), num_threads=num_threads, progress=progress)
+    if not isinstance(corpora, Mapping):
+        return _counts_of_pairs(corpora, options, counted)
     found: dict[str, Counts] = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, (Mapping, CountFile)):
             found[name] = corpus
             continue
-        texts = texts_not_paths(corpus)
-        counted = count_pretokens(texts, **options.counting(), num_threads=num_threads, progress=progress)
-        check_cut(counted, options)
-        found[name] = counted
+        counts = counted(texts_not_paths(corpus))
+        check_cut(counts, options)
+        found[name] = counts
     return found
 
 
-def _items(counts: Counts) -> Any:
-    return (check_count(*item) for item in (counts.items() if isinstance(counts, Mapping) else counts))
+def _counts_of_pairs(
+    pairs: Iterable[tuple[str, str | bytes]], options: TrainingOptions, counted: Callable[..., PretokenCounts]
+) -> dict[str, Counts]:
+    """The counts of languages whose texts come in any order, of which a bounded number is held."""
+    tables: dict[str, CountTable] = {}
+    documents: Counter[str] = Counter()
+    held: dict[str, list[str | bytes]] = {}
+    sizes: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        tables[name].update(table_of(counted(texts_not_paths(held.pop(name)))))
+        del sizes[name]
+
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise TypeError(f"{EXPECTED}, not {show(pair)}")
+        name, text = pair
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"the text of {name!r} is str or bytes, not {show(text)}")
+        tables.setdefault(name, CountTable())
+        held.setdefault(name, []).append(text)
+        documents[name] += 1
+        sizes[name] += len(text)
+        if sizes[name] >= BLOCK:
+            count(name)
+        elif sizes.total() >= HELD:
+            count(sizes.most_common(1)[0][0])
+    for name in list(held):
+        count(name)
+    found: dict[str, Counts] = {}
+    for name, table in tables.items():
+        counts = PretokenCounts.from_table(table, options.counting(), documents[name])
+        check_cut(counts, options)
+        found[name] = counts
+    return found
 
 
 def _size(counts: Counts) -> int:
     """Bytes in all."""
-    return sum(len(pretoken) * count for pretoken, count in _items(counts))
+    pairs = counts if isinstance(counts, CountFile) else table_of(counts).sorted()
+    return sum(len(pretoken) * count for pretoken, count in pairs)
 
 
 def _check_languages(corpora: Any, dev: Any) -> None:
     for name, given in (("corpora", corpora), ("dev", dev)):
         if given is None and name == "dev":
             continue
-        if not isinstance(given, Mapping):
-            raise TypeError(f"{name} is a mapping from languages to texts or counts, not {type(given).__name__}")
-        for language in given:
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+            raise TypeError(f"{name}: {EXPECTED}, not {show(given)}")
+        for language in given if isinstance(given, Mapping) else ():
             if not isinstance(language, str):
                 raise TypeError(f"{name}: the name of a language is a str, not {language!r}")
-    if not corpora:
+    if isinstance(corpora, Mapping) and (dev is None or isinstance(dev, Mapping)):
+        _check_same(corpora, dev)
+
+
+def _check_same(languages: Mapping[str, Any], dev: Mapping[str, Any] | None) -> None:
+    if not languages:
         raise ValueError("train_parity takes one language at least")
-    if dev is not None and dev.keys() != corpora.keys():
-        raise ValueError(f"dev has the languages {sorted(dev)}, and the corpora are of {sorted(corpora)}")
+    if dev is not None and dev.keys() != languages.keys():
+        raise ValueError(f"dev has the languages {sorted(dev)}, and the corpora are of {sorted(languages)}")

@@ -159,6 +159,31 @@ def test_train_superwords(tmp_path: Path) -> None:
     assert (refused.exit_code, "--superwords-from learns from texts" in refused.output) == (2, True)
 
 
+def test_train_parity(tmp_path: Path) -> None:
+    texts = {"de": "der Hund und der Bund\n" * 3, "en": "the dog and the fog\n" * 9}
+    for folder in ("train", "dev"):
+        for name, text in texts.items():
+            (tmp_path / folder / name).mkdir(parents=True)
+            (tmp_path / folder / name / "a.txt").write_text(text)
+    command = ["train", str(tmp_path / "train"), "-n", "270", "-o", str(tmp_path / "tok.json"), "--parity", "folder"]
+    done = CliRunner().invoke(cli, [*command, "--dev", str(tmp_path / "dev"), "--global-merges", "3"])
+    assert done.exit_code == 0, done.output
+    expected = Tokenizer.train_parity(texts, 270, dev=texts, global_merges=3)
+    assert Tokenizer.load(tmp_path / "tok.json") == expected
+    assert Tokenizer.load(tmp_path / "tok.json").train_config == expected.train_config
+    records = "".join(json.dumps({"text": text, "lang": name}) + "\n" for name, text in texts.items())
+    (tmp_path / "a.jsonl").write_text(records)
+    command[1], command[-1] = str(tmp_path / "a.jsonl"), "lang"
+    assert CliRunner().invoke(cli, [*command, "--overwrite"]).exit_code == 0
+    assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train_parity(texts, 270)
+    for more in (["--memory", "64M"], ["--superwords-from", "260"], ["--picky-threshold", "0.9"], ["--engine", "ray"]):
+        refused = CliRunner().invoke(cli, [*command, "--overwrite", *more])
+        assert (refused.exit_code, f"--parity does not go with {more[0]}" in refused.output) == (2, True)
+    for more in (["--dev", "a"], ["--global-merges", "3"]):
+        refused = CliRunner().invoke(cli, [*command[:-2], "--overwrite", *more])
+        assert (refused.exit_code, f"{more[0]} goes with --parity" in refused.output) == (2, True)
+
+
 def test_train_without_scraps(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("kentucky duck lucky\n" * 9)
     command = ["train", str(tmp_path / "a.txt"), "-n", "266", "-o", str(tmp_path / "tok.json"), "--picky-threshold"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bpetite import PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, reference
 from bpetite.analysis import gini
 from bpetite.reference import Pair
+from bpetite.training import parity
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -87,6 +88,22 @@ def test_equals_the_recounting_trainer(
     assert Tokenizer.train_parity({k: dict(v) for k, v in counts.items()}, 256 + n, **options) == tok
     again = Tokenizer.train_parity({k: iter(v) for k, v in given_.items()}, 256 + n, num_threads=3, **options)
     assert again.train_config == tok.train_config
+    # pairs in any order in which the languages come first in theirs
+    first = [(name, "") for name in given_]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parity, "BLOCK", data.draw(st.sampled_from([1, 20, 1 << 24])))
+        patched.setattr(parity, "HELD", data.draw(st.sampled_from([1, 40])))
+        pairs = first + data.draw(st.permutations([(name, text) for name, one in given_.items() for text in one]))
+        assert Tokenizer.train_parity(pairs, 256 + n, **options).merges == tok.merges
+
+
+def test_costs_that_round_alike() -> None:
+    same = {"de": {b"ab": 2**60}, "fr": {b"ab": 2**60 + 1}}
+    tok = Tokenizer.train_parity({"de": "cd", "fr": "ef"}, 257, dev=same)
+    assert tok.merges == [(b"e", b"f")]
+    assert Tokenizer.train_parity({"de": "cd", "fr": "ef"}, 257, dev={one: {b"ab": 7} for one in same}).merges == [
+        (b"c", b"d")
+    ]
 
 
 def test_one_language_is_ordinary_training() -> None:
@@ -138,8 +155,15 @@ def test_special_tokens_and_patterns() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="takes one language at least"):
         Tokenizer.train_parity({}, 300)
-    with pytest.raises(TypeError, match="corpora is a mapping from languages to texts or counts, not list"):
-        Tokenizer.train_parity(["a"], 300)  # type: ignore[arg-type]
+    for wrong in (["a"], "a", None, [(1, "a")], [("de", 1)]):
+        with pytest.raises(TypeError, match=r"languages to texts or counts, or pairs|text of 'de' is str"):
+            Tokenizer.train_parity(wrong, 300)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes one language at least"):
+        Tokenizer.train_parity(iter([]), 300)
+    with pytest.raises(ValueError, match="the corpus holds paths of files"):
+        Tokenizer.train_parity([("de", __file__)], 300)
+    with pytest.raises(ValueError, match=r"dev has the languages \['fr'\], and the corpora are of \['de'\]"):
+        Tokenizer.train_parity([("de", "a")], 300, dev=[("fr", "a")])
     with pytest.raises(TypeError, match="corpora: the name of a language is a str, not 1"):
         Tokenizer.train_parity({1: "a"}, 300)  # type: ignore[dict-item]
     with pytest.raises(ValueError, match=r"dev has the languages \['de'\], and the corpora are of \['de', 'fr'\]"):
