@@ -3,32 +3,17 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from ..headers.types cimport token_t
 from ..splitting._scan cimport Scanner
-from ..vocabulary._tokens cimport TokenTable
+from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder
 from ._special cimport Specials
 from ._text cimport text_view
 from ._worker cimport Worker
 
 
-cdef extern from *:
-    """
-    /* The sum of the sizes of tokens. Compilers would make a slower loop of vectors, filled one by one. */
-    static inline ptrdiff_t bp_span(const uint32_t *ids, ptrdiff_t n, const uint64_t *starts) {
-        uint64_t sum = 0;
-        for (ptrdiff_t i = 0; i < n; i++) {
-            sum += starts[(size_t)ids[i] + 1] - starts[ids[i]];
-    #if defined(__GNUC__) || defined(__clang__)
-            __asm__("" : "+r"(sum));
-    #endif
-        }
-        return (ptrdiff_t)sum;
-    }
-    """
-    Py_ssize_t bp_span(const token_t* ids, Py_ssize_t n, const uint64_t* starts) noexcept nogil
-
-
 cdef enum:
-    BACK = 16                  # bytes: the four characters in which an end may still be uncertain
+    CHARS = 4                  # those in which an end may still be uncertain
+    BACK = 4 * CHARS           # bytes that they have at most
+    NEAR = 256                 # bytes: from a known edge on, so many tokens are walked without a look at the milestones
 
 
 cdef struct milestone:
@@ -53,7 +38,7 @@ cdef class Reader:
     cdef Scanner scanner
     cdef TokenTable tokens
     cdef bint dense                # ids are slots of the table
-    cdef milestone hint            # an edge near those that are asked for
+    cdef milestone hint            # an edge near what is asked for, and not before the first milestone
     cdef Specials specials
     cdef object text
     cdef text_view view
@@ -117,22 +102,18 @@ cdef class Reader:
 # Bytes of token i, counted from the beginning of the text.
 cdef inline Py_ssize_t size_of(Reader reader, Py_ssize_t i) noexcept nogil:
     cdef token_t token_id = reader.worker.out[i - reader.dropped]
-    cdef const uint64_t* start = reader.tokens.starts
-    if reader.dense:
-        start += token_id
-    else:
-        start += reader.tokens.slot(token_id)
-    return <Py_ssize_t> (start[1] - start[0])
+    cdef Py_ssize_t slot = <Py_ssize_t> token_id if reader.dense else reader.tokens.slot(token_id)
+    return size_at(reader.tokens.sizes, reader.tokens.starts, slot)
 
 
 # Bytes of the tokens from `first` to `last`, the latter not included; negative where `last` is before `first`.
 cdef inline Py_ssize_t span_of(Reader reader, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    cdef Py_ssize_t i, low = min(first, last), high = max(first, last), size = 0
-    if reader.dense:
-        size = bp_span(reader.worker.out + low - reader.dropped, high - low, reader.tokens.starts)
-    else:
-        for i in range(low, high):
-            size += size_of(reader, i)
+    cdef Py_ssize_t i, low = min(first, last) - reader.dropped, high = max(first, last) - reader.dropped, size = 0
+    cdef const token_t* ids = reader.worker.out
+    cdef const uint8_t* sizes = reader.tokens.sizes
+    cdef const uint64_t* starts = reader.tokens.starts
+    for i in range(low, high):
+        size += size_at(sizes, starts, <Py_ssize_t> ids[i] if reader.dense else reader.tokens.slot(ids[i]))
     return size if first <= last else -size
 
 

@@ -21,7 +21,7 @@ from ..splitting._scan cimport scan_cursor
 from ._encode cimport Encoder, check, encode_utf8
 from ._special cimport Specials, refuse
 from ._text cimport DONE, NO_MEMORY, view_text, window_drop, window_extend
-from ._worker cimport BP_BLOCK, BP_MARK, Worker
+from ._worker cimport BP_BLOCK, Worker
 
 from operator import index
 
@@ -182,8 +182,7 @@ cdef class Reader:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef const uint8_t* text = self.data + at - self.base
-        cdef Py_ssize_t marks[BP_BLOCK]
-        cdef Py_ssize_t start = 0, n, i
+        cdef Py_ssize_t start = 0, n
         cdef bint kept
         self.scanner.begin(&cursor, text, end - at, final)
         while True:
@@ -196,16 +195,10 @@ cdef class Reader:
                 self.worker.used = 0
                 self.stones.n = self.after_specials.n = self.ends.n = 0
             kept = kept and not self.ids_only
-            self.worker.marks = marks if kept else NULL
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
-            self.worker.marks = NULL
             bad[0] += at
             if kept and status[0] == DONE:
                 status[0] = self.put_ends(at, ends, n)
-                for i in range((n - 1) // BP_MARK):
-                    if status[0] == DONE:
-                        status[0] = self.put_stone(&self.stones, at + ends[(i + 1) * BP_MARK - 1],
-                                                   self.dropped + marks[i])
             start = ends[n - 1]
             if status[0] == DONE:
                 status[0] = self.put_stone(&self.stones, at + start, self.total())
@@ -247,7 +240,11 @@ cdef class Reader:
         return DONE
 
     cdef int forget(self, Py_ssize_t before) except -1:
-        cdef Py_ssize_t stone = self.stone_before(before), at = self.stones.items[stone].start, first, ids
+        cdef Py_ssize_t stone, at, first, ids
+        if before - self.base < FORGET:
+            return 0
+        stone = self.stone_before(before)
+        at = self.stones.items[stone].start
         if at - self.base < FORGET or at - self.base < self.done - at:
             return 0
         self.char_at(at)
@@ -303,8 +300,12 @@ cdef class Reader:
         return _before(&self.stones, at)
 
     cdef milestone certain(self, Py_ssize_t at) noexcept nogil:
-        cdef Py_ssize_t i = self.end_after(at - BACK) - 2, stone = _before(&self.after_specials, at)
+        cdef Py_ssize_t i, back = at, chars = 0, stone = _before(&self.after_specials, at)
         cdef milestone found
+        while chars < CHARS and back > self.base:
+            back -= 1
+            chars += self.data[back - self.base] & 0xC0 != 0x80
+        i = self.end_after(back) - 2
         found.start, found.used = -1, 0
         if i >= 0:
             found.start = self.ends.items[i]
@@ -313,10 +314,13 @@ cdef class Reader:
         if self.after_specials.n and found.start < self.after_specials.items[stone].start <= at:
             return self.after_specials.items[stone]
         if found.start >= 0:
-            stone = self.stone_before(found.start)
-            i, found.used = self.stones.items[stone].start, self.stones.items[stone].used
-            if i < self.hint.start <= found.start:
-                i, found.used = self.hint.start, self.hint.used
+            i, found.used = self.hint.start, self.hint.used
+            if not found.start - NEAR < i < found.start + NEAR or i < self.stones.items[0].start:
+                stone = self.stone_before(found.start)
+                i, found.used = self.stones.items[stone].start, self.stones.items[stone].used
+            while i > found.start:
+                found.used -= 1
+                i -= size_of(self, found.used)
             while i < found.start:
                 i += size_of(self, found.used)
                 found.used += 1

@@ -37,9 +37,6 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
-cdef enum:
-    BP_MARK = 24
-
 
 cdef class Core:
     # What encoding reads; nothing changes after construction, so threads share it.
@@ -65,7 +62,6 @@ cdef class Worker:
     cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
-    cdef Py_ssize_t* marks                 # where to put `used` after each BP_MARK pre-tokens of a block; or NULL
     cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
     cdef Py_ssize_t counted                # and this is how many the others are
 

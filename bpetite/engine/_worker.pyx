@@ -157,7 +157,7 @@ cdef class Worker:
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         cdef bp_keys keys
-        cdef Py_ssize_t i = 0, stop = n if self.marks == NULL else min(n, <Py_ssize_t> BP_MARK)
+        cdef Py_ssize_t i = 0
         cdef int status
         cdef bint starved, moved = False
         if bp_work(&self.watch, ends[n - 1] - start):
@@ -170,19 +170,18 @@ cdef class Worker:
         while True:
             if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
                 return NO_MEMORY
-            i = bp_emit(&self.cache, &keys, text, start, ends, i, stop, self.out, self.capacity, &self.used, &starved)
-            if i < stop and not starved:
+            i = bp_emit(&self.cache, &keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
+            if i == n:
+                return DONE
+            if not starved:
                 status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
                 if status != DONE:
                     return status
                 if moved:
                     bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
                 i += 1
-            if i == stop:
                 if i == n:
                     return DONE
-                self.marks[i // BP_MARK - 1] = self.used
-                stop = min(i + BP_MARK, n)
 
     cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                              Py_ssize_t* done) noexcept nogil:

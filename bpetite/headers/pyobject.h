@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "bytes.h"
 #include "simd.h"
 
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier

@@ -24,7 +24,7 @@ static inline PyObject *bp_substring(PyObject *text, Py_ssize_t start, Py_ssize_
     const Py_ssize_t n = end - start;
     const int kind = (int)PyUnicode_KIND(text);
     const void *from = (const uint8_t *)PyUnicode_DATA(text) + start * kind;
-    uint32_t all = 0;
+    Py_UCS4 most = 0xFF;
     PyObject *made;
     if (n < 16 || n == PyUnicode_GET_LENGTH(text)) return PyUnicode_Substring(text, start, end);
     if (bytes == n) {
@@ -32,12 +32,12 @@ static inline PyObject *bp_substring(PyObject *text, Py_ssize_t start, Py_ssize_
         if (made) memcpy(PyUnicode_DATA(made), utf8, (size_t)n);
         return made;
     }
-    if (kind == PyUnicode_1BYTE_KIND) all = 0xFF; /* some character has two bytes in UTF-8 */
-    else if (kind == PyUnicode_2BYTE_KIND)
-        for (Py_ssize_t i = 0; i < n; i++) all |= ((const uint16_t *)from)[i];
-    else
-        for (Py_ssize_t i = 0; i < n; i++) all |= ((const uint32_t *)from)[i];
-    made = PyUnicode_New(n, all < 0x100 ? 0xFF : all < 0x10000 ? 0xFFFF : 0x10FFFF);
+    if (kind != PyUnicode_1BYTE_KIND) {
+        uint8_t lead = 0; /* the greatest says how wide the widest character is */
+        for (Py_ssize_t i = 0; i < bytes; i++) lead = utf8[i] > lead ? utf8[i] : lead;
+        most = lead < 0xC4 ? 0xFF : lead < 0xF0 ? 0xFFFF : 0x10FFFF;
+    }
+    made = PyUnicode_New(n, most);
     if (!made) return NULL;
     if ((int)PyUnicode_KIND(made) == kind) memcpy(PyUnicode_DATA(made), from, (size_t)(n * kind));
     else if (PyUnicode_KIND(made) == PyUnicode_1BYTE_KIND)

@@ -14,11 +14,9 @@ from ..engine._text cimport DONE
 from ..engine._worker cimport BP_BLOCK
 from ..headers.substring cimport bp_substring
 from ..headers.watch cimport bp_watch_begin
-from ..splitting._scan cimport scan_cursor
+from ..splitting._scan cimport SCAN_SHORT, scan_cursor
 
 cdef enum:
-    LAST = 12                  # edges that are tried first
-    HINT = 32                  # tokens before the last edge: from there on edges are found by walking
     STRETCH = 1 << 14          # bytes read at a time
     GLANCE = 32                # bytes that are scanned first to find an end in common
     UNKNOWN = -1
@@ -112,41 +110,26 @@ cdef class ChunkReader:
     cdef Py_ssize_t find(self, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t* tokens) except -2:
         """The end of the chunk from `start` on, behind `floor`, or -1 where it is none; its tokens."""
         cdef Reader reader = self.reader
-        cdef Py_ssize_t edges[LAST + 1]
-        cdef Py_ssize_t most, stone, n, at, used, first
+        cdef Py_ssize_t at, used, stone
         self.anchor_at(start)
-        reader.forget(self.anchor)
         self.met = UNKNOWN
-        reader.feed_tokens(self.before + self.most, STRETCH)
-        most = min(self.before + self.most, reader.total())
-        while most >= self.before:
-            # Walk from the milestone near token `most`, or from the anchor, and try the last edges.
-            stone = reader.stone_of(max(most - LAST, self.before))
-            at, used = reader.stones.items[stone].start, reader.stones.items[stone].used
-            if at < self.anchor:
-                at, used = self.anchor, self.before
-            if stone + 1 < reader.stones.n and reader.stones.items[stone + 1].used + used < 2 * (most - LAST):
-                at, used = reader.stones.items[stone + 1].start, reader.stones.items[stone + 1].used     # nearer
-            first = max(most - HINT, self.before)
-            at += span_of(reader, used, first)
-            reader.hint.start, reader.hint.used = at, first
-            used = max(most - LAST, first)
-            at += span_of(reader, first, used)
-            first, n = used, 0
-            while True:
-                if at > floor and reader.on_character(at):
-                    edges[n] = at
-                    n += 1
-                if used == most:
-                    break
-                at += size_of(reader, used)
-                used += 1
-            while n:
-                n -= 1
-                tokens[0] = self.count(start, edges[n])
+        if reader.total() < self.before + self.most and not reader.ended:
+            reader.forget(self.anchor)
+            reader.feed_tokens(self.before + self.most, STRETCH)
+        used = min(self.before + self.most, reader.total())
+        stone = reader.stone_of(used)
+        if stone + 1 < reader.stones.n and (reader.stones.items[stone + 1].used - used
+                                            < used - reader.stones.items[stone].used):
+            stone += 1                             # nearer
+        at = reader.stones.items[stone].start + span_of(reader, reader.stones.items[stone].used, used)
+        while at > floor:                          # from the last edge that may do backwards
+            if reader.on_character(at):
+                reader.hint.start, reader.hint.used = at, used
+                tokens[0] = self.count(start, at)
                 if tokens[0] <= self.most:
-                    return edges[n]
-            most = first - 1
+                    return at
+            used -= 1
+            at -= size_of(reader, used)
         return UNKNOWN if floor > start else self.find_character(start, tokens)
 
     cdef Py_ssize_t find_character(self, Py_ssize_t start, Py_ssize_t* tokens) except -2:
@@ -217,11 +200,15 @@ cdef class ChunkReader:
         """Whether the text up to there has the ends that it has when it goes on: then all of them are certain."""
         cdef Reader reader = self.reader
         cdef Py_ssize_t ends[BP_BLOCK]
+        cdef const uint8_t* text = reader.data + self.certain.start - reader.base
         cdef scan_cursor cursor
-        cdef Py_ssize_t start = self.certain.start, known = reader.end_after(start), n, i
-        reader.scanner.begin(&cursor, reader.data + start - reader.base, end - start, True)
+        cdef Py_ssize_t start = self.certain.start, known = reader.end_after(start), size = end - start, n = 0, i
+        if 0 < size < SCAN_SHORT:
+            n = reader.scanner.short_ends(text, size, ends)
+        if n == 0:
+            reader.scanner.begin(&cursor, text, size, True)
         while start < end:
-            n = reader.scanner.next_ends(&cursor, ends, BP_BLOCK)
+            n = n or reader.scanner.next_ends(&cursor, ends, BP_BLOCK)
             for i in range(n):
                 if known + i >= reader.ends.n or reader.ends.items[known + i] != self.certain.start + ends[i]:
                     return False
@@ -229,6 +216,7 @@ cdef class ChunkReader:
                 return False
             start = self.certain.start + ends[n - 1]
             known += n
+            n = 0
         start = self.certain.start
         while start < end:
             start += size_of(reader, self.certain.used)
@@ -286,11 +274,13 @@ cdef class ChunkReader:
     cdef void anchor_at(self, Py_ssize_t start) noexcept:
         # IN: not before the anchor.
         cdef Reader reader = self.reader
-        cdef Py_ssize_t stone = reader.stone_before(start), next
+        cdef Py_ssize_t stone, next
+        if reader.hint.start == start:             # as a rule: there the chunk before has ended
+            self.anchor, self.before = reader.hint.start, reader.hint.used
+            return
+        stone = reader.stone_before(start)
         if reader.stones.items[stone].start > self.anchor:
             self.anchor, self.before = reader.stones.items[stone].start, reader.stones.items[stone].used
-        if self.anchor < reader.hint.start <= start:
-            self.anchor, self.before = reader.hint.start, reader.hint.used
         while self.before < reader.total():
             next = self.anchor + size_of(reader, self.before)
             if next > start:

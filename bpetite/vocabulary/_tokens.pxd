@@ -4,6 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from ..headers.types cimport token_t
 
 
+cdef enum:
+    BP_MANY = 255
+
+
 cdef class TokenTable:
     # A token's slot is its index in the order of ids, 0..size-1. Nothing changes after construction.
     cdef readonly Py_ssize_t size
@@ -15,6 +19,7 @@ cdef class TokenTable:
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
+    cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
     cdef uint64_t direct           # entries of slot_of
     cdef uint32_t* by_bytes        # hash table of slot + 1, 0 for empty
@@ -26,3 +31,8 @@ cdef class TokenTable:
     cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # The slot of the token with these bytes, or -1; of several that are not hidden the lowest.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
+
+
+# Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.
+cdef inline Py_ssize_t size_at(const uint8_t* sizes, const uint64_t* starts, Py_ssize_t slot) noexcept nogil:
+    return sizes[slot] if sizes[slot] != BP_MANY else <Py_ssize_t> (starts[slot + 1] - starts[slot])

@@ -51,12 +51,14 @@ cdef class TokenTable:
         self.size = size
         self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
         self.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
+        self.sizes = <uint8_t*> malloc(size + 1)
         self.blob = <uint8_t*> malloc(total + 16)
         while capacity < 2 * <uint64_t> size:
             capacity *= 2
         self.mask = capacity - 1
         self.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
-        if self.ids == NULL or self.starts == NULL or self.blob == NULL or self.by_bytes == NULL:
+        if (self.ids == NULL or self.starts == NULL or self.sizes == NULL or self.blob == NULL
+                or self.by_bytes == NULL):
             raise MemoryError()
         memset(self.blob + total, 0, 16)
         total = 0
@@ -67,6 +69,7 @@ cdef class TokenTable:
             memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
             total += PyBytes_GET_SIZE(token)
             self.starts[slot + 1] = total          # `holds` reads it
+            self.sizes[slot] = <uint8_t> min(PyBytes_GET_SIZE(token), <Py_ssize_t> BP_MANY)
             self.longest = max(self.longest, PyBytes_GET_SIZE(token))
             if PyBytes_GET_SIZE(token) == 0:
                 self.empty += 1
@@ -93,6 +96,7 @@ cdef class TokenTable:
     def __dealloc__(self):
         free(self.ids)
         free(self.starts)
+        free(self.sizes)
         free(self.blob)
         free(self.by_bytes)
         free(self.slot_of)

@@ -101,6 +101,24 @@ def test_tokens_that_end_inside_characters() -> None:
         assert len({chunk.text for chunk in made[:-1]}) == 1
 
 
+@pytest.mark.parametrize("size", [2, 254, 255, 256, 3000])
+def test_long_tokens(size: int) -> None:
+    """The sizes of most tokens fit into a byte, and edges near each other are found by walking."""
+    literal = "<" + "s" * (size - 2) + ">"
+    trained = TOKENIZERS["gpt2"]
+    ids = {literal: 1 << 20 if size == 256 else trained.vocab_size}
+    tok = Tokenizer(trained.vocab, trained.merges, {**trained.special_tokens, **ids})
+    text = f"the cat{literal * 3} naïve的 {literal}\n\n don't" * 8
+    for limit, overlap in ((9, 0), (30, 7)):
+        expected = reference.chunks(text, limit, tok.encode_with_offsets, overlap=overlap, boundaries=[])
+        made = tok.chunks(text, limit, overlap=overlap)
+        assert [(chunk.start, chunk.end, chunk.tokens) for chunk in made] == list(expected)
+    for side in ("left", "right"):
+        part = tok.truncate(text, 50, truncation_side=side)  # type: ignore[arg-type]
+        assert text.startswith(part) if side == "right" else text.endswith(part)
+        assert tok.count(part) == 50
+
+
 HOSTILE = ["a", " ", "\n", "的", "ab", "\n    ", "<", "é", "9"]
 
 
