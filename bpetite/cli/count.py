@@ -58,6 +58,8 @@ def command(
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
+    if mixture is None:
+        settings.check_together()
     sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
     loaded = load_tokenizer(tokenizer)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces

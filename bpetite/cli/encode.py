@@ -141,6 +141,8 @@ def command(
         raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
     settings = Options(separator=unescape(separator), **options)
     settings.check()
+    if mixture is None:
+        settings.check_together()
     sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
     if tokens is not None:
         if not isinstance(sources, Mixture) or sources.sources[0].weight is None:

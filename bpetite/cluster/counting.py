@@ -119,6 +119,7 @@ def _count_to_table(
     check_positive(task_bytes=task_bytes, threads=threads)
     settings = Options(**options)
     settings.check()
+    settings.check_together()
     sources = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
     reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)

@@ -249,13 +249,15 @@ def _count(
 ) -> dict[str, Any]:
     """What `count_corpus` does; of sources that are ``known``, files that are not read are somebody else's to find."""
     settings = replace(options, format="npy", eot="none", rejected=False, shuffle=None)
+    if not settings.drop_duplicates:
+        settings = replace(settings, memory=Options.memory)
     found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     if not known:
         refuse_unread(found.left_out, settings.on_error)
     pieces = found.pieces
     require(pieces)
     mixture = sources if isinstance(sources, Mixture) else None
-    task = ShardTask(pieces, pieces, tokenizer, "count", settings, mixture=mixture)
+    task = ShardTask(pieces, pieces, tokenizer, "count", settings, mixture=mixture, max_errors=max_errors)
     tally = Tally(task.pieces, settings.on_error, log, max_errors)
     seen = Seen(task.memory) if settings.drop_duplicates else None
     with closing(task.results(Position(), jobs)) as results:

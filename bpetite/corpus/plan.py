@@ -86,6 +86,13 @@ class Plan:
         Raises:
             ValueError: An option is out of range, or the tokenizer or the format does not allow it.
         """
+        self.options.check()
+        if self.mixture is None:  # else its sources may have the other option
+            self.options.check_together()
+        if self.max_errors is not None and self.options.on_error == "fail":
+            raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
+        if self.staging is not None and self.names.home is None:
+            raise ValueError("staging= is for an output at a URL; others grow where they will be")
         return self._rules(self.options, any(piece.kind == "text" for piece in self.pieces if not piece.source))
 
     def rules_of(self, piece: Piece) -> EncodingRules:

@@ -39,6 +39,7 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     learning = {name: value for name, value in options.items() if name in TrainOptions.__annotations__}
     settings = Options(**reading)
     settings.check()
+    settings.check_together()
     chosen = chosen_options(vocab_size, learning)
     found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     require(found.pieces)

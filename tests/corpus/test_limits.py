@@ -72,7 +72,9 @@ def test_any_lengths(lengths: list[int], most: int, how: str) -> None:
 def test_documents_are_those_of_the_plain_form(ram_path: Path, how: Any, least: int, most: int | None) -> None:
     documents = some_documents(120)
     paths = write_inputs(ram_path / "in", documents)
-    options: dict[str, Any] = {"min_document_bytes": least, "max_document_tokens": most, "long_documents": how}
+    options: dict[str, Any] = {"min_document_bytes": least}
+    if most is not None:
+        options |= {"max_document_tokens": most, "long_documents": how}
     summary = run(paths, ram_path / "o", **options)
     expected, filtered = limited([document.encode() for document in documents], least, most, how)
     assert documents_in(ram_path / "o.npy") == [[*document, EOT] for document in expected]

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from corpus_tools import byte_codec
+from corpus_tools import byte_codec, run
 
-from bpetite.corpus import Options, count_corpus, encode_corpus, make_task
+from bpetite.corpus import Mixture, MixtureSource, Options, count_corpus, encode_corpus, make_task
 from bpetite.corpus.options import CorpusOptions, ReadingOptions, TaskOptions
 from bpetite.corpus.plan import Plan
 
@@ -28,3 +28,34 @@ def test_unknown_options(ram_path: Path) -> None:
     with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'overwrite'$"):
         count_corpus(missing[0], missing[2], overwrite=True)  # type: ignore[call-arg]
     assert not any(ram_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pack_last": "pad"}, "pack_last='pad' goes with pack=, and means nothing without"),
+        ({"long_documents": "split"}, "long_documents='split' goes with max_document_tokens="),
+        ({"memory": 1 << 20}, "memory=1048576 goes with shuffle= or drop_duplicates=True"),
+        ({"seed": 3}, "seed=3 goes with val_fraction= or a mixture"),
+        ({"separator": "|", "whole_files": True}, r"separator='\|' goes with whole_files=False"),
+        ({"input_kind": "jsonl", "whole_files": True}, "whole_files=True goes with input_kind='text'"),
+        ({"max_errors": 3}, "max_errors= goes with on_error='skip' or 'replace'"),
+        ({"staging": "here"}, "staging= is for an output at a URL"),
+    ],
+)
+def test_options_that_mean_nothing_without_others(ram_path: Path, options: dict[str, Any], message: str) -> None:
+    (ram_path / "in.txt").write_text("a")
+    with pytest.raises(ValueError, match=message):
+        run(ram_path / "in.txt", ram_path / "out" / "o", **options)
+    assert not (ram_path / "out").exists()
+    if options.keys() & {"input_kind", "max_errors", "long_documents"}:
+        with pytest.raises(ValueError, match=message):
+            count_corpus(ram_path / "in.txt", byte_codec(), **options)
+
+
+def test_sources_of_a_mixture_may_have_the_other_option(ram_path: Path) -> None:
+    (ram_path / "in.txt").write_text("abc<|endoftext|>d")
+    own = {"max_document_tokens": 2}
+    mixture = Mixture((MixtureSource("one", (str(ram_path / "in.txt"),), repeats=1.5, options=own),))
+    summary = encode_corpus(mixture, ram_path / "o", byte_codec(), long_documents="split", seed=1)
+    assert summary["filtered"]["split"] >= 1

@@ -17,7 +17,7 @@ from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 from bpetite.corpus import Mixture, MixtureSource, Options, Sources, make_task
 from bpetite.corpus.reading.given import given_documents
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
+FORMATS = ["npy", "npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
 
 #: Kills of one run; then it may end.
 MOST = 20
@@ -49,20 +49,25 @@ def main(folder: Path, seed: int, wanted: int) -> None:
         format = FORMATS[runs % len(FORMATS)]
         jobs = chosen.choice([1, 2, 4])
         folders = format in ("mds", "litdata")
+        shuffle, drop = chosen.choice([None, None, 1]), chosen.choice([False, False, True])
+        most = chosen.choice([None, 20])
+        pack = chosen.choice([None, 7, 32]) if format == "npy" else None
         options = Options(
             format=format,
+            pack=pack,
+            pack_last="drop" if pack is None else chosen.choice(["drop", "pad"]),
             shard_tokens=chosen.choice([None, 300, 1000]),
             val_fraction=0.0 if folders else chosen.choice([0.0, 0.0, 0.2]),
             eot=chosen.choice([None, "append", "prepend"]),
             on_error="skip",
             rejected=chosen.choice([False, True]),
-            shuffle=chosen.choice([None, None, 1]),
-            drop_duplicates=chosen.choice([False, False, True]),
-            memory=chosen.choice([4000, 1 << 20]) * 10,
+            shuffle=shuffle,
+            drop_duplicates=drop,
+            memory=chosen.choice([40_000, 1 << 20]) if drop or shuffle else 1 << 30,
             max_document_bytes=chosen.choice([1 << 30, 100]),
             min_document_bytes=chosen.choice([0, 5]),
-            max_document_tokens=chosen.choice([None, 20]),
-            long_documents=chosen.choice(["cut", "split", "skip"]),
+            max_document_tokens=most,
+            long_documents=chosen.choice(["cut", "split", "skip"]) if most else "cut",
         )
         made = []
         sources = chosen.choice([inputs, inputs, mixture, Sources((given_documents(documents),))])

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,10 @@ __all__ = [
 
 #: Bytes compared at a time.
 COMPARED = 4 << 20
+
+#: Bytes of a part of an upload to S3, unless there would be too many of them.
+PART = 50 << 20
+MOST_PARTS = 10_000
 
 
 class RemotePath:
@@ -175,8 +180,10 @@ class RemotePath:
             OSError: It does not get there, however often it is tried. What has got there of it is deleted.
         """
         store, path = store_of(self.url)
-        # s3fs holds so many parts of 50 MB in memory
-        options = {"max_concurrency": 3} if "s3" in store.protocol else {}
+        part, options = None, {}
+        if "s3" in store.protocol:
+            part = max(PART, -(-local.stat().st_size // MOST_PARTS))
+            options = {"max_concurrency": 3, "chunksize": part}  # so many parts are in memory
 
         def put() -> dict[str, Any]:
             store.put_file(str(local), path, **options)
@@ -190,7 +197,8 @@ class RemotePath:
         try:
             checksum = _md5_in(patiently(self.url, "uploading", put))
             # an ETag may be the checksum of something else, as of what the store has encrypted
-            doubt = local.stat().st_size <= COMPARED if checksum is None else checksum != _md5_of(local)
+            mine = None if checksum is None else _md5_of(local, part if "-" in checksum else None)
+            doubt = local.stat().st_size <= COMPARED if checksum is None else checksum != mine
             if doubt and not self._holds(local):
                 raise OSError(errno.EIO, "other bytes are there than were uploaded", self.url)
         except BaseException as error:
@@ -267,16 +275,23 @@ def sizes_in(folder: AnyPath, names: Iterable[str]) -> dict[str, int]:
     return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
 
 
-def _md5_of(path: Path) -> str:
-    checksum = hashlib.md5(usedforsecurity=False)
+def _md5_of(path: Path, part: int | None = None) -> str:
+    """The MD5 of a file; of one that was uploaded in parts, that of the MD5s of all, and their number, as S3 has it."""
+    digests: list[bytes] = []
     with path.open("rb") as file:
-        while data := file.read(COMPARED):
-            checksum.update(data)
-    return checksum.hexdigest()
+        while not digests or file.peek(1):
+            checksum, left = hashlib.md5(usedforsecurity=False), sys.maxsize if part is None else part
+            while left and (data := file.read(min(COMPARED, left))):
+                checksum.update(data)
+                left -= len(data)
+            digests.append(checksum.digest())
+    if part is None:
+        return digests[0].hex()
+    return f"{hashlib.md5(b''.join(digests), usedforsecurity=False).hexdigest()}-{len(digests)}"
 
 
 def _md5_in(info: dict[str, Any]) -> str | None:
-    """The MD5 that a store has of an object, as it seems; an object that was uploaded in parts has none.
+    """The MD5 that a store has of an object, as it seems; of one that was uploaded in parts, as `_md5_of` has it.
 
     >>> _md5_in({"ETag": '"d41d8cd98f00b204e9800998ecf8427e"'}) == _md5_in({"md5Hash": "1B2M2Y8AsgTpgAmY7PhCfg=="})
     True
@@ -285,5 +300,5 @@ def _md5_in(info: dict[str, Any]) -> str | None:
     if isinstance(encoded, str):
         with suppress(ValueError):
             return base64.b64decode(encoded).hex()
-    found = re.fullmatch(r'"?([0-9a-f]{32})"?', str(info.get("ETag", "")))
+    found = re.fullmatch(r'"?([0-9a-f]{32}(?:-[0-9]+)?)"?', str(info.get("ETag", "")))
     return found[1] if found else None

@@ -1,4 +1,5 @@
 """Outputs at URLs: the same bytes as local ones, whatever fails, and resumed from a local folder."""
+import hashlib
 import json
 import os
 import sys
@@ -198,6 +199,35 @@ def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: P
     assert not list((work / "temporary").glob("*/*"))
 
 
+def test_checksums_of_parts(tmp_path: Path) -> None:
+    """As S3 has it: the MD5 of the MD5s of all parts, and their number."""
+    from bpetite.corpus.remote.paths import _md5_in, _md5_of
+
+    def md5(data: bytes) -> bytes:
+        return hashlib.md5(data, usedforsecurity=False).digest()
+
+    for data, parts in ((b"abcdef", [b"abcd", b"ef"]), (b"abcdefgh", [b"abcd", b"efgh"]), (b"", [b""])):
+        (tmp_path / "o").write_bytes(data)
+        expected = f"{md5(b''.join(map(md5, parts))).hex()}-{len(parts)}"
+        assert _md5_of(tmp_path / "o", 4) == expected == _md5_in({"ETag": f'"{expected}"'})
+        assert _md5_of(tmp_path / "o") == md5(data).hex()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("delete", [False, True])
+def test_a_merge_killed_at_every_change_of_the_store(work: Path, delete: bool) -> None:
+    """It goes on from wherever it was killed, to the same objects, and leaves nothing here."""
+    sink = f"disk://{work}/out/o"
+    make_ranks(work, sink, 2, shard_tokens=3000)
+    kills = run_killed(lambda: merge_outputs(sink, delete=delete), 100, 100)  # it begins anew each time
+    assert kills > 5
+    make_ranks(work, work / "here" / "o", 2, shard_tokens=3000)
+    merge_outputs(work / "here" / "o", delete=delete)
+    assert outputs(work / "out") == outputs(work / "here")
+    assert (work / "out" / "o.ranks").exists() != delete
+    assert not list((work / "temporary").glob("*/*"))
+
+
 def test_outputs_of_other_runs(work: Path) -> None:
     task_of(work, "memory://out/o").run()
     with pytest.raises(FileExistsError, match=r"exists already: made with shard_tokens 300, now 200"):
@@ -306,8 +336,15 @@ def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_token
     options = {"format": format, "shard_tokens": shard_tokens}
     sink = f"disk://{work}/out/o"
     task_of(work, sink, **options)
-    kills = 0
-    for step in range(1, 300):
+    assert run_killed(lambda: task_of(work, sink, **options).run(), 300, 3) > 5
+    assert outputs(work / "out") == local(work, **options)
+    assert not list((work / "temporary").glob("*/*"))
+
+
+def run_killed(call: Callable[[], object], most: int, within: int) -> int:
+    """Make a call in processes that end at their first, second, third change of the store, and so on up to a number,
+    until it is done; returns how many have ended."""
+    for step in range(1, most):
         child = os.fork()
         if not child:
             made = 0
@@ -315,13 +352,13 @@ def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_token
             def die(name: str, path: str, step: int = step) -> None:
                 nonlocal made
                 made += 1
-                if made == 1 + step % 3:
+                if made == 1 + step % within:
                     os._exit(9)
 
             DiskStore.fault = die
             code = 1
             try:
-                task_of(work, sink, **options).run()
+                call()
                 code = 0
             except BaseException as error:  # shown with the failure
                 print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
@@ -329,14 +366,9 @@ def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_token
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code in (0, 9)
-        kills += code == 9
         if code == 0:
-            break
-    else:
-        pytest.fail("never done")
-    assert kills > 5
-    assert outputs(work / "out") == local(work, **options)
-    assert not list((work / "temporary").glob("*/*"))
+            return step - 1
+    pytest.fail("never done")
 
 
 def test_local_runs_do_without_fsspec(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
