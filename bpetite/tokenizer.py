@@ -171,7 +171,7 @@ class Tokenizer(Surface):
                 SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
             picky_threshold: Leave out scraps, tokens of which this share of the uses or more (0.6 to 0.9) has gone into
                 longer ones, where these are pre-tokens that can be taken whole, and learn others in their places. The
-                tokenizer has ``ignore_merges`` then. After PickyBPE (Chizhov et al. 2024), see
+                tokenizer has ``ignore_merges`` then. An idea of PickyBPE (Chizhov et al. 2024), not its algorithm, see
                 :mod:`bpetite.training.scraps`.
             num_threads: Threads that count; all cores when None. The result never depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.

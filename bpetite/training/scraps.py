@@ -37,6 +37,7 @@ from ..vocabulary._merge_builder import build_merge_table
 from ..vocabulary._tokens import TokenTable
 from ._count_table import CountTable
 from ._merger import Merger
+from ._token_uses import token_uses
 
 __all__ = ["ROUNDS", "Learned", "without_scraps"]
 
@@ -99,7 +100,7 @@ class Learned:
         return tokens, build_merge_table(tokens, self._pairs, ())
 
 
-def without_scraps(learned: Learned, counts: Mapping[bytes, int], threshold: float) -> Learned | None:
+def without_scraps(learned: Learned, counts: CountTable, threshold: float) -> Learned | None:
     """What is left without the scraps of a round, those without a merge last; None where there are none."""
     results = learned.results()
     parts: dict[int, tuple[int, int]] = {}
@@ -107,16 +108,13 @@ def without_scraps(learned: Learned, counts: Mapping[bytes, int], threshold: flo
         parts.setdefault(result, pair)
     if not parts:
         return None
-    by = _closures(parts)
-    whole, inside = _uses(learned, counts)
+    whole, inside = token_uses(counts, *learned.tables())
     through: Counter[int] = Counter()
-    lost = Counter(whole)
-    for uses in (whole, inside):
-        for token, count in uses.items():
-            for part in by.get(token, ()):
-                through[part] += count
-                if uses is inside:
-                    lost[part] += count
+    lost = Counter(dict(enumerate(whole)))
+    for token, by in _closures(parts).items():
+        for part in by:
+            through[part] += whole[token] + inside[token]
+            lost[part] += inside[token]
     worth = through[results[-1]]
     scraps = {
         token
@@ -146,20 +144,3 @@ def _closures(parts: Mapping[int, tuple[int, int]]) -> dict[int, frozenset[int]]
     for token, (left, right) in parts.items():
         found[token] = found.get(left, nothing) | found.get(right, nothing) | {token}
     return found
-
-
-def _uses(learned: Learned, counts: Mapping[bytes, int]) -> tuple[Counter[int], Counter[int]]:
-    """token -> how many pre-tokens it is, and how often it is inside of pre-tokens that are no token."""
-    id_of = {learned.token(number): number for number in range(learned.tokens)}
-    _, table = learned.tables()
-    whole: Counter[int] = Counter()
-    inside: Counter[int] = Counter()
-    first = [id_of[bytes([byte])] for byte in range(256)]
-    for pretoken, count in counts.items():
-        known = id_of.get(pretoken)
-        if known is not None:
-            whole[known] += count
-            continue
-        for token in table.apply(array("I", map(first.__getitem__, pretoken))):
-            inside[token] += count
-    return whole, inside

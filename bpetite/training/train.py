@@ -255,7 +255,7 @@ def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptio
     assert options.picky_threshold is not None
     table = table_of(counts)
     for _ in range(ROUNDS):
-        left = without_scraps(learned, counts, options.picky_threshold)
+        left = without_scraps(learned, table, options.picky_threshold)
         if left is None:
             break
         merger = new_merger(options)

@@ -183,6 +183,12 @@ def test_what_is_refused(value: Any, error: type[Exception], message: str) -> No
         Tokenizer.train("ab ab", 258, picky_threshold=value)
 
 
+def test_a_token_past_the_largest_count() -> None:
+    counts = {b"ab": 2**62, b"ac": 2**62, b"zz": 2**62 + 1}
+    with pytest.raises(OverflowError, match="a token occurs more than"):
+        Tokenizer.train_from_counts(counts, 257, picky_threshold=0.9)
+
+
 def test_it_does_not_go_with_superwords_or_files_of_counts(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="picky_threshold does not go with superwords_from"):
         Tokenizer.train(["ab ab"], 258, superwords_from=257, picky_threshold=0.9)
