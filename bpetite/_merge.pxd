@@ -15,6 +15,7 @@ cdef enum:
     CUT = 64           # tokens that are merged to see where a section should end
     ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
     PERIOD = 32        # ids; a longer period is none
+    LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
     EDGE_TOKENS = 32   # tokens that are remembered of either end of a section
 
 
@@ -105,8 +106,11 @@ cdef class MergeTable:
     # Merge space.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory or the
     # watch has been interrupted. The result does not depend on the size of the sections.
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch, Py_ssize_t section=*) noexcept nogil
-    cdef void _rank(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
+    # The same for up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten.
+    cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
+    # OUT: the ranks of n - 1 pairs. The second form is for many pairs most of which have one.
+    cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
+    cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
                                        bp_watch* watch) noexcept nogil
     cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,

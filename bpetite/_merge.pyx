@@ -34,8 +34,6 @@ need the interpreter lock and three allocations per pair. It does not fit into t
 else, so most look-ups never reach it: pairs of ids below 256, the single bytes in most vocabularies, have a small table
 of their own, and a Bloom filter with one hash function answers for most pairs that have no rank. Together they save a
 quarter of the time that the new words of a text take.
-
-The module knows ids, not vocabularies: bpetite.vocabulary fills the table.
 """
 cimport cython
 from cpython.array cimport array, clone
@@ -43,6 +41,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memmove, memset
 
+from .headers.bytes cimport BP_PREFETCH
 from .headers.hashing cimport bp_mix, bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
 from .headers.memory cimport bp_grow
@@ -206,17 +205,28 @@ cdef class MergeTable:
             return self._merge_by_sections(space, n, section, watch)
         if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
             return -1
-        self._rank(space.ids, space.ranks, n)
-        return self._merge_by_scan(space.ids, space.ranks, n)
+        self.rank_pairs(space.ids, space.ranks, n)
+        return self.merge_few(space.ids, space.ranks, n)
 
-    cdef void _rank(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
-        """OUT: the ranks of n - 1 pairs."""
+    cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n - 1):
             if i == 0 or ids[i] != ids[i - 1] or ids[i] != ids[i + 1]:
                 ranks[i] = self.find(ids[i], ids[i + 1])
             else:                                  # inside a run of one token
                 ranks[i] = ranks[i - 1]
+
+    cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef uint64_t pair, at
+        for i in range(n - 1):
+            pair = <uint64_t> ids[min(i + LOOK_AHEAD, n - 2)] << 32 | ids[min(i + LOOK_AHEAD + 1, n - 1)]
+            BP_PREFETCH(self.entries + (bp_mix(&secret, pair) >> self.shift))
+            pair = <uint64_t> ids[i] << 32 | ids[i + 1]
+            at = bp_mix(&secret, pair) >> self.shift
+            while (self.entries[at].pair != pair) & (self.entries[at].rank != NO_MERGE):   # one branch, seldom taken
+                at = (at + 1) & self.mask
+            ranks[i] = self.entries[at].rank
 
     cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
                                        bp_watch* watch) noexcept nogil:
@@ -327,7 +337,7 @@ cdef class MergeTable:
                 return False
             section.ids = section.copy
             memcpy(section.ids, space.ids + start, n * sizeof(token_t))
-        self._rank(section.ids, space.ranks, n)
+        self.rank_pairs(section.ids, space.ranks, n)
         return True
 
     cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil:
@@ -413,7 +423,7 @@ cdef class MergeTable:
             known.rank = self.find(left, right)
         return known.rank
 
-    cdef Py_ssize_t _merge_by_scan(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef uint32_t lowest
         while n > 1:

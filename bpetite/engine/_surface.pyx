@@ -62,7 +62,7 @@ cdef class Surface:
         if not 0 <= cache_bytes < 1 << 62:
             raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits)
+                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.token_table, vocab.errors)
         self._before, self._after = map(list, vocab.around)

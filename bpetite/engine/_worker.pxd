@@ -8,6 +8,7 @@ from ..headers.watch cimport bp_watch
 from ..splitting._byte_splits cimport ByteSplits
 from ..splitting._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
+from ..vocabulary._word_merges cimport WordMerges
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
 
@@ -16,6 +17,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     enum: BP_SLACK
     enum: BP_INLINE_IDS
     enum: BP_LONGEST
+    const uint64_t BP_IS_LONG
 
     ctypedef struct bp_cache:
         size_t short_used, long_used, arena_used, arena_capacity, forgotten
@@ -45,15 +47,23 @@ cdef class Core:
     cdef readonly Scanner scanner          # None where only `regex` can split
     cdef readonly ByteSplits byte_splits   # what cuts pre-tokens again, or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
+    cdef readonly Core words               # of the merges within words, which are done first; or None
+    # With words: the pairs of tokens of words that stand side by side in a token -> their rank in merges, which is
+    # merges.ranks where they have none.
+    cdef readonly MergeTable across
+    cdef readonly WordMerges cuts          # where encode_cut cuts, or None
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
+
+    cdef int _find_across(self) except -1
 
 
 cdef class Worker:
     # Used by one thread at a time.
     cdef Core core
     cdef bp_cache cache
+    cdef Worker words                      # where the core has words: encodes and remembers these
     cdef merge_space space
     cdef utf8_window window                # a part of the text, rewritten to UTF-8
     cdef bp_watch watch                    # of the call that uses it
@@ -95,5 +105,13 @@ cdef class Worker:
     # before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                              bint* moved, Py_ssize_t* done) noexcept nogil
+    # Append the ids of text[start:end], cut where the core says. OUT: *done, as above.
+    cdef int encode_cut(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
+    # Append the ids of a phrase: first those of its words, then what they are joined to.
+    cdef int _encode_words(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                           Py_ssize_t* done) noexcept nogil
+    cdef int _join_words(self) noexcept nogil
+    # Merge n ids in place; returns as MergeTable.merge.
+    cdef Py_ssize_t _join_many(self, token_t* ids, Py_ssize_t n) noexcept nogil
     # Append the ids of what is merged in one piece.
     cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil

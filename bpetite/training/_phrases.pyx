@@ -6,22 +6,23 @@ The shape, and why.
   learned from is smaller: a merge across the place between two tokens joins no more occurrences than the pair of these
   two tokens has. Where that pair is rarer than any merge that will be learned, the phrase can be cut and nothing
   changes. What is left, pieces of frequent pairs, is short and comes again and again.
-- A phrase is encoded word by word, for the word cache: it is cut wherever no token holds the two bytes on both sides of
-  the cut, so that no merge can join them. With the usual patterns of a first stage that is in front of every space.
+- A phrase is encoded word by word, for the word cache: it is cut wherever no merge joins the bytes on both sides. With
+  the usual patterns of a first stage that is in front of every space.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from ..engine._text cimport DONE as ENCODED
-from ..engine._worker cimport BP_BLOCK, Core, Worker
+from ..engine._worker cimport Core, Worker
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..vocabulary._word_merges cimport WordMerges
 from ._count_table cimport BLOCK, NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
 
 cdef enum:
@@ -209,9 +210,6 @@ cdef class PhraseReader:
         most_kept: Tokens of phrases that are kept, so that these are not read again; four bytes each.
     """
     cdef Worker worker
-    cdef uint8_t* inside               # first byte << 8 | second -> some token holds the two side by side
-    cdef Py_ssize_t* ends
-    cdef uint64_t room
     cdef token_t* tokens               # kept: for each phrase its count, how many tokens it has, and these
     cdef uint64_t tokens_used
     cdef uint64_t tokens_room
@@ -219,43 +217,19 @@ cdef class PhraseReader:
     cdef readonly bint kept
 
     def __cinit__(self, tokens, merges, special_only, uint64_t most_kept):
-        cdef Core core = Core(tokens, merges, special_only, None, False)
-        cdef Py_ssize_t slot
-        cdef uint64_t at
-        self.worker = Worker(core, 64 << 20)
+        self.worker = Worker(Core(tokens, merges, special_only, None, False, cuts=WordMerges(tokens, merges)), 64 << 20)
         self.most_kept = most_kept
         self.kept = True
-        self.inside = <uint8_t*> calloc(1 << 16, 1)
-        if self.inside == NULL:
-            raise MemoryError
-        for slot in range(core.tokens.size):
-            for at in range(core.tokens.starts[slot] + 1, core.tokens.starts[slot + 1]):
-                self.inside[core.tokens.blob[at - 1] << 8 | core.tokens.blob[at]] = 1
 
     def __dealloc__(self):
-        free(self.inside)
-        free(self.ends)
         free(self.tokens)
 
     cdef int read(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
         """Encode a phrase. OUT: worker.out and worker.used, the numbers of its tokens."""
-        cdef Py_ssize_t at, n, start = 0, words = 0, offset = 0
-        if bp_grow(<void**> &self.ends, &self.room, length, sizeof(Py_ssize_t)) < 0:
-            return NO_MEMORY
-        for at in range(1, length):
-            if not self.inside[text[at - 1] << 8 | text[at]]:
-                self.ends[words] = at
-                words += 1
-        self.ends[words] = length
-        words += 1
+        cdef Py_ssize_t at, offset = 0
         self.worker.used = 0
-        at = 0
-        while at < words:
-            n = words - at if words - at < BP_BLOCK else BP_BLOCK
-            if self.worker.encode_block(text, start, self.ends + at, n, length, &offset) != ENCODED:
-                return NOT_ENCODED
-            start = self.ends[at + n - 1]
-            at += n
+        if self.worker.encode_cut(text, 0, length, &offset) != ENCODED:
+            return NOT_ENCODED
         for at in range(self.worker.used):
             self.worker.out[at] = <uint32_t> self.worker.core.tokens.slot(self.worker.out[at])
         return OK

@@ -19,6 +19,7 @@ from ..errors import show
 from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
+from ._word_merges import WordMerges, first_across
 from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
@@ -314,6 +315,12 @@ class Vocab:
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
         return build_merge_table(self.token_table, self.merges, self.not_looked_up if self.merges is None else ())
+
+    @cached_property
+    def word_merges(self) -> WordMerges | None:
+        """Of a vocabulary with superwords, the merges that come before the first across words."""
+        limit = first_across(self.token_table, self.merge_table)
+        return WordMerges(self.token_table, self.merge_table, limit) if limit else None
 
     def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
         """Whether the merge table, which is needed anyway, can be built and has every merge once."""

@@ -1,0 +1,110 @@
+"""The merges of a vocabulary that come before those across words.
+
+The pre-tokens of a vocabulary with superwords are phrases, nearly each of them another one, which no cache knows. What
+comes again and again is words. They can be merged on their own as far as the merges reach that join no words: let a
+limit be any rank, and cut a phrase between two bytes where none of the merges below it has the first as the last byte
+of its left token and the second as the first byte of its right one. None of them joins across such a cut, in whatever
+order they are applied; so the tokens of the phrase, when no pair of a rank below the limit is left, are those of its
+parts. As the lowest rank always goes first, the merges of the phrase go on from there.
+
+This holds for every list of merges and for ranks, and for every limit. The limit that is of use is the first merge
+across words.
+"""
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memset
+
+from .._merge cimport MergeTable, merge_entry
+from ..headers.types cimport token_t
+from ._tokens cimport TokenTable
+
+cdef enum:
+    SPACE = 32
+
+cdef uint32_t NONE = <uint32_t> -1             # no rank
+
+
+@cython.final
+cdef class WordMerges:
+    """The merges of a table whose rank is below `limit`, and between which bytes none of them joins."""
+
+    def __cinit__(self, TokenTable tokens not None, MergeTable table not None, limit=None):
+        cdef uint32_t end = NONE if limit is None else limit
+        cdef Py_ssize_t size = 0
+        cdef uint64_t at
+        cdef uint32_t pair
+        cdef merge_entry* entry
+        memset(self.apart, 1, sizeof(self.apart))
+        for at in range(table.mask + 1 if table.size else 0):
+            entry = table.entries + at
+            if entry.rank < end and junction(tokens, entry, &pair):
+                self.apart[pair] = 0
+                size += 1
+        if limit is None:
+            self.merges = table
+            return
+        self.merges = MergeTable()
+        self.merges.reserve(size, end)
+        for at in range(table.mask + 1 if size else 0):
+            entry = table.entries + at
+            if entry.rank < end and junction(tokens, entry, &pair):
+                self.merges.add(<token_t> (entry.pair >> 32), <token_t> entry.pair, entry.rank,
+                                table.joined[entry.rank])
+
+
+cdef inline bint junction(TokenTable tokens, const merge_entry* entry, uint32_t* pair) noexcept nogil:
+    """OUT: the last byte of the left token << 8 | the first of the right one. False where one has no bytes: no text
+    gives such a token."""
+    cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
+    cdef uint64_t end = tokens.starts[left + 1], start = tokens.starts[right]
+    if end == tokens.starts[left] or start == tokens.starts[right + 1]:
+        return False
+    pair[0] = <uint32_t> tokens.blob[end - 1] << 8 | tokens.blob[start]
+    return True
+
+
+def first_across(TokenTable tokens not None, MergeTable table not None):
+    """The lowest rank of a merge that joins the end of a word with a space and what follows, or None.
+
+    >>> from bpetite import Tokenizer
+    >>> vocab = Tokenizer.train("a b a b a", 259, superwords_from=257).to_vocab()
+    >>> vocab.merges
+    ((32, 97), (32, 98), (258, 257))
+    >>> first_across(vocab.token_table, vocab.merge_table)
+    2
+    """
+    cdef uint32_t first = NONE, pair
+    cdef uint64_t at
+    cdef merge_entry* entry
+    if table.size == 0 or not some_has_space(tokens):
+        return None
+    for at in range(table.mask + 1):
+        entry = table.entries + at
+        if (entry.rank < first and junction(tokens, entry, &pair) and pair & 0xFF == SPACE and pair >> 8 > SPACE
+                and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
+            first = entry.rank
+    return None if first == NONE else first
+
+
+cdef bint some_has_space(TokenTable tokens) noexcept nogil:
+    """Whether a space follows a word in any token: most vocabularies need no look at their merges."""
+    cdef Py_ssize_t slot
+    cdef const uint8_t* at
+    cdef const uint8_t* end
+    for slot in range(tokens.size):
+        at = tokens.blob + tokens.starts[slot]
+        end = tokens.blob + tokens.starts[slot + 1]
+        while at + 1 < end:
+            at = <const uint8_t*> memchr(at + 1, SPACE, end - at - 1)
+            if at == NULL:
+                break
+            if at[-1] > SPACE:
+                return True
+    return False
+
+
+cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):
+    """Whether the last character of a token is no white space."""
+    cdef uint64_t start = tokens.starts[slot], end = tokens.starts[slot + 1]
+    last = tokens.blob[start:end].decode("utf-8", "ignore")[-1:]
+    return last != "" and not last.isspace()
