@@ -80,6 +80,10 @@ __all__ = ["command"]
     help="The last window, if it is not full: left out, or filled with end-of-text tokens.",
 )
 @click.option(
+    "--loss-mask", is_flag=True,
+    help='Documents may be lists of {"text": ..., "label": true}; also write which tokens --pack trains on.',
+)
+@click.option(
     "--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
     help="Part of the documents that goes to a second output.",
 )

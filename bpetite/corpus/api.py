@@ -128,7 +128,7 @@ def make_task(
         sources = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
     else:
         sources = mixture.find(options.input_kind, options.whole_files)
-    layout = layout_of(options.format, options.pack)
+    layout = layout_of(options.format, options.pack, options.loss_mask)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout.shard_tokens)
     inputs = leave_out_own(sources, names_of(sink, layout, shard_tokens=options.shard_tokens))

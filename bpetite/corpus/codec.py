@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPECIAL", "Codec", "Ids", "Offsets", "codec_of", "join_rows"]
+__all__ = ["SPECIAL", "Codec", "EncodeBatch", "Ids", "Offsets", "codec_of", "join_rows"]
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .codec import Codec, Ids, Offsets, join_rows
+from .codec import Codec, EncodeBatch, Ids, Offsets, join_rows
 from .duplicates import Digests, digests_of
 from .limits import Limits
 from .reading.cutting import LONG
 from .reading.readers import Block, Position, Reading
 from .reading.records import Documents, Problem, documents_of
+from .segments import TRAINED, encode_segments
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "drop_duplicates", "encode_blocks", "place_eot"]
 
@@ -35,7 +36,8 @@ class EncodingRules:
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
     and the token goes where the literal is. ``part`` is that of the documents that a hash of seed and content takes, in
-    repeat number ``epoch``. ``keep_order`` leaves the documents of all splits together, in order.
+    repeat number ``epoch``. ``keep_order`` leaves the documents of all splits together, in order. Documents that are
+    ``labelled`` may be in segments.
     """
 
     reading: Reading
@@ -52,6 +54,11 @@ class EncodingRules:
     epoch: int = 0
     keep_order: bool = False
     with_digests: bool = False
+    labelled: bool = False
+
+    def encode(self, texts: Sequence[bytes], encode: EncodeBatch) -> tuple[Ids, Offsets]:
+        """Ids and offsets of documents; of segments with labels, those are in the ids."""
+        return encode_segments(texts, encode) if self.labelled else encode(texts)
 
 
 @dataclass
@@ -108,7 +115,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             for found, record in documents.origins or ()
         ]
     try:
-        ids, offsets = codec.encode(texts)
+        ids, offsets = rules.encode(texts, codec.encode)
     except ValueError:
         found = _encode_one_by_one(blocks, parsed, codec, rules)
         ids, offsets = join_rows(found.rows)
@@ -253,7 +260,7 @@ def _encode_one_by_one(
         for number, text in enumerate(documents.texts):
             index += 1
             try:
-                row = codec.encode([text])[0]
+                row = rules.encode([text], codec.encode)[0]
             except ValueError as wrong:
                 if places is None:
                     places = _places(block, rules.reading)
@@ -261,7 +268,7 @@ def _encode_one_by_one(
                 out.problems.append(problem)
                 if rules.on_error != "replace":
                     continue
-                text, row = _replacement(problem.what, text, codec)
+                text, row = _replacement(problem.what, text, codec, rules)
             out.texts.append(text)
             out.kept.append(index)
             out.rows.append(row)
@@ -304,12 +311,12 @@ def _places(block: Block, reading: Reading) -> list[tuple[int, int]]:
     return places
 
 
-def _replacement(what: str, text: bytes, codec: Codec) -> tuple[bytes, Ids]:
+def _replacement(what: str, text: bytes, codec: Codec, rules: EncodingRules) -> tuple[bytes, Ids]:
     """The nearest document that can be encoded."""
     if what == "invalid-utf8":
         text = text.decode("utf-8", "replace").encode()
     try:
-        return text, codec.encode_ordinary([text])[0]
+        return text, rules.encode([text], codec.encode_ordinary)[0]
     except ValueError:
         return b"", np.empty(0, np.uint32)
 
@@ -350,6 +357,10 @@ def _with_eot(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """`place_eot`, for the documents that get one."""
     empty = np.diff(offsets) == 0
+    if rules.labelled and rules.eot == "append" and len(ids):
+        eots = np.full(len(empty), codec.eot_id, np.uint32)
+        eots[~empty] |= ids[offsets[1:][~empty] - 1] & np.uint32(TRAINED)  # as the token before it
+        return place_eot(ids, offsets, eots, rules.eot, dtype)
     if rules.eot_of_empty or not empty.any():
         return place_eot(ids, offsets, codec.eot_id, rules.eot, dtype)
     tokens, placed = place_eot(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]), codec.eot_id, rules.eot, dtype)
@@ -359,9 +370,9 @@ def _with_eot(
 
 
 def place_eot(
-    ids: Ids, offsets: Offsets, eot_id: int | None, eot: str, dtype: npt.DTypeLike
+    ids: Ids, offsets: Offsets, eot_id: int | Ids | None, eot: str, dtype: npt.DTypeLike
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """(tokens with an end-of-text token for each document, length of each document).
+    """(tokens with an end-of-text token for each document, length of each document); ``eot_id`` may be one for each.
 
     >>> tokens, lengths = place_eot(np.array([5, 6, 7], np.uint32), np.array([0, 2, 2, 3]), 9, "append", "uint16")
     >>> tokens.tolist(), lengths.tolist()

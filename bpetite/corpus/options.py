@@ -56,6 +56,8 @@ class Options:
         pack: Tokens of a window: documents in a row, cut into the rows of an array; None keeps documents.
         pack_last: What becomes of the last window of an output if it is not full: "drop", or "pad" with end-of-text
             tokens.
+        loss_mask: With ``pack``, documents may be lists of segments, ``{"text": ..., "label": true}``, and a mask is
+            written of the tokens that are trained on.
         val_fraction: Documents for which a hash of seed and content falls below it go to a second output.
         seed: See ``val_fraction``.
         input_kind: "text", "jsonl", "json" or "parquet" for all inputs; None goes by the names.
@@ -81,6 +83,7 @@ class Options:
     shard_tokens: int | None = None
     pack: int | None = None
     pack_last: PackLast = "drop"
+    loss_mask: bool = False
     val_fraction: float = 0.0
     seed: int = 0
     input_kind: InputKind | None = None
@@ -125,6 +128,7 @@ class Options:
         default = type(self)()
         for name, has_meaning, needed in (
             ("pack_last", self.pack is not None, "pack="),
+            ("loss_mask", self.pack is not None, "pack="),
             ("long_documents", self.max_document_tokens is not None, "max_document_tokens="),
             ("memory", self.shuffle is not None or self.drop_duplicates, "shuffle= or drop_duplicates=True"),
             ("seed", self.val_fraction > 0 or sampled, "val_fraction= or a mixture"),
@@ -172,6 +176,7 @@ class CorpusOptions(ReadingOptions, total=False):
     shard_tokens: int | None
     pack: int | None
     pack_last: PackLast
+    loss_mask: bool
     val_fraction: float
     seed: int
 

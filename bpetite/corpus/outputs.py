@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .remote.paths import AnyPath, path_of
-from .writing.layouts import layout_of
+from .writing.layouts import layout_in
 from .writing.manifest import read_manifest
 
 __all__ = ["file_of_all", "files_of_shard", "find_manifest", "stems_of", "token_files", "token_files_of_split"]
@@ -42,8 +42,8 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any]
 def stems_of(name: str) -> list[str]:
     """What the names of an output may begin with, of which this is its name or that of one of its files."""
     endings = (
-        r"\.(offsets|cu_seqlens|windows)\.npy", r"\.npy", r"\.csv\.gz", r"\.ds\.index", r"\.ds\.metadata", r"\.ds",
-        r"\.parquet", r"\.bin", r"\.idx", r"\.mds",
+        r"\.(offsets|cu_seqlens|windows|loss_mask)\.npy", r"\.npy", r"\.csv\.gz", r"\.ds\.index", r"\.ds\.metadata",
+        r"\.ds", r"\.parquet", r"\.bin", r"\.idx", r"\.mds",
     )  # fmt: skip
     stem = re.sub(f"({'|'.join(endings)})$", "", name)
     stem = stem.removesuffix("_text_document")
@@ -69,7 +69,7 @@ def token_files_of_split(manifest: dict[str, Any], split: str) -> list[dict[str,
 
 def file_of_all(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """The file that all shards have together, if there is one, as the manifest lists it."""
-    whole = layout_of(manifest["format"], manifest["options"].get("pack")).whole
+    whole = layout_in(manifest).whole
     return [file for file in manifest["files"] if file["name"] == whole]
 
 
@@ -79,4 +79,4 @@ def _of_shards(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _files_a_shard(manifest: dict[str, Any]) -> int:
-    return len(layout_of(manifest["format"], manifest["options"].get("pack")).outputs(Path("x")))
+    return len(layout_in(manifest).outputs(Path("x")))

@@ -66,7 +66,7 @@ class Plan:
 
     @cached_property
     def layout(self) -> Layout:
-        return layout_of(self.options.format, self.options.pack)
+        return layout_of(self.options.format, self.options.pack, self.options.loss_mask)
 
     @cached_property
     def names(self) -> Names:
@@ -137,7 +137,7 @@ class Plan:
         return EncodingRules(
             reading=Reading(
                 separator.encode("utf-8"), options.text_key, options.id_key, self.block, options.max_document_bytes,
-                stop=options.on_error == "fail",
+                stop=options.on_error == "fail", segments=options.loss_mask,
             ),
             on_error=options.on_error,
             eot=eot,
@@ -148,12 +148,14 @@ class Plan:
             limits=limits,
             keep_order=options.shuffle is not None or options.drop_duplicates,
             with_digests=options.drop_duplicates,
+            labelled=options.loss_mask,
             eot_of_empty=self.layout.eot_of_empty,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty
-                and not (self.layout.meta or options.val_fraction or limits or options.drop_duplicates)
+                and not (self.layout.meta or options.val_fraction or limits)
+                and not (options.drop_duplicates or options.loss_mask)
             ),
         )
 

@@ -8,14 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
-from .remote.paths import AnyPath
+from .remote.paths import AnyPath, read_numbers
 from .spans import CHUNK, Span, TokenFile
 
 __all__ = ["window_spans"]
 
 
-def window_spans(file: TokenFile, size: int, cu_seqlens: AnyPath, windows: AnyPath) -> Iterator[Span]:
-    """The tokens of windows of ``size``, with the lengths of the documents, or parts of them, that they hold.
+def window_spans(
+    file: TokenFile, size: int, cu_seqlens: AnyPath, windows: AnyPath, loss_mask: AnyPath | None = None
+) -> Iterator[Span]:
+    """The tokens of windows of ``size``, with the lengths of the documents, or parts of them, that they hold; of those
+    with a mask, as they come to `MaskedWindows`.
 
     Raises:
         FormatError: The boundaries do not fit the tokens.
@@ -37,6 +40,9 @@ def window_spans(file: TokenFile, size: int, cu_seqlens: AnyPath, windows: AnyPa
             if len(found) != count or int(lengths.sum()) != len(tokens):
                 raise FormatError(f"{cu_seqlens}: the boundaries of windows {first} to {first + read - 1} do not fit "
                                   "their tokens")
+            if loss_mask is not None:
+                labels = read_numbers(loss_mask, "u1", len(tokens), offset=128 + first * size).astype(np.uint32)
+                tokens = tokens | labels << np.uint32(31)
             yield Span(tokens, lengths)
 
 

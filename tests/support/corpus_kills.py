@@ -56,6 +56,7 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             format=format,
             pack=pack,
             pack_last="drop" if pack is None else chosen.choice(["drop", "pad"]),
+            loss_mask=pack is not None and chosen.choice([False, True]),
             shard_tokens=chosen.choice([None, 300, 1000]),
             val_fraction=0.0 if folders else chosen.choice([0.0, 0.0, 0.2]),
             eot=chosen.choice([None, "append", "prepend"]),

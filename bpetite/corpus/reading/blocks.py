@@ -72,7 +72,7 @@ class Block:
 @dataclass(frozen=True)
 class Reading:
     """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
-    document, and whether to stop at one that is longer or damaged."""
+    document, whether to stop at one that is longer or damaged, and whether documents may be segments with labels."""
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
@@ -80,6 +80,7 @@ class Reading:
     block: int = BLOCK
     max_document: int = MAX_DOCUMENT
     stop: bool = False
+    segments: bool = False
 
     def open(self, piece: Piece) -> Stream:
         """The stream of a piece. Where a run goes on behind damage, a compressed file is checked first."""

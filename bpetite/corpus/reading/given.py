@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..segments import Segmented
 from .blocks import Block, Position, Reading
 from .parquet import binary_column, dig, find_column
 from .records import Flaw, text_of_item
@@ -124,6 +125,8 @@ def _add(crc: int, item: Item) -> int:
     """The checksum with one more document."""
     text = item[0]
     data = text.replacement if isinstance(text, Flaw) else text
+    if isinstance(text, Segmented):
+        crc = zlib.crc32(repr(text.segments).encode(), crc)
     return zlib.crc32(data, zlib.crc32(b"%d %d" % (len(data), isinstance(text, Flaw)), crc))
 
 
@@ -152,7 +155,7 @@ def _items(documents: Any, reading: Reading) -> Iterator[Item]:
         for batch in stream:
             yield from _of_batch(batch, reading)
         return
-    take = text_of_item(reading.text_key, reading.id_key)
+    take = text_of_item(reading.text_key, reading.id_key, segments=reading.segments)
     for document in documents:
         yield take(document)
 
@@ -162,7 +165,7 @@ def _rows(dataset: Any, reading: Reading, start: int) -> Iterator[Item]:
     names = dataset.column_names
     columns = [key if key in names else key.split(".")[0] for key in (reading.text_key, reading.id_key or "")]
     custom = dataset.format["type"] == "custom"
-    take = text_of_item(reading.text_key, reading.id_key)
+    take = text_of_item(reading.text_key, reading.id_key, segments=reading.segments)
     if not custom:
         if columns[0] not in names:
             raise _no_column("datasets.Dataset", reading, names)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..segments import Segmented
 from .blocks import Block, Reading
 from .cutting import LONG, Damage, Segment
 from .long_lines import parse_long_line
@@ -186,18 +187,19 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     most = reading.max_document
     at = offset = 0  # a line, and its place in the block: that of the last problem
     done = 0
-    if origins is None and "." not in reading.text_key and len(block.data) <= min(most, LONG):
+    take = _from_segments if reading.segments else str.encode
+    if origins is None and not reading.segments and "." not in reading.text_key and len(block.data) <= min(most, LONG):
         done = out.records = _plain_lines(lines, reading.text_key, out.texts)
     for number, line in enumerate(lines[done:], done):
         try:
             if len(line) > most:
                 raise ValueError
-            if len(line) >= LONG:
+            if len(line) >= LONG and not reading.segments:
                 record, text = _long_line(bytes(line), get, get_id)
                 append(text)
             else:
                 record = _fast_loads(line)
-                append(get(record).encode())
+                append(take(get(record)))
         except _REFUSED:
             line = bytes(line)
             if not line or line.isspace():
@@ -206,7 +208,7 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             problem: tuple[str, str] | None = _too_long(reading)
             text, record = b"", None
             if len(line) <= most:
-                text, record, problem = _slow_line(line, get, reading.text_key)
+                text, record, problem = _slow_line(line, get, reading)
             if problem is not None:
                 what, detail = problem
                 at, offset = number, offset + sum(map(len, lines[at:number])) + number - at
@@ -277,7 +279,9 @@ def _getter(key: str | None) -> Callable[[Any], Any]:
     return dig
 
 
-def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes, object, tuple[str, str] | None]:
+def _slow_line(
+    line: bytes, get: Callable[[Any], Any], reading: Reading
+) -> tuple[bytes, object, tuple[str, str] | None]:
     """(text or its replacement, record, (what, detail) of a problem) of a line that the fast parser refused."""
     problem = None
     try:
@@ -289,20 +293,49 @@ def _slow_line(line: bytes, get: Callable[[Any], Any], key: str) -> tuple[bytes,
         record = json.loads(decoded)
     except (ValueError, RecursionError) as wrong:
         return b"", None, ("malformed-json", str(wrong))
-    text, found = _text_of(record, get, key)
+    text, found = _text_of(record, get, reading.text_key, reading.segments)
     return text, record, problem if problem and not (found and found[0] == "no-text") else found
 
 
-def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
+def _text_of(
+    record: object, get: Callable[[Any], Any], key: str, segments: bool
+) -> tuple[bytes, tuple[str, str] | None]:
     """(the text of a parsed record or its replacement, (what, detail) of a problem)."""
     try:
         value = get(record)
     except (LookupError, TypeError):
         what = f"no {key!r} in the record" if isinstance(record, dict) else f"not an object: {_short(record)}"
         return b"", ("no-text", what)
+    if segments:
+        return _segments_of(value, key)
     if not isinstance(value, str):
         return b"", ("no-text", f"{key!r} is {_short(value)}, not a string")
     return _utf8(value)
+
+
+def _from_segments(value: object) -> bytes:
+    """The text of a document in segments; raises ValueError where something is wrong with it."""
+    text, problem = _segments_of(value, "")
+    if problem is not None:
+        raise ValueError(problem)
+    return text
+
+
+def _segments_of(value: object, key: str) -> tuple[bytes, tuple[str, str] | None]:
+    """(the text of a str or of a list of segments, or its replacement; (what, detail) of a problem)."""
+    if isinstance(value, str):
+        return _utf8(value)
+    if not isinstance(value, list | tuple):
+        return b"", ("no-text", f"{key!r} is {_short(value)}, neither a string nor a list of segments")
+    parts, problem = [], None
+    for number, segment in enumerate(value):
+        text, label = (segment.get("text"), segment.get("label")) if isinstance(segment, Mapping) else (None, None)
+        if not isinstance(text, str) or type(label) is not bool:
+            return b"", ("no-text", f"segment {number} of {key!r} is {_short(segment)}, without a text or a label")
+        data, found = _utf8(text)
+        problem = problem or found
+        parts.append((data, label))
+    return Segmented.of(parts), problem
 
 
 def _utf8(value: str) -> tuple[bytes, tuple[str, str] | None]:
@@ -326,8 +359,8 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
         if isinstance(value, Damage):
             problem = value.what, value.detail
         else:
-            text, problem = _text_of(value, get, reading.text_key)
-            if problem and problem[0] == "lone-surrogate":
+            text, problem = _text_of(value, get, reading.text_key, reading.segments)
+            if problem and problem[0] == "lone-surrogate" and not reading.segments:
                 text, problem = _mend(get(value))
             if len(text) > reading.max_document:
                 text, problem = b"", _too_long(reading)
@@ -379,7 +412,9 @@ class Flaw:
     replacement: bytes
 
 
-def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
+def text_of_item(
+    key: str, id_key: str | None, *, segments: bool = False
+) -> Callable[[object], tuple[bytes | Flaw, object]]:
     """A function from a document of a program (a str, bytes, None, or a record with the text at a key) to (its text,
     the id of the record)."""
     get, get_id = _getter(key), _getter(id_key or None)
@@ -394,6 +429,9 @@ def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes
                 return Flaw("no-text", f"no {key!r} in the record", b""), found
         if isinstance(item, bytes):
             return item, found
+        if segments and isinstance(item, list | tuple):
+            text, problem = _segments_of(item, key)
+            return (text if problem is None else Flaw(*problem, text)), found
         if not isinstance(item, str):
             return Flaw("no-text", f"{_short(item)}, not a string", b""), found
         text, problem = _utf8(item)

@@ -9,7 +9,7 @@ import io
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,11 @@ import numpy.typing as npt
 from ...errors import MissingExtraError
 from .layout import LENGTHS, Layout, OpenShard, meta_line
 from .samples import Litdata, Mds
-from .windows import HEADER, Windows, npy_header
+from .windows import HEADER, MaskedWindows, Windows, npy_header
 
-__all__ = ["LAYOUTS", "LENGTHS", "Layout", "OpenShard", "Windows", "layout_of", "meta_line"]
+__all__ = [
+    "LAYOUTS", "LENGTHS", "Layout", "MaskedWindows", "OpenShard", "Windows", "layout_in", "layout_of", "meta_line",
+]  # fmt: skip
 
 
 class Npy(Layout):
@@ -239,11 +241,12 @@ LAYOUTS: dict[str, type[Layout]] = {
 }
 
 
-def layout_of(name: str, pack: int | None = None) -> Layout:
+def layout_of(name: str, pack: int | None = None, loss_mask: bool = False) -> Layout:
     """The layout of a ``format``.
 
     Args:
         pack: Tokens of the windows into which documents are packed; None keeps documents.
+        loss_mask: Which tokens are trained on is kept, too.
 
     Raises:
         ValueError: There is none of that name, or none of windows.
@@ -255,4 +258,10 @@ def layout_of(name: str, pack: int | None = None) -> Layout:
     if name != "npy":
         raise ValueError(f"pack= writes windows for format='npy' alone, not {name!r}: what reads that format cuts "
                          "documents into windows itself, or wants documents")
-    return Windows(pack)
+    return MaskedWindows(pack) if loss_mask else Windows(pack)
+
+
+def layout_in(manifest: dict[str, Any]) -> Layout:
+    """The layout of the files that a manifest lists."""
+    options = manifest["options"]
+    return layout_of(manifest["format"], options.get("pack"), options.get("loss_mask", False))

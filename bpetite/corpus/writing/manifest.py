@@ -23,7 +23,7 @@ from ..reading.sources import Piece
 from ..remote.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
 from .durable import PARTIAL, open_own
-from .layouts import layout_of
+from .layouts import layout_in
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
 from .shapes import MANIFEST, check_shape
 
@@ -96,7 +96,7 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
     Args:
         staging: The folder where files are first written that go to a URL.
     """
-    layout = layout_of(manifest["format"], manifest["options"].get("pack"))
+    layout = layout_in(manifest)
     if layout.whole is not None and manifest["rank"] is None:
         data = layout.describe_all(manifest)
         sums = _write(path.with_name(layout.whole), data, staging)
@@ -154,7 +154,7 @@ def check_files(manifest: dict[str, Any], path: AnyPath, *, shards_only: bool = 
     Raises:
         FormatError: A file is missing, unknown or in another place, or tokens or documents are.
     """
-    layout, files = layout_of(manifest["format"], manifest["options"].get("pack")), manifest["files"]
+    layout, files = layout_in(manifest), manifest["files"]
     stem = path.name.removesuffix("manifest.json").removesuffix(".")
     numbered = layout.numbered or manifest["options"]["shard_tokens"] is not None
     names = Names(Path(), stem, layout, numbered)  # of which the names alone are needed

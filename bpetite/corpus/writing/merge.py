@@ -20,7 +20,7 @@ from ..tokenfiles import Span, open_token_file
 from ..windows import window_spans
 from .checksums import FileCheck, check_file
 from .durable import Journal
-from .layouts import Windows, layout_of, meta_line
+from .layouts import Windows, layout_in, meta_line
 from .manifest import check_files, list_files, listed_files, read_manifest, write_manifest
 from .naming import REJECTED, Names, names_of, splits_of
 from .ranks import check_ranks, check_room, find_ranks, put_away
@@ -61,7 +61,7 @@ def merge_outputs(
     found = find_ranks(output, parts)
     manifests = [manifest for _, manifest in found]
     options = manifests[0]["options"]
-    layout = layout_of(manifests[0]["format"], options.get("pack"))
+    layout = layout_in(manifests[0])
     dtype = np.dtype(manifests[0]["dtype"])
     names = names_of(output, layout, shard_tokens=options["shard_tokens"])
     begin_staging(names)
@@ -176,7 +176,7 @@ def _merged(names: Names, rank: dict[str, Any], *, check: bool) -> dict[str, Any
 def _spans(path: AnyPath, manifest: dict[str, Any], split: str) -> Iterator[Span]:
     """The documents of one rank and split. The checksums of the manifest are compared on the way: the bytes of tokens
     that are given out are those that go into the checksum."""
-    layout = layout_of(manifest["format"], manifest["options"].get("pack"))
+    layout = layout_in(manifest)
     for listed in token_files_of_split(manifest, split):
         file = path.parent / listed["name"]
         for one in files_of_shard(manifest, listed["name"]):
@@ -188,7 +188,7 @@ def _spans(path: AnyPath, manifest: dict[str, Any], split: str) -> Iterator[Span
         opened.check = check
         if isinstance(layout, Windows):
             others = [path.parent / one["name"] for one in files_of_shard(manifest, listed["name"])[1:]]
-            yield from window_spans(opened, layout.window, *others)
+            yield from window_spans(opened, layout.window, *others)  # in the order of `Windows.outputs`
         else:
             yield from opened.spans()
         if check is not None:

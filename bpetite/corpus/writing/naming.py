@@ -14,7 +14,7 @@ from ...errors import file_exists
 from ..remote.paths import AnyPath, RemotePath, path_of
 from ..urls import local_name
 from .durable import PARTIAL
-from .layouts import LAYOUTS, Layout, Windows
+from .layouts import LAYOUTS, Layout, MaskedWindows
 
 __all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "ranks_folder", "splits_of"]
 
@@ -113,7 +113,7 @@ class Names:
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
-        ours = self._pattern([Windows(1), *(layout() for layout in LAYOUTS.values())], [])
+        ours = self._pattern([MaskedWindows(1), *(layout() for layout in LAYOUTS.values())], [])
         wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
         for name in names:
             if name in wholes or ours.fullmatch(name):

@@ -118,7 +118,7 @@ MANIFEST: dict[str, Any] = {
     "sources?": {"*": {"documents": count, "tokens": count, "repeats": number}},
     "rejected?": {"name": name, "bytes": count, "checksum": _CHECKSUM, "records": count},
     "packed?": {"window": count, "windows": count, "dropped": count, "padded": count},
-    "options": {"shard_tokens": (None, count), "val_fraction": number, "pack?": (None, window)},
+    "options": {"shard_tokens": (None, count), "val_fraction": number, "pack?": (None, window), "loss_mask?": bool},
     "files": [
         {
             "name": name,

@@ -12,14 +12,15 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..segments import TRAINED, split_labels
 from .layout import Layout, OpenShard
 
-__all__ = ["Windows", "npy_header"]
+__all__ = ["MaskedWindows", "Windows", "npy_header"]
 
 #: Tokens that are copied, and whose boundaries are worked on, at a time; at least one window.
 GROUP = 1 << 20
@@ -64,12 +65,16 @@ class Windows(Layout):
                 file.write((np.cumsum(counts) + total).astype("<i8").tobytes())
                 total += int(counts.sum())
         else:
-            file.write(npy_header(shard.dtype, windows, self.window))
+            file.write(npy_header(self._numbers(path, np.zeros(0, shard.dtype)).dtype, windows, self.window))
             left = windows * self.window
             with shard.tokens_path.open("rb") as tokens:
                 while left:
                     left -= len(taken := np.fromfile(tokens, shard.dtype, min(GROUP, left)))
-                    file.write(taken.tobytes())
+                    file.write(self._numbers(path, taken).tobytes())
+
+    def _numbers(self, path: Path, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What a file of an array of windows has of tokens."""
+        return tokens
 
     def _boundaries(self, shard: OpenShard) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """(how many boundaries each window has, all of them in a row), some windows at a time."""
@@ -97,6 +102,25 @@ class Windows(Layout):
             between[last - 1] = between[last - counts] = False
             boundaries[last - counts], boundaries[last - 1], boundaries[between] = 0, size, inside % size
             yield counts, boundaries
+
+
+class MaskedWindows(Windows):
+    """The same, and an array of the same shape that says which tokens are trained on. Tokens come with a bit for that,
+    see `segments.TRAINED`."""
+
+    dtypes: ClassVar[tuple[str, ...]] = ("uint32",)
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [*super().outputs(base), Path(f"{base}.loss_mask.npy")]
+
+    def dtype(self, vocab_size: int, wanted: str = "auto") -> str:
+        if vocab_size > TRAINED:
+            raise ValueError(f"ids up to {vocab_size - 1} leave no room for a mask; at most {TRAINED - 1}")
+        return super().dtype(vocab_size, wanted)
+
+    def _numbers(self, path: Path, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        ids, labels = split_labels(tokens)
+        return labels if path.name.endswith(".loss_mask.npy") else ids
 
 
 def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
