@@ -126,7 +126,7 @@ from bpetite.corpus import RecordError, count_corpus
 import numpy, zlib
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (held + (100 << 20),) * 2)
-options = dict(max_document_bytes=1 << 20, whole_files={whole}, separator="|")
+options = dict(max_document_bytes=1 << 20, **(dict(whole_files=True) if {whole} else dict(separator="|")))
 try:
     count_corpus([{file!r}], byte_codec(), **options)
 except RecordError as error:
