@@ -21,3 +21,6 @@ cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity)
 
 # What a worker has put out as an array of uint32.
 cdef object take_ids(Worker worker)
+
+# The same of any ids, which are copied.
+cdef object copy_ids(const token_t* ids, Py_ssize_t n)

@@ -107,13 +107,17 @@ cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity):
 cdef object take_ids(Worker worker):
     cdef token_t* ids
     cdef Py_ssize_t capacity
-    cdef void* data
     if worker.used >= STEAL:
         ids = worker.give_out(&capacity)
         return own_ids(ids, worker.used, capacity)
+    return copy_ids(worker.out, worker.used)
+
+
+cdef object copy_ids(const token_t* ids, Py_ssize_t n):
+    cdef void* data
     if _numpy.make == NULL:
         load_numpy()
-    array = bp_numpy_new(&_numpy, worker.used, &data)
-    if worker.used:                                # a worker that has put out nothing has no memory for it
-        memcpy(data, worker.out, worker.used * sizeof(token_t))
+    array = bp_numpy_new(&_numpy, n, &data)
+    if n:                                          # a worker that has put out nothing has no memory for it
+        memcpy(data, ids, n * sizeof(token_t))
     return array

@@ -51,7 +51,6 @@ cdef class Reader:
     cdef Py_ssize_t limit          # up to where it has been read for that
     cdef bint ended                # that is all of it
     cdef bint goes_on              # what is given is the beginning of a text
-    cdef bint ids_only             # no milestones and ends are kept, and none is asked for
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
     cdef milestones after_specials  # the ends of special tokens
     cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone

@@ -194,7 +194,6 @@ cdef class Reader:
                 self.dropped += self.worker.used
                 self.worker.used = 0
                 self.stones.n = self.after_specials.n = self.ends.n = 0
-            kept = kept and not self.ids_only
             status[0] = self.worker.encode_block(text, start, ends, n, self.readable(at), bad)
             bad[0] += at
             if kept and status[0] == DONE:
@@ -207,8 +206,6 @@ cdef class Reader:
 
     cdef int put_stone(self, milestones* stones, Py_ssize_t start, Py_ssize_t used) noexcept nogil:
         cdef void* grown
-        if self.ids_only:
-            return DONE
         if stones.n == stones.capacity:
             grown = realloc(stones.items, (2 * stones.capacity + 64) * sizeof(milestone))
             if grown == NULL:
@@ -225,8 +222,6 @@ cdef class Reader:
         cdef Py_ssize_t* to
         cdef Py_ssize_t i
         cdef void* grown
-        if self.ids_only:
-            return DONE
         if known.n + n > known.capacity:
             grown = realloc(known.items, (2 * known.capacity + 256) * sizeof(Py_ssize_t))
             if grown == NULL:

@@ -3,14 +3,20 @@ from array import array
 from typing_extensions import Self, disjoint_base
 
 from ..engine._special import Specials
-from ..engine._surface import Surface
 from .edges import Edges
+from .growing_text import Change
 
 @disjoint_base
 class Blocks:
-    """A text as blocks between edges, each with its ids, and the open text behind the last edge, with its ids."""
+    """A text as blocks between edges, each with its ids, and the open text behind the last edge, with its ids.
 
-    def __new__(cls) -> Self: ...
+    Args:
+        encoder: The tokenizer's.
+        specials: The special tokens to recognise.
+        kind: The class of a change: a named tuple of start, removed, ids.
+    """
+
+    def __new__(cls, encoder: object, specials: Specials | None, kind: type[Change]) -> Self: ...
     def copy(self) -> Blocks:
         """Blocks of its own, with the same content; the two share what stands."""
 
@@ -27,21 +33,22 @@ class Blocks:
     def slice(self, start: int, end: int) -> str:
         """The characters from start to end."""
 
-    def append(self, tokenizer: Surface, text: str, specials: Specials, block: int) -> tuple[int, int, array[int]]:
-        """Put a text behind the others.
+    def append(self, text: str, block: int) -> Change:
+        """Put a text behind the others, where a compiled scanner alone cuts it.
 
         Args:
-            tokenizer: One whose text goes through a compiled scanner alone.
-            text: The text, without lone surrogates.
-            specials: The special tokens to recognise.
-            block: Bytes that are read at a time.
+            text: The text.
+            block: Blocks are about as long.
 
         Returns:
-            The change: where it begins, how many ids are gone, and the new ones, an array of uint32. No list is made of
-            these: that would take longer than all the rest.
+            The change, without ids that are the same at either end.
+
+        Raises:
+            ValueError: A byte has no token.
+            UnicodeEncodeError: There is a lone surrogate; its position is not the one in this text.
         """
 
-    def replace(self, edges: Edges, start: int, end: int, text: str, block: int) -> tuple[int, int, array[int]]:
+    def replace(self, edges: Edges, start: int, end: int, text: str, block: int) -> Change:
         """Put a text in the place of the characters from start to end; the change, as :meth:`append` gives it.
 
         Args:

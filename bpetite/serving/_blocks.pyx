@@ -3,37 +3,56 @@
 A turn of a chat is encoded in some microseconds, and so is what an edit touches; what is done around that is compiled,
 too.
 """
-from cpython.array cimport array, clone
+from cpython.array cimport array, clone, resize_smart
 from cpython.bytes cimport PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Substring
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..engine._encode cimport check, encode_utf8
-from ..engine._reader cimport Reader
+from ..engine._encode cimport Encoder, check, encode_utf8
+from ..engine._ids cimport copy_ids
 from ..engine._special cimport Specials
-from ..engine._text cimport DONE
+from ..engine._text cimport DONE, text_view, view_text, window_extend
+from ..engine._worker cimport Worker
+from ..headers.pyobject cimport bp_tuple_of_three
 from ..headers.substring cimport bp_substring
-from ._edges cimport ids_of
+from ..headers.types cimport token_t
+from ..headers.utf8 cimport bp_utf8_count
+from ._edges cimport array_of
 
 from array import array as new_array
 
 
+cdef enum:
+    KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter stretches
+
+
 cdef class Blocks:
-    """A text as blocks between edges, each with its ids, and the open text behind the last edge, with its ids."""
+    """A text as blocks between edges, each with its ids, and the open text behind the last edge, with its ids.
+
+    Args:
+        encoder: The tokenizer's.
+        specials: The special tokens to recognise.
+        kind: The class of a change: a named tuple of start, removed, ids.
+    """
     cdef list items                # (text, ids) of each block
     cdef str open_text
     cdef array open_ids
     # Of each block, and of the open text: where it starts, in characters and in tokens; and the character up to which
     # the text decides that there is an edge.
     cdef array chars, tokens, reach
+    cdef Encoder encoder
+    cdef Specials specials
+    cdef type kind
 
-    def __cinit__(self):
+    def __cinit__(self, Encoder encoder not None, Specials specials, type kind):
+        self.encoder, self.specials, self.kind = encoder, specials, kind
         self.items, self.open_text, self.open_ids = [], "", new_array("I")
         self.chars, self.tokens, self.reach = new_array("q", [0]), new_array("q", [0]), new_array("q", [0])
 
     def copy(self):
         """Blocks of its own, with the same content; the two share what stands."""
-        cdef Blocks other = Blocks()
+        cdef Blocks other = Blocks(self.encoder, self.specials, self.kind)
         other.items, other.open_text, other.open_ids = self.items[:], self.open_text, self.open_ids
         other.chars, other.tokens, other.reach = self.chars[:], self.tokens[:], self.reach[:]
         return other
@@ -67,50 +86,79 @@ cdef class Blocks:
             i += 1
         return parts[0] if len(parts) == 1 else "".join(parts)
 
-    def append(self, tokenizer, str text not None, Specials specials, Py_ssize_t block):
-        """Put a text behind the others.
+    def append(self, str text not None, Py_ssize_t block):
+        """Put a text behind the others, where a compiled scanner alone cuts it.
 
         Args:
-            tokenizer: One whose text goes through a compiled scanner alone.
-            text: The text, without lone surrogates.
-            specials: The special tokens to recognise.
-            block: Bytes that are read at a time.
+            text: The text.
+            block: Blocks are about as long.
 
         Returns:
-            The change: where it begins, how many ids are gone, and the new ones, an array of uint32. No list is made of
-            these: that would take longer than all the rest.
+            The change, without ids that are the same at either end.
+
+        Raises:
+            ValueError: A byte has no token.
+            UnicodeEncodeError: There is a lone surrogate; its position is not the one in this text.
         """
-        cdef str whole = self.open_text + text
-        cdef Py_ssize_t length = len(whole), used = 0, done = 0, cut = 0, last, start = len(self) - len(self.open_ids)
-        cdef array old = self.open_ids, new, ids
+        cdef Worker worker = self.encoder.take()
+        cdef Py_ssize_t length = len(text), at = 0, stop, base = 0, done, used = 0, cut, start
+        cdef str opened = self.open_text, whole
+        cdef array old = self.open_ids, ids
+        cdef text_view view
         cdef list pieces = []
-        cdef Reader reader = Reader(tokenizer._encoder, whole, specials, 0)
-        cdef int status
         try:
-            reader.goes_on = reader.ids_only = True
-            while not reader.ended:
-                # A turn of a chat is one block.
-                reader.feed(max(block, length) if length <= 4 * block else block)
-                if reader.done > done:
-                    last = cut
-                    cut = reader.char_at(reader.done)
-                    piece = bp_substring(whole, last, cut, reader.data + done - reader.base, reader.done - done)
-                    done = reader.done
-                    pieces.append((piece, ids_of(reader, used, reader.total()), reader.char_at(reader.limit) - cut))
-                    used = reader.total()
-            with nogil:
-                status = encode_utf8(reader.worker, specials, reader.data + done, reader.filled - done,
-                                     reader.readable(done), True, &last)
-            if status != DONE:
-                check(status, whole, done + last)
-            new = ids_of(reader, 0, reader.total())
-            opened = ids_of(reader, used, reader.total())
+            while True:
+                # A turn of a chat is one stretch. An open pre-token is read again with each, so they grow with it.
+                stop = min(length, at + max(4 * block, len(opened)))
+                opened = whole = opened + (text if stop - at == length else PyUnicode_Substring(text, at, stop))
+                at = stop
+                _read(worker, whole, &view)
+                done = self.encode(worker, whole, &view, 0, False, base)
+                if done:
+                    cut = done if view.length == len(whole) else bp_utf8_count(view.utf8, done)
+                    pieces.append((bp_substring(whole, 0, cut, view.utf8, done),
+                                   array_of(worker.out + used, worker.used - used), len(whole) - cut))
+                    used = worker.used
+                    opened = PyUnicode_Substring(whole, cut, len(whole))
+                if at == length:
+                    break
+                base += done
+            self.encode(worker, whole, &view, done, True, base)
+            ids = array_of(worker.out + used, worker.used - used)
+            start = len(self) - len(old)
+            change = self.change(start, old, worker.out, worker.used)
         finally:
-            reader.close()
-        for piece, ids, behind in pieces:
-            self.push(piece, ids, behind, block)
-        self.open_text, self.open_ids = PyUnicode_Substring(whole, cut, length), opened
-        return _change(start, old, new)
+            self.encoder.give(worker)
+        for piece, its_ids, behind in pieces:
+            self.push(piece, its_ids, behind, block)
+        self.open_text, self.open_ids = opened, ids
+        return change
+
+    cdef Py_ssize_t encode(self, Worker worker, str text, const text_view* view, Py_ssize_t start, bint final,
+                           Py_ssize_t base) except -1:
+        """Encode a text in UTF-8 from an offset on; returns up to where. `base`: of its beginning, for messages."""
+        cdef const uint8_t* rest = view.utf8 + start
+        cdef Py_ssize_t left = view.length - start, done = 0
+        cdef int status
+        if left > KEEP_LOCK:
+            with nogil:
+                status = encode_utf8(worker, self.specials, rest, left, left, final, &done)
+        else:
+            status = encode_utf8(worker, self.specials, rest, left, left, final, &done)
+        if status != DONE:
+            check(status, text, start + done, base)
+        return start + done
+
+    cdef object change(self, Py_ssize_t start, array old, const token_t* ids, Py_ssize_t n):
+        """The change from some ids to others, without those that are the same at either end."""
+        cdef const unsigned* before = old.data.as_uints
+        cdef Py_ssize_t removed = len(old), most = min(removed, n), same = 0, left = 0
+        while same < most and before[same] == ids[same]:
+            same += 1
+        while left < most - same and before[removed - 1 - left] == ids[n - 1 - left]:
+            left += 1
+        return bp_tuple_of_three(self.kind, start + same, removed - same - left,
+                                 copy_ids(ids + same, n - same - left), NULL)
 
     cdef int push(self, str text, array ids, Py_ssize_t behind, Py_ssize_t block) except -1:
         cdef Py_ssize_t n = len(self.items), chars = self.chars.data.as_longlongs[n], tokens = len(ids)
@@ -125,9 +173,9 @@ cdef class Blocks:
             chars, tokens = self.chars.data.as_longlongs[n], len(ids)
         self.items.append((text, ids))
         chars += len(text)
-        self.chars.append(chars)
-        self.tokens.append(self.tokens.data.as_longlongs[n] + tokens)
-        self.reach.append(chars + behind)
+        _put(self.chars, chars)
+        _put(self.tokens, self.tokens.data.as_longlongs[n] + tokens)
+        _put(self.reach, chars + behind)
         return 0
 
     def replace(self, edges, Py_ssize_t start, Py_ssize_t end, str text not None, Py_ssize_t block):
@@ -173,7 +221,8 @@ cdef class Blocks:
             old.append(self.open_ids)
             self.open_text, self.open_ids = rest, ids
         self.splice(first, last, made, block)
-        return _change(i, _joined(old), _joined(new))
+        ids = _joined(new)
+        return self.change(i, _joined(old), <const token_t*> (<array> ids).data.as_uints, len(<array> ids))
 
     cdef int splice(self, Py_ssize_t first, Py_ssize_t last, list made, Py_ssize_t block) except -1:
         """Put blocks in the place of those from first to last, which end at the same edge."""
@@ -205,6 +254,23 @@ cdef class Blocks:
             self.tokens.data.as_longlongs[i] += moved_tokens
             reaches[i] = max(reaches[i] + moved, reaches[i - 1])
         return 0
+
+
+cdef int _put(array numbers, long long value) except -1:
+    resize_smart(numbers, len(numbers) + 1)
+    numbers.data.as_longlongs[len(numbers) - 1] = value
+    return 0
+
+
+cdef int _read(Worker worker, str text, text_view* view) except -1:
+    """A text in UTF-8: where that is in memory, or rewritten."""
+    view_text(text, view)
+    if view.utf8 == NULL:
+        worker.window.filled = worker.window.read = 0
+        while worker.window.read < len(text):
+            check(window_extend(&worker.window, view, view.length), text, 0)
+        view.utf8, view.length = worker.window.bytes, worker.window.filled
+    return 0
 
 
 cdef Py_ssize_t _behind(array ascending, Py_ssize_t value) noexcept:
@@ -262,20 +328,3 @@ cdef array _joined(list ids):
             memcpy(joined.data.as_uints + n, each.data.as_uints, len(each) * 4)
         n += len(each)
     return joined
-
-
-cdef tuple _change(Py_ssize_t start, array old, array new):
-    """The change from some ids to others, without those that are the same at either end."""
-    cdef Py_ssize_t most = min(len(old), len(new)), same = 0, left = 0, n
-    cdef const unsigned* before = old.data.as_uints
-    cdef const unsigned* after = new.data.as_uints
-    cdef array ids
-    while same < most and before[same] == after[same]:
-        same += 1
-    while left < most - same and before[len(old) - 1 - left] == after[len(new) - 1 - left]:
-        left += 1
-    n = len(new) - same - left
-    ids = clone(new, n, False)
-    if n:
-        memcpy(ids.data.as_uints, after + same, n * 4)
-    return start + same, len(old) - same - left, ids

@@ -12,6 +12,7 @@ from ..engine._reader cimport Reader, milestone, size_of, span_of, whole_number
 from ..engine._special cimport refuse
 from ..engine._text cimport DONE
 from ..engine._worker cimport BP_BLOCK
+from ..headers.pyobject cimport bp_tuple_of_four
 from ..headers.substring cimport bp_substring
 from ..headers.watch cimport bp_watch_begin
 from ..splitting._scan cimport SCAN_SHORT, scan_cursor
@@ -21,24 +22,6 @@ cdef enum:
     GLANCE = 32                # bytes that are scanned first to find an end in common
     UNKNOWN = -1
     NONE = -2
-
-
-cdef extern from *:
-    """
-    /* tuple.__new__(kind, (a, b, c, d)) without a tuple for the arguments and another one for the items. */
-    static PyObject *bp_tuple_of_four(PyTypeObject *kind, PyObject *a, PyObject *b, PyObject *c, PyObject *d)
-    {
-        PyObject *made = kind->tp_alloc(kind, 4);
-        if (!made)
-            return NULL;
-        Py_INCREF(a); PyTuple_SET_ITEM(made, 0, a);
-        Py_INCREF(b); PyTuple_SET_ITEM(made, 1, b);
-        Py_INCREF(c); PyTuple_SET_ITEM(made, 2, c);
-        Py_INCREF(d); PyTuple_SET_ITEM(made, 3, d);
-        return made;
-    }
-    """
-    object make_tuple "bp_tuple_of_four"(type kind, object a, object b, object c, object d)
 
 
 cdef class ChunkReader:
@@ -105,7 +88,7 @@ cdef class ChunkReader:
             last = reader.char_at(end)
         self.start, self.end = start, end
         part = bp_substring(self.text, first, last, reader.data + start - reader.base, end - start)
-        return make_tuple(self.kind, part, first, last, tokens)
+        return bp_tuple_of_four(self.kind, part, first, last, tokens)
 
     cdef Py_ssize_t find(self, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t* tokens) except -2:
         """The end of the chunk from `start` on, behind `floor`, or -1 where it is none; its tokens."""

@@ -1,8 +1,8 @@
 """The pieces between the edges of a text."""
 from cpython.array cimport array
 
-from ..engine._reader cimport Reader
+from ..headers.types cimport token_t
 
 
-# The ids of tokens that the reader keeps, as an array of uint32.
-cdef array ids_of(Reader reader, Py_ssize_t start, Py_ssize_t end)
+# Ids, as an array of uint32.
+cdef array array_of(const token_t* ids, Py_ssize_t n)

@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 from ..engine._encode cimport Encoder
 from ..engine._reader cimport Reader, size_of
 from ..engine._special cimport Specials
+from ..headers.types cimport token_t
 
 from array import array as new_array
 
@@ -13,11 +14,11 @@ cdef array UINT32 = new_array("I")
 cdef object new = tuple.__new__
 
 
-cdef array ids_of(Reader reader, Py_ssize_t start, Py_ssize_t end):
-    """The ids of tokens that the reader keeps, as an array of uint32."""
-    cdef array copied = clone(UINT32, end - start, False)
-    if end > start:
-        memcpy(copied.data.as_uints, reader.worker.out + start - reader.dropped, (end - start) * 4)
+cdef array array_of(const token_t* ids, Py_ssize_t n):
+    """Ids, as an array of uint32."""
+    cdef array copied = clone(UINT32, n, False)
+    if n:
+        memcpy(copied.data.as_uints, ids, n * sizeof(token_t))
     return copied
 
 
@@ -67,7 +68,7 @@ def read(tokenizer, bytes data not None, Specials specials, Py_ssize_t block, st
             upto = reader.limit
             while fresh is not None and upto < len(data) and not fresh(data, upto):
                 upto += 1
-            pieces.append(new(kind, (at, ids_of(reader, used, total), upto)))
+            pieces.append(new(kind, (at, array_of(reader.worker.out + used - reader.dropped, total - used), upto)))
             if found is not None:
                 return pieces, found
             start, used = at, total

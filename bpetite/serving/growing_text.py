@@ -8,7 +8,6 @@ blocks that it touches, whatever the length of the text; blocks are never change
 from __future__ import annotations
 
 import operator
-from array import array
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -47,7 +46,7 @@ class GrowingText:
     it can be copied and pickled.
     """
 
-    __slots__ = ("_blocks", "_edges", "_refused", "_settings")
+    __slots__ = ("_blocks", "_edges", "_plain", "_refused", "_settings")
 
     def __init__(
         self,
@@ -61,7 +60,8 @@ class GrowingText:
         self._settings = tokenizer, allowed_special, disallowed_special
         self._edges = Edges(tokenizer, allowed_special)
         self._refused = Specials(dict.fromkeys(refused, 0)) if refused else None
-        self._blocks = Blocks()
+        self._plain = self._refused is None and self._edges.plain
+        self._blocks = Blocks(tokenizer._encoder, self._edges.finder, Change)
         self.append(text)
 
     def append(self, text: Text) -> Change:
@@ -80,11 +80,11 @@ class GrowingText:
         """
         if type(text) is not str:
             text = checked(text)
-        if self._refused is not None or not self._edges.plain:
+        if not self._plain:
             end = self._blocks.characters()
             return self._replace(end, end, checked(text))
         try:
-            return _change(*self._blocks.append(self._settings[0], text, self._edges.finder, BLOCK))
+            return self._blocks.append(text, BLOCK)
         except UnicodeEncodeError:
             checked(text)  # the position in this text
             raise
@@ -136,7 +136,8 @@ class GrowingText:
     def copy(self) -> GrowingText:
         """A text of its own, with the same content; the two share what stands."""
         other = GrowingText.__new__(GrowingText)
-        other._settings, other._edges, other._refused = self._settings, self._edges, self._refused
+        other._settings, other._edges = self._settings, self._edges
+        other._refused, other._plain = self._refused, self._plain
         other._blocks = self._blocks.copy()
         return other
 
@@ -163,11 +164,7 @@ class GrowingText:
 
     def _replace(self, start: int, end: int, text: str) -> Change:
         self._refuse(start, end, text)
-        return _change(*self._blocks.replace(self._edges, start, end, text, BLOCK))
-
-
-def _change(start: int, removed: int, ids: array[int]) -> Change:
-    return Change(start, removed, np.frombuffer(ids, np.uint32) if ids else np.empty(0, np.uint32))
+        return self._blocks.replace(self._edges, start, end, text, BLOCK)
 
 
 def _restored(tokenizer: Surface, text: str, allowed: SpecialSelection, disallowed: SpecialSelection) -> GrowingText:

@@ -183,6 +183,22 @@ def test_an_edit_that_raises_changes_nothing() -> None:
         grown.replace(0, 9, "")
 
 
+@pytest.mark.parametrize("wide", ["", "é", "的", "😀"])
+def test_a_long_append_that_raises_changes_nothing(wide: str) -> None:
+    """It is read in stretches; the error comes in the last, or behind a pre-token that is open in all of them."""
+    vocab = {97: b"a", 32: b" ", **{256 + byte: bytes([byte]) for byte in set(wide.encode())}}
+    for text in ("a " * 9000 + "a", "a" * 20_000):
+        grown = Tokenizer(vocab, []).growing(wide)
+        with pytest.raises(ValueError, match=f"byte 0x63, at offset {len((wide + text).encode())} of the text"):
+            grown.append(text + "c")
+        with pytest.raises(UnicodeEncodeError, match=f"position {len(text)}:"):
+            grown.append(text + "\ud800")
+        assert (grown.text, len(grown)) == (wide, len(wide.encode()))
+        change = grown.append(text)
+        assert (change.start, change.removed, len(change.ids)) == (len(wide.encode()), 0, len(text))
+        assert grown.text == wide + text
+
+
 def test_a_disallowed_special_token_that_edits_put_together() -> None:
     tok = TOKENIZERS["gpt2"]
     grown = tok.growing("so <|endof", disallowed_special=[END])
