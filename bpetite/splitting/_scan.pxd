@@ -22,6 +22,9 @@ cdef extern from "splitting/scanner.h" nogil:
         int block, blocks
         uint64_t ready[64]
 
+    ctypedef struct scan_twos:
+        pass
+
     ctypedef struct scan_tables:
         const uint8_t* next
         const uint8_t* out
@@ -33,6 +36,7 @@ cdef extern from "splitting/scanner.h" nogil:
         const uint16_t* stage
         const uint8_t* pages
         uint8_t continuation, end
+        const scan_twos* twos
 
     ctypedef struct scan_paged:
         const uint8_t* row
@@ -61,6 +65,7 @@ cdef class Scanner:
     cdef readonly int lanes                # of a long text that are read side by side: 64, 4 or 1
     cdef int simd                          # the form of its loops (simd.h)
     cdef scan_tables tables
+    cdef scan_twos* twos
     cdef scan_vector vector
     cdef object owner                      # the objects that the pointers point into
 

@@ -8,8 +8,9 @@ character back, two back, at the mark. What shapes this module:
   as bit masks of 64, "two back" becomes a shift, and the bits of the masks are walked at the end.
 * ASCII is read as it is, one code a byte. Blocks with other characters are rewritten first: the first byte of a
   character becomes the code of its group, its continuation bytes a code that changes nothing.
-* Each state depends on the one before, a chain of loads of five cycles a byte on current processors. So four lanes of a
-  span are read side by side (kind "vector"). The state at the start of a lane is known without the text before it,
+* Each state depends on the one before, a chain of loads of five cycles a step on current processors. So a step reads
+  two codes, where the tables for that are small (scan_twos.h), and four lanes of a span are read side by side (kind
+  "vector"). The state at the start of a lane is known without the text before it,
   because most pairs of characters, such as a letter and a space, are a synchronizing word: they lead to one state from
   every state. A table made with the pattern lists them; a span without such pairs before its lanes is read in one lane
   (which is all that kind "tables" does).
@@ -19,17 +20,18 @@ character back, two back, at the mark. What shapes this module:
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a
   scan of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
 
-A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in four, 0.5 in one. Rejected there: one byte
-shuffle per byte (SSSE3 pshufb, the state as its index) runs at 2.0 GB/s before anything is made of its outputs, with at
-most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the two shuffles that 32 states
-need; four look-ups side by side run at 3.2 GB/s with any number of states, on any processor. With a branch at every
-cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k: 1.1), 0.85 with SSSE3 (0.7), 0.75 in
-four.
+A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in four of one code a step, 0.5 in one.
+Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index) runs at 2.0 GB/s before anything is
+made of its outputs, with at most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the
+two shuffles that 32 states need; four look-ups side by side run at 3.2 GB/s with any number of states, on any
+processor. With a branch at every cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k:
+1.1), 0.85 with SSSE3 (0.7), 0.75 in four.
 """
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 
 from array import array as new_array
 
@@ -44,15 +46,17 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     ctypedef struct scan_span:
         const uint8_t* codes
         bint ascii
-        int lane, size, count, blocks
+        int lane, size, count, blocks, before_end
         uint8_t rewritten[1]
         uint64_t leads[1]
         uint64_t masks[6][64]
 
     int scan_lowest(uint64_t mask)
-    bint scan_is_ascii(const uint8_t* text, Py_ssize_t size)
+    bint scan_is_ascii(const uint8_t* text, int size)
+    int scan_known_state(const scan_tables* tables, const uint8_t* codes, int at)
+    void scan_put_end(const scan_tables* tables, scan_span* span)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
-    uint32_t scan_run_span(const scan_tables* tables, scan_span* span, int lanes, uint32_t state)
+    uint32_t scan_run_span(const scan_tables* tables, scan_span* span, uint32_t state)
     void scan_follow_marks(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     void scan_find_cuts(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
@@ -60,6 +64,9 @@ cdef extern from "splitting/scan_blocks.h" nogil:
 
 cdef extern from "splitting/scan_short.h" nogil:
     Py_ssize_t scan_short(const scan_tables* tables, const uint8_t* text, int size, Py_ssize_t* ends)
+
+cdef extern from "splitting/scan_twos.h" nogil:
+    scan_twos* scan_make_twos(const scan_tables* tables, int* failed)
 
 cdef extern from "headers/simd.h" nogil:
     enum:
@@ -92,6 +99,7 @@ cdef class Scanner:
     def __cinit__(self, str kind, tables, *, int lanes=WIDE_LANES):
         cdef bytes following = tables.next, out = tables.out, column = tables.column, pages = tables.pages
         cdef bytes synchronized = tables.synchronized, stage = tables.stage
+        cdef int failed = 0
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         self.lanes = 1 if kind == "tables" else 4
@@ -110,6 +118,15 @@ cdef class Scanner:
         self.tables.states, self.tables.columns = tables.states, tables.columns
         self.tables.used_bits, self.tables.mark_back = tables.used_bits, tables.mark_back
         self.tables.continuation, self.tables.end = tables.continuation, tables.end
+        if self.lanes > 1:
+            self.tables.twos = self.twos = scan_make_twos(&self.tables, &failed)
+            if failed:
+                raise MemoryError()
+            if self.twos == NULL and self.lanes == 4:
+                self.lanes = 1
+
+    def __dealloc__(self):
+        free(self.twos)
 
     cdef void _set_vector(self, tables):
         cdef bytes following = tables.next, out = tables.out
@@ -245,7 +262,9 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     if span.lane:
         cursor.state = scan_run_in_lanes(scanner.simd, &scanner.tables, &scanner.vector, &span, cursor.state)
     else:
-        cursor.state = scan_run_span(&scanner.tables, &span, scanner.lanes, cursor.state)
+        cursor.state = scan_run_span(&scanner.tables, &span, cursor.state)
+    if span.before_end >= 0:
+        scan_put_end(&scanner.tables, &span)
     cursor.base = cursor.position
     cursor.position += span.size
     cursor.block = 0
@@ -264,6 +283,7 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
     """Choose how the next span is read and how long it is. The end of the text is a code, which must fit into it."""
     cdef Py_ssize_t left = cursor.length - cursor.position
     cdef Py_ssize_t codes = left + cursor.final
+    cdef const uint8_t* text = cursor.text + cursor.position
     cdef int longest = SCAN_SPAN
     span.lane = 0
     if scanner.lanes == WIDE_LANES and codes >= SHORTEST_WIDE:
@@ -275,7 +295,12 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
     span.size = <int>min(left, <Py_ssize_t>longest)
     span.count = span.size + cursor.ended
     span.blocks = (span.count + SCAN_BLOCK - 1) // SCAN_BLOCK
-    span.ascii = span.size == longest and scan_is_ascii(cursor.text + cursor.position, longest)
+    span.before_end = -1
+    span.ascii = (span.size == longest or (span.lane and cursor.ended)) and scan_is_ascii(text, span.size)
+    if span.ascii and span.size < longest:
+        # Without a code for its end, the text is read as ASCII, which is less work.
+        span.before_end = scan_known_state(&scanner.tables, text, span.size)
+        span.ascii = span.before_end >= 0
 
 
 cdef void encode_span(Scanner scanner, const scan_cursor* cursor, scan_span* span) noexcept nogil:
@@ -288,6 +313,10 @@ cdef void encode_span(Scanner scanner, const scan_cursor* cursor, scan_span* spa
         span.codes = text
         for block in range(span.blocks):
             span.leads[block] = ALL
+        if span.before_end >= 0:
+            span.codes = span.rewritten
+            memcpy(span.rewritten, text, span.size)
+            memset(span.rewritten + span.size, 0, span.lane * WIDE_LANES - span.size)
         return
     span.codes = span.rewritten
     whole = scan_encode_blocks(scanner.simd, tables, text, left, span.size // SCAN_BLOCK, span.rewritten, span.leads)

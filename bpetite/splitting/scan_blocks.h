@@ -52,13 +52,14 @@ typedef uint64_t scan_masks[SCAN_BITS][SCAN_BLOCKS];
 
 /* A stretch of text that the transducer reads in one go. */
 typedef struct {
-    const uint8_t *codes;  /* the text itself if it is ASCII, else `rewritten` */
-    int ascii;
+    const uint8_t *codes;  /* the text itself if it is ASCII and fills the span, else `rewritten` */
+    int ascii;             /* all codes are ASCII characters */
     int lane;              /* codes in each of 64 lanes, or 0 for four lanes or one */
     int size;              /* bytes of text */
     int count;             /* codes: `size`, and one for the end of the text */
     int blocks;            /* that `count` codes touch */
-    uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]; /* `count` codes and padding: continuation codes */
+    int before_end;        /* the state before the end of an ASCII text, which then is not among the codes; or -1 */
+    uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]; /* codes and padding: continuation codes, or ASCII where all are */
     uint64_t leads[SCAN_BLOCKS]; /* which bytes begin a character; those after the text are set too */
     scan_masks masks;
 } scan_span;
@@ -89,11 +90,14 @@ static inline void scan_gather_masks(const scan_tables *tables, const uint8_t *o
                 masks[bit][block] = scan_mask(out + block * SCAN_BLOCK, bit);
 }
 
-static inline int scan_is_ascii(const uint8_t *text, Py_ssize_t size)
+static inline int scan_is_ascii(const uint8_t *text, int size)
 {
     uint64_t any = 0;
-    for (Py_ssize_t i = 0; i < size; i += 8) /* a multiple of 8 */
+    int i = 0;
+    for (; i + 8 <= size; i += 8)
         any |= scan_word(text + i);
+    for (; i < size; i++)
+        any |= text[i];
     return (any & SCAN_EACH(0x80)) == 0;
 }
 
@@ -196,43 +200,42 @@ static inline int scan_known_state(const scan_tables *tables, const uint8_t *cod
     return (int)state;
 }
 
-/* Run 4 * `lane` codes in four lanes, so that four chains of dependent loads overlap. Returns the state after them, or
-   -1 with nothing done if the state before some lane cannot be found. */
+/* Two steps of one lane. */
+BP_INLINE uint32_t scan_step_twice(const scan_twos *twos, const uint8_t *codes, uint32_t state, uint8_t *out)
+{
+    const scan_two *at = twos->steps + twos->first[codes[0]] + twos->second[codes[1]] + state;
+    memcpy(out, at->out, 2);
+    return at->next;
+}
+
+/* Run 4 * `lane` codes in four lanes, so that four chains of dependent loads overlap; `lane` is even. Returns the state
+   after them, or -1 with nothing done if the state before some lane cannot be found. */
 static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, int lane, uint32_t state, uint8_t *out)
 {
-    const uint8_t *next = tables->next, *outs = tables->out;
-    const uint32_t states = tables->states;
+    const scan_twos *twos = tables->twos;
     const int known1 = scan_known_state(tables, codes, lane);
     const int known2 = scan_known_state(tables, codes, 2 * lane);
     const int known3 = scan_known_state(tables, codes, 3 * lane);
     if ((known1 | known2 | known3) < 0)
         return -1;
     uint32_t state0 = state, state1 = (uint32_t)known1, state2 = (uint32_t)known2, state3 = (uint32_t)known3;
-    for (int i = 0; i < lane; i++) {
-        const uint32_t at0 = codes[i] * states + state0;
-        const uint32_t at1 = codes[i + lane] * states + state1;
-        const uint32_t at2 = codes[i + 2 * lane] * states + state2;
-        const uint32_t at3 = codes[i + 3 * lane] * states + state3;
-        out[i] = outs[at0];
-        state0 = next[at0];
-        out[i + lane] = outs[at1];
-        state1 = next[at1];
-        out[i + 2 * lane] = outs[at2];
-        state2 = next[at2];
-        out[i + 3 * lane] = outs[at3];
-        state3 = next[at3];
+    for (int i = 0; i < lane; i += 2) {
+        state0 = scan_step_twice(twos, codes + i, state0, out + i);
+        state1 = scan_step_twice(twos, codes + i + lane, state1, out + i + lane);
+        state2 = scan_step_twice(twos, codes + i + 2 * lane, state2, out + i + 2 * lane);
+        state3 = scan_step_twice(twos, codes + i + 3 * lane, state3, out + i + 3 * lane);
     }
     return (int)state3;
 }
 
 /* Run the transducer over a span of at most SCAN_SPAN codes, in four lanes or in one; returns the state after it.
    Not inlined: in a larger function the loops run out of registers. */
-BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *span, int lanes, uint32_t state)
+BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *span, uint32_t state)
 {
     uint8_t out[SCAN_SPAN + SCAN_BLOCK];
     int done = span->count, after = -1;
-    if (lanes > 1 && done >= SCAN_SHORTEST_IN_LANES) {
-        done = (done + 3) / 4 * 4; /* the padding does nothing */
+    if (tables->twos && done >= SCAN_SHORTEST_IN_LANES) {
+        done = (done + 7) / 8 * 8; /* the padding does nothing */
         after = scan_run_lanes(tables, span->codes, done / 4, state, out);
     }
     if (after < 0)
@@ -240,6 +243,18 @@ BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *
     memset(out + done, 0, (size_t)(span->blocks * SCAN_BLOCK - done));
     scan_gather_masks(tables, out, span->blocks, span->masks);
     return (uint32_t)after;
+}
+
+/* Write the outputs at the end of a text, in state span->before_end, in the place of those of the padding. */
+static inline void scan_put_end(const scan_tables *tables, scan_span *span)
+{
+    const uint8_t out = tables->out[tables->end * tables->states + (uint32_t)span->before_end];
+    const int block = span->size / SCAN_BLOCK, at = span->size % SCAN_BLOCK;
+    for (int bit = 0; bit < SCAN_BITS; bit++)
+        if (tables->used_bits >> bit & 1) {
+            const uint64_t before = span->masks[bit][block] & ((UINT64_C(1) << at) - 1);
+            span->masks[bit][block] = before | (uint64_t)(out >> bit & 1) << at;
+        }
 }
 
 /* Move every bit of a block, set at the first byte of a character, back by `count` characters. Bits that leave the

@@ -7,17 +7,6 @@
 
 #include "scan_blocks.h"
 
-static inline int scan_short_is_ascii(const uint8_t *text, int size)
-{
-    uint64_t any = 0;
-    int i = 0;
-    for (; i + 8 <= size; i += 8)
-        any |= scan_word(text + i);
-    for (; i < size; i++)
-        any |= text[i];
-    return (any & SCAN_EACH(0x80)) == 0;
-}
-
 /* Read up to eight codes; returns their outputs, one a byte. */
 BP_INLINE uint64_t scan_short_word(const scan_tables *tables, const uint8_t *codes, int count, uint32_t *state)
 {
@@ -39,7 +28,7 @@ static inline Py_ssize_t scan_short(const scan_tables *given, const uint8_t *tex
     uint64_t leads = ~UINT64_C(0), masks[SCAN_MARK] = {0}, all = 0, cuts;
     const uint8_t *codes = text;
     uint32_t state = 0;
-    if (!scan_short_is_ascii(text, size)) {
+    if (!scan_is_ascii(text, size)) {
         leads = scan_encode(given, text, size, rewritten);
         codes = rewritten;
     }

@@ -16,8 +16,21 @@ enum {
     SCAN_BITS = 6,              /* of an output */
     SCAN_STAGE = 0x110000 / 64, /* entries of `stage` */
     SCAN_SEARCH = 32,           /* how many codes before a lane to search for a synchronizing word */
-    SCAN_SHORTEST_IN_LANES = 96 /* codes; below, finding the states before the lanes costs more than they save */
+    SCAN_SHORTEST_IN_LANES = 96, /* codes; below, finding the states before the lanes costs more than they save */
+    SCAN_MOST_TWOS = 1 << 15 /* steps of two codes that are worth their memory, 128 KB */
 };
+
+/* Two steps of the transducer in one. */
+typedef struct {
+    uint8_t out[2];
+    uint16_t next;
+} scan_two;
+
+/* That of two codes from a state is steps[first[code] + second[code] + state]. */
+typedef struct {
+    uint32_t first[256], second[256];
+    scan_two steps[];
+} scan_twos;
 
 typedef struct {
     const uint8_t *next;   /* next[code * states + state] */
@@ -30,6 +43,7 @@ typedef struct {
     const uint16_t *stage; /* code point / 64 -> page */
     const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
     uint8_t continuation, end;
+    const scan_twos *twos; /* NULL where a text is read in one lane */
 } scan_tables;
 
 /* A function of a code and a state: values[page[code] * 128 + row[code] + state]. Pages with rows of ASCII codes come

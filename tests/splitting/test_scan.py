@@ -2,6 +2,7 @@
 import bisect
 import ctypes
 import random
+import string
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -150,6 +151,24 @@ def test_how_many_lanes() -> None:
     assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
     assert Scanner("vector", tables).lanes in (4, 64)
     assert Scanner("vector", tables._replace(vector=None)).lanes == 4
+
+
+def test_too_many_steps_of_two_codes_are_not_kept() -> None:
+    pattern = "|".join(f"{letter}+" for letter in string.ascii_letters)
+    cut = scanner(pattern, "four lanes")
+    assert cut.lanes == 1
+    text = "".join(random.Random(0).choices(["a", "bb", "Zz", "ü", "ccc", " "], k=2000))
+    for size in (95, 96, 511, 2000):
+        assert list(cut.ends(text[:size].encode())) == expected_ends(text[:size], pattern)
+        assert list(scanner(pattern).ends(text[:size].encode())) == expected_ends(text[:size], pattern)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_ascii_texts_that_do_not_fill_many_lanes(name: str) -> None:
+    for size in (*range(398, 404), *range(766, 771), *range(1534, 1538), 2046, 2047, 2048, 3071, 3072, 4095):
+        for end in ("", "a", "'l", " ", "\n", "\n ", " \n" * 30, "  \t" * 20, "\0\0", "'" * 40, "12"):
+            text = long_text(size, size, ascii_only=True)[: size - len(end)] + end
+            assert list(scanner(COMPILED[name]).ends(text.encode())) == expected_ends(text, COMPILED[name]), (size, end)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
