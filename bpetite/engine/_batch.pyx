@@ -22,7 +22,7 @@ from ._id_memory cimport ids_grow
 from ._ids cimport IdLists, own_ids
 from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
-from ._worker cimport Worker
+from ._worker cimport Worker, bp_cache_loosen
 
 from collections.abc import Mapping
 from functools import partial
@@ -236,6 +236,7 @@ def _encode_runs(_Batch batch, bint called):
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
         worker = batch.encoder.take()
+        bp_cache_loosen(&worker.cache)
         worker.dropout = batch.dropout
         if not called:
             bp_watch_begin(&worker.watch, &batch.stop)

@@ -15,7 +15,7 @@ from ._text cimport (
     DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop,
     window_extend
 )
-from ._worker cimport BP_BLOCK, Core, Worker
+from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
 from array import array as new_array
 
@@ -167,6 +167,7 @@ cdef class Encoder:
         if view.length <= KEEP_LOCK:
             status = encode_view(worker, specials, &view, &offset)
         else:
+            bp_cache_loosen(&worker.cache)
             with nogil:
                 status = encode_view(worker, specials, &view, &offset)
         return check(status, text, offset) if status != DONE else 0

@@ -27,6 +27,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
 
     bint bp_cache_init(bp_cache* cache, size_t bytes, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
+    void bp_cache_loosen(bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,

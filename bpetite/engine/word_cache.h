@@ -173,11 +173,9 @@ static inline int bp_arena_room(bp_cache *cache, size_t words) {
     return 1;
 }
 
-/* Place for one more entry at a load of at most a half; 0 where there is none within the bound. */
-static inline int bp_shorts_room(bp_cache *cache) {
-    size_t size = bp_shorts(cache);
-    if (2 * (cache->short_used + 1) <= size) return 1;
-    size_t larger = 2 * size;
+/* Make the table of short entries twice as large; 0 where the bound or the memory does not allow it. */
+static inline int bp_shorts_double(bp_cache *cache) {
+    size_t size = bp_shorts(cache), larger = 2 * size;
     int shift = cache->short_shift - 1;
     if (larger > cache->short_bound) return 0;
     bp_short *grown = (bp_short *)bp_allocate_zeros(larger, sizeof(bp_short));
@@ -191,6 +189,17 @@ static inline int bp_shorts_room(bp_cache *cache) {
     cache->shorts = grown;
     cache->short_shift = shift;
     return 1;
+}
+
+/* Place for one more entry at a load of at most a half; 0 where there is none within the bound. */
+static inline int bp_shorts_room(bp_cache *cache) {
+    return 2 * (cache->short_used + 1) <= bp_shorts(cache) || bp_shorts_double(cache);
+}
+
+/* Before a long call: at a load of at most a quarter fewer keys share a home. For a first call, which begins with an empty
+   table, the larger one would cost more than that gains. */
+static inline void bp_cache_loosen(bp_cache *cache) {
+    if (BP_UNLIKELY(4 * cache->short_used > bp_shorts(cache))) bp_shorts_double(cache);
 }
 
 static inline int bp_longs_room(bp_cache *cache) {

@@ -35,16 +35,16 @@ BP_AVX512_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2
     b = _mm512_xor_si512(b, _mm512_shuffle_epi32(b, (_MM_PERM_ENUM)0x4E));
     return _mm512_permutex2var_epi64(a, evens, b);
 }
+#endif
 
-/* bp_prepare_block in two passes: first the bytes of the keys, then their hashes, eight at a time. */
-BP_AVX512_TARGET static void bp_prepare_avx512(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
-                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
-    const uint8_t *shorts = (const uint8_t *)cache->shorts;
-    uint8_t longs[BP_BLOCK];
-    const ptrdiff_t first = start;
-    ptrdiff_t long_count = 0, i;
+#ifdef BP_HAS_AVX2
+/* The first of two passes of bp_prepare: keys->bytes of all but the long pre-tokens. OUT: longs, which these are.
+   Returns how many they are. */
+BP_INLINE ptrdiff_t bp_load_keys(const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t n,
+                                 bp_keys *keys, uint8_t *longs) {
+    ptrdiff_t long_count = 0;
 #pragma GCC unroll 4
-    for (i = 0; i < n; i++) {
+    for (ptrdiff_t i = 0; i < n; i++) {
         const size_t length = (size_t)(ends[i] - start);
         const __m128i bytes = _mm_loadu_si128((const __m128i *)(text + start));
         start = ends[i];
@@ -56,19 +56,52 @@ BP_AVX512_TARGET static void bp_prepare_avx512(const bp_cache *cache, const uint
                          _mm_or_si128(_mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)bp_key_forms[length][0])),
                                       _mm_loadu_si128((const __m128i *)bp_key_forms[length][1])));
     }
+    return long_count;
+}
+
+BP_INLINE void bp_prepare_longs(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
+                                const uint8_t *longs, ptrdiff_t long_count, bp_keys *keys) {
+    for (ptrdiff_t i = 0; i < long_count; i++) {
+        const ptrdiff_t at = longs[i];
+        const uint8_t *p = text + (at ? ends[at - 1] : start);
+        bp_prepare_long(cache, p, (size_t)(text + ends[at] - p), at, keys);
+    }
+}
+#endif
+
+#ifdef BP_HAS_AVX512
+/* Hashes are made eight at a time. */
+BP_AVX512_TARGET static void bp_prepare_avx512(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
+                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
+    const uint8_t *shorts = (const uint8_t *)cache->shorts;
+    uint8_t longs[BP_BLOCK];
+    const ptrdiff_t long_count = bp_load_keys(text, start, ends, n, keys, longs);
     const __m512i factors = _mm512_broadcast_i32x4(
         _mm_set_epi64x((long long)cache->secret.odd[1], (long long)cache->secret.odd[0]));
     const __m128i shift = _mm_cvtsi32_si128(cache->short_shift);
-    for (i = 0; i < n; i += 8) { /* rounds up: hashes beyond n are never used */
+    for (ptrdiff_t i = 0; i < n; i += 8) { /* rounds up: hashes beyond n are never used */
         const __m512i home = _mm512_srl_epi64(bp_hash_eight(factors, keys->bytes + i), shift);
         _mm512_storeu_si512(keys->at + i, _mm512_slli_epi64(home, 5));
         for (int j = 0; j < 8; j++) BP_PREFETCH(shorts + keys->at[i + j]);
     }
-    for (i = 0; i < long_count; i++) {
-        const ptrdiff_t at = longs[i];
-        const uint8_t *p = text + (at ? ends[at - 1] : first);
-        bp_prepare_long(cache, p, (size_t)(text + ends[at] - p), at, keys);
+    bp_prepare_longs(cache, text, start, ends, longs, long_count, keys);
+}
+#endif
+
+#ifdef BP_HAS_AVX2
+BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
+                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
+    const uint8_t *shorts = (const uint8_t *)cache->shorts;
+    const int shift = cache->short_shift;
+    const bp_secret secret = cache->secret;
+    uint8_t longs[BP_BLOCK];
+    const ptrdiff_t long_count = bp_load_keys(text, start, ends, n, keys, longs);
+#pragma GCC unroll 4
+    for (ptrdiff_t i = 0; i < n; i++) {
+        keys->at[i] = (bp_hash_word(&secret, keys->bytes[i][0], keys->bytes[i][1]) >> shift) * sizeof(bp_short);
+        BP_PREFETCH(shorts + keys->at[i]);
     }
+    bp_prepare_longs(cache, text, start, ends, longs, long_count, keys);
 }
 #endif
 
@@ -95,13 +128,6 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
         }
     }
 }
-
-#ifdef BP_HAS_AVX2
-BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
-                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
-    bp_prepare_block(cache, text, start, ends, 0, n, 1, keys);
-}
-#endif
 
 /* Not inlined, as bp_emit is not: their loops need the registers. */
 BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,

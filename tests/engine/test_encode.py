@@ -91,6 +91,18 @@ def test_odd_merge_lists(pieces: list[bytes], text: str, random, ignore_merges: 
     assert whole.encode(text) == reference.encode(text, tokens, None, pattern=patterns.GPT2)
 
 
+@pytest.mark.parametrize("cache_bytes", [0, 100_000, 1 << 20, 1 << 24])
+def test_the_cache_grows_between_calls(merges: Tokenizer, cache_bytes: int) -> None:
+    """To a load of a quarter, from what a call leaves at up to a half; and over its bound it forgets."""
+    text = "".join(f" {number:x}" for number in range(6000))
+    expected, tok = merges.with_cache(0).encode(text), merges.with_cache(cache_bytes)
+    for _ in range(3):
+        assert tok.encode(text) == expected
+        ids, offsets = tok.encode_batch_to_numpy([text, text[:9000], ""], num_threads=1)
+        assert ids[: offsets[1]].tolist() == expected
+        assert tok.encode_batch([text], num_threads=2) == [expected]
+
+
 @pytest.mark.parametrize("cache_bytes", [0, 1, 200, 1000, 5000, 20_000, 1 << 20])
 def test_the_cache_changes_no_id(merges: Tokenizer, cache_bytes: int) -> None:
     """No cache, caches that are always full, one that never is; words below and above every length that matters."""
