@@ -51,6 +51,7 @@ cdef class _Batch:
     cdef Py_ssize_t* runs          # run -> its first text; run_count + 1 entries
     cdef list made                 # run -> its ids, until they have been joined to those before
     cdef Py_ssize_t* sizes         # run -> how many
+    cdef list turns                # the order in which runs are handed out; None for theirs
     cdef Py_ssize_t run_count, next_run, next_join
     cdef Gather gather             # or None when lists are wanted
     cdef list lists                # text -> list of ids, or None when arrays are wanted
@@ -155,18 +156,28 @@ cdef class _Batch:
             threads = 1
         threads = worthwhile(threads, self.total)
         self.divide(threads)
+        self.encode_all(threads)
+        if self.error is not None and self.turns is not None:
+            self.turns = self.error = None         # in order, since the first text with an error counts
+            self.failed = self.n
+            self.encode_all(threads)
+        if self.error is not None:
+            raise self.error
+        return 0
+
+    cdef int encode_all(self, Py_ssize_t threads) except -1:
+        self.next_run = self.next_join = 0
         self.made = [None] * self.run_count
         if self.lists is None and self.run_count and not self.counting:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
         together(partial(_encode_runs, self, True), partial(_encode_runs, self, False),
                  min(threads, self.run_count) - 1, self.fail)
-        if self.error is not None:
-            raise self.error
         return 0
 
-    cdef void divide(self, Py_ssize_t threads):
+    cdef int divide(self, Py_ssize_t threads) except -1:
         """Divide the texts into runs; one is enough for an array that one thread makes."""
         cdef Py_ssize_t i, size = 0, run = 0, most = self.total
+        cdef list long_runs = []
         if threads > 1 or self.lists is not None:
             most = min(<Py_ssize_t> RUN_BYTES, self.total // (4 * threads))
         for i in range(self.n):
@@ -175,8 +186,15 @@ cdef class _Batch:
                 run += 1
                 size = 0
             size += self.views[i].length
+            if threads > 1 and self.views[i].length > RUN_BYTES:
+                long_runs.append((-self.views[i].length, run - 1))
         self.runs[run] = self.n
         self.run_count = run
+        if long_runs:                              # first, or the last thread may be alone with one for long
+            long_runs.sort()
+            first = [index for _, index in long_runs]
+            self.turns = first + sorted(set(range(run)).difference(first))
+        return 0
 
     cdef int encode_run(self, Worker worker, Py_ssize_t run, Py_ssize_t* i) except -1:
         # INOUT: *i, the text at hand, from the run's first to the one after its last.
@@ -241,7 +259,7 @@ def _encode_runs(_Batch batch, bint called):
         if not called:
             bp_watch_begin(&worker.watch, &batch.stop)
         while batch.next_run < batch.run_count and batch.error is None:
-            run = batch.next_run
+            run = batch.next_run if batch.turns is None else batch.turns[batch.next_run]
             batch.next_run += 1
             batch.encode_run(worker, run, &i)
             if batch.lists is not None:

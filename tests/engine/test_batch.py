@@ -47,9 +47,12 @@ def test_the_first_text_with_an_error_counts(num_threads: int | None) -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(1, 256)}, [])
     fine = "a" * 5000
     texts = [fine] * 100 + ["x\0"] + [fine] * 50 + ["xy\0"] + [fine] * 50
+    long = [fine] * 30 + ["x" * 7000 + "\0"] + [fine] * 50 + ["y" * 200_000 + "\0", "z" * 300_000 + "\0"]
     for method in (tok.encode_batch, tok.encode_batch_to_numpy):
         with pytest.raises(ValueError, match=r"^text 100 of the batch: byte 0x00, at offset 1 "):
             method(texts, num_threads=num_threads)
+        with pytest.raises(ValueError, match=r"^text 30 of the batch: byte 0x00, at offset 7000 "):
+            method(long, num_threads=num_threads)         # long texts are encoded first
         with pytest.raises(TypeError, match=r"^text 1 of the batch: text is str or UTF-8 bytes, not None"):
             method([fine, None], num_threads=num_threads)
         with pytest.raises(UnicodeEncodeError, match=r"surrogates not allowed \(text 100 of the batch\)") as raised:
