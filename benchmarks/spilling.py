@@ -1,7 +1,7 @@
 """Counting more than memory holds: speed beside counting in memory, and the peak of a long run.
 
     python -m benchmarks.spilling                                            # 1 GB: in memory, and within less and less
-    python -m benchmarks.spilling --megabytes 20000 --memory 1500MB --train 32000 --spill /data/tmp
+    python -m benchmarks.spilling --megabytes 20000 --memory 1500MB --threads 2 --train 32000 --runs 1 --spill /data/tmp
 
 The text is a stream that no file holds: English and code again and again, in which every 300th word or so is one that
 has not come before. That is about what the web has of words that are new: names, numbers, misspellings. Each way to
