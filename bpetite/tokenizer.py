@@ -263,7 +263,7 @@ class Tokenizer(Surface):
         Args:
             corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
                 (language, text), in any order.
-            vocab_size, num_threads, options: As for :meth:`train`.
+            vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is of the one language.
             dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
                 tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several the first
                 one given.

@@ -18,7 +18,7 @@ def first_across(tokens: TokenTable, table: MergeTable) -> int | None:
     >>> from bpetite import Tokenizer
     >>> vocab = Tokenizer.train("a b a b a", 259, superwords_from=257).to_vocab()
     >>> vocab.merges
-    ((32, 97), (32, 98), (258, 257))
+    ((32, 97), (32, 98), (257, 256))
     >>> first_across(vocab.token_table, vocab.merge_table)
     2
     """

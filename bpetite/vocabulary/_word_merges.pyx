@@ -69,7 +69,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     >>> from bpetite import Tokenizer
     >>> vocab = Tokenizer.train("a b a b a", 259, superwords_from=257).to_vocab()
     >>> vocab.merges
-    ((32, 97), (32, 98), (258, 257))
+    ((32, 97), (32, 98), (257, 256))
     >>> first_across(vocab.token_table, vocab.merge_table)
     2
     """

@@ -162,6 +162,9 @@ def test_errors() -> None:
         Tokenizer.train_parity(iter([]), 300)
     with pytest.raises(ValueError, match="the corpus holds paths of files"):
         Tokenizer.train_parity([("de", __file__)], 300)
+    for wrong in ({"\ud800": "a"}, [("\ud800", "a")]):
+        with pytest.raises(UnicodeEncodeError):
+            Tokenizer.train_parity(wrong, 300)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"dev has the languages \['fr'\], and the corpora are of \['de'\]"):
         Tokenizer.train_parity([("de", "a")], 300, dev=[("fr", "a")])
     with pytest.raises(TypeError, match="corpora: the name of a language is a str, not 1"):
