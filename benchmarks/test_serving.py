@@ -105,6 +105,7 @@ def tiktoken_encode() -> Callable[[str], list[int]]:
     return tiktoken.Encoding("gpt2", pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
 
 
+@cache
 def tokenizers_tokenizer() -> object:
     return pytest.importorskip("tokenizers").Tokenizer.from_file(str(texts.vocabulary() / "tokenizer.json"))
 
@@ -175,6 +176,12 @@ def test_edit_in_the_middle(benchmark: BenchmarkFixture, size: int) -> None:
     assert grown.ids.tolist() == tok.encode(grown.text)
 
 
+def decode_stream(ids: list[int]) -> str:
+    peer = tokenizers_tokenizer()
+    stream = pytest.importorskip("tokenizers.decoders").DecodeStream(skip_special_tokens=False)
+    return "".join([stream.step(peer, token_id) or "" for token_id in ids])
+
+
 @pytest.mark.parametrize("way", ["feed", "feed, skipping special tokens", "decode_iterable", "tokenizers DecodeStream"])
 @pytest.mark.parametrize("name", texts.NAMES)
 def test_ids_one_at_a_time(benchmark: BenchmarkFixture, name: str, way: str) -> None:
@@ -183,14 +190,7 @@ def test_ids_one_at_a_time(benchmark: BenchmarkFixture, name: str, way: str) -> 
     ids = tok.encode(texts.text(name))[:100_000]
     expected = tok.decode(ids, errors="ignore")
     if way == "tokenizers DecodeStream":
-        peer = tokenizers_tokenizer()
-        decoders = pytest.importorskip("tokenizers.decoders")
-
-        def run() -> str:
-            stream = decoders.DecodeStream(skip_special_tokens=False)
-            return "".join([stream.step(peer, token_id) or "" for token_id in ids])
-
-        benchmark.pedantic(run, rounds=2)
+        benchmark.pedantic(lambda: decode_stream(ids), rounds=2)
         return
     if way == "decode_iterable":
         call = lambda: "".join(tok.decode_iterable(ids, errors="ignore"))  # noqa: E731
@@ -248,6 +248,9 @@ def ratios(name: str) -> None:
     def chunks(size: int) -> Callable[[], object]:
         return lambda: [None for _ in tok.chunks(whole, size)]
 
+    short = final[:100_000]
+    segments = [(short[at : at + 1000], at % 2000 == 0) for at in range(0, 100_000, 1000)]
+
     for over, calls in (
         ("count", {
             "count": lambda: tok.count(whole),
@@ -261,6 +264,10 @@ def ratios(name: str) -> None:
             "count_batch": lambda: tok.count_batch(documents, num_threads=1),
         }),
         ("encode once", {"encode once": lambda: tok.encode(final), "200 appends": appends}),
+        ("encode of the joined text", {
+            "encode of the joined text": lambda: [tok.encode(short) for _ in range(50)],
+            "encode_segments, 100": lambda: [tok.encode_segments(segments) for _ in range(50)],
+        }),
         ("encode(decode(ids)) == ids", {
             "encode(decode(ids)) == ids": lambda: tok.encode(tok.decode(ids)) == ids,
             "is_canonical": lambda: tok.is_canonical(ids),
@@ -277,8 +284,40 @@ def ratios(name: str) -> None:
         grown.replace(at, at + 3, "xyz and")
         seconds.append(time.perf_counter() - began)
     print(f"{name:13s} edit in the middle        {statistics.median(seconds) * 1e6:5.1f} us", flush=True)
+    limited = timed(lambda: [tok.count(whole, limit=100) for _ in range(1000)])
+    print(f"{name:13s} count(limit=100) of 10 MB {statistics.median(limited()[1] for _ in range(11)) * 1e3:5.1f} us")
+    some = ids[:100_000]
+    feeds = interleaved({
+        "feed": timed(lambda: [*map(tok.decoder(errors="replace").feed, some)]),
+        "DecodeStream": timed(lambda: decode_stream(some)),
+    }, 5)  # fmt: skip
+    for row, measured in feeds.items():
+        print(f"{name:13s} {row:25s} {statistics.median(processor(measured)) * 1e9 / len(some):5.0f} ns an id", flush=True)
+
+
+def splitter() -> None:
+    """Prints what chunks of 512 tokens of a megabyte take beside semantic-text-splitter, on cl100k."""
+    try:
+        from semantic_text_splitter import TextSplitter
+    except ImportError:
+        return
+    from bpetite import get_encoding
+
+    tok, whole = get_encoding("cl100k_base"), texts.text("english", 1_000_000)
+    peer = TextSplitter.from_tiktoken_model("gpt-4", 512, trim=False)
+    for boundaries in (None, "paragraph"):
+        calls = {
+            "bpetite": timed(lambda: [chunk.text for chunk in tok.chunks(whole, 512, boundaries=boundaries)]),
+            "semantic-text-splitter": timed(lambda: peer.chunks(whole)),
+        }
+        times = interleaved(calls, 3)
+        ratio = median_ratio(processor(times["semantic-text-splitter"]), processor(times["bpetite"]))
+        over = sum(not tok.fits(part, 512) for part in peer.chunks(whole))
+        print(f"semantic-text-splitter {version('semantic-text-splitter')} takes {ratio:.0f} times as long as chunks of "
+              f"512 with boundaries={boundaries!r}; {over} of its chunks are over the limit", flush=True)
 
 
 if __name__ == "__main__":
     for each in texts.NAMES:
         ratios(each)
+    splitter()

@@ -44,5 +44,8 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
 # Raise what a status stands for. `offset` is that of a byte of the str or bytes in UTF-8, which begins at `base`.
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
 
+# A text in UTF-8: where that is in memory, or rewritten in the worker's window, all of it.
+cdef int view_utf8(Worker worker, str text, text_view* view) except -1
+
 # The ends of pre-tokens in UTF-8, checked: a copy, which nobody else can change after the check.
 cdef array checked_ends(bytes data, const long long[::1] ends)

@@ -99,6 +99,16 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
     return 0
 
 
+cdef int view_utf8(Worker worker, str text, text_view* view) except -1:
+    view_text(text, view)
+    if view.utf8 == NULL:
+        worker.window.filled = worker.window.read = 0
+        while worker.window.read < len(text):
+            check(window_extend(&worker.window, view, view.length), text, 0)
+        view.utf8, view.length = worker.window.bytes, worker.window.filled
+    return 0
+
+
 cdef array checked_ends(bytes data, const long long[::1] ends):
     cdef array checked = clone(new_array("q"), ends.shape[0], False)
     cdef Py_ssize_t i

@@ -51,6 +51,7 @@ cdef class Reader:
     cdef Py_ssize_t limit          # up to where it has been read for that
     cdef bint ended                # that is all of it
     cdef bint goes_on              # what is given is the beginning of a text
+    cdef bint unlocked             # the interpreter lock is released for short stretches, too
     cdef milestones stones         # an end now and then, from `keep` on; the last is at `done`
     cdef milestones after_specials  # the ends of special tokens
     cdef offsets ends              # of pre-tokens and special tokens, behind the first milestone

@@ -96,7 +96,7 @@ cdef class Reader:
             self.limit = limit
             final = limit == self.filled and (self.worker.window.read if self.view.utf8 == NULL
                                               else self.filled) == self.view.length
-            if size > KEEP_LOCK:
+            if size > KEEP_LOCK or self.unlocked:
                 with nogil:
                     status = self.encode(limit, final and not self.goes_on, &bad)
             else:

@@ -9,10 +9,10 @@ from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Substring
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..engine._encode cimport Encoder, check, encode_utf8
+from ..engine._encode cimport Encoder, check, encode_utf8, view_utf8
 from ..engine._ids cimport copy_ids
 from ..engine._special cimport Specials
-from ..engine._text cimport DONE, text_view, view_text, window_extend
+from ..engine._text cimport DONE, text_view
 from ..engine._worker cimport Worker
 from ..headers.pyobject cimport bp_tuple_of_three
 from ..headers.substring cimport bp_substring
@@ -44,6 +44,7 @@ cdef class Blocks:
     cdef Encoder encoder
     cdef Specials specials
     cdef type kind
+    cdef Py_ssize_t edits          # how many there have been
 
     def __cinit__(self, Encoder encoder not None, Specials specials, type kind):
         self.encoder, self.specials, self.kind = encoder, specials, kind
@@ -103,6 +104,7 @@ cdef class Blocks:
         cdef Worker worker = self.encoder.take()
         cdef Py_ssize_t length = len(text), at = 0, stop, base = 0, done, used = 0, cut, start
         cdef str opened = self.open_text, whole
+        cdef Py_ssize_t edits = self.edits
         cdef array old = self.open_ids, ids
         cdef text_view view
         cdef list pieces = []
@@ -112,7 +114,7 @@ cdef class Blocks:
                 stop = min(length, at + max(4 * block, len(opened)))
                 opened = whole = opened + (text if stop - at == length else PyUnicode_Substring(text, at, stop))
                 at = stop
-                _read(worker, whole, &view)
+                view_utf8(worker, whole, &view)
                 done = self.encode(worker, whole, &view, 0, False, base)
                 if done:
                     cut = done if view.length == len(whole) else bp_utf8_count(view.utf8, done)
@@ -124,6 +126,7 @@ cdef class Blocks:
                     break
                 base += done
             self.encode(worker, whole, &view, done, True, base)
+            self.stands(edits)
             ids = array_of(worker.out + used, worker.used - used)
             start = len(self) - len(old)
             change = self.change(start, old, worker.out, worker.used)
@@ -132,6 +135,7 @@ cdef class Blocks:
         for piece, its_ids, behind in pieces:
             self.push(piece, its_ids, behind, block)
         self.open_text, self.open_ids = opened, ids
+        self.edits += 1
         return change
 
     cdef Py_ssize_t encode(self, Worker worker, str text, const text_view* view, Py_ssize_t start, bint final,
@@ -148,6 +152,12 @@ cdef class Blocks:
         if status != DONE:
             check(status, text, start + done, base)
         return start + done
+
+    cdef int stands(self, Py_ssize_t edits) except -1:
+        """Check that there have been no further edits: other threads run while text is read."""
+        if self.edits != edits:
+            raise RuntimeError("another thread has edited this text meanwhile; a growing text is not shared")
+        return 0
 
     cdef object change(self, Py_ssize_t start, array old, const token_t* ids, Py_ssize_t n):
         """The change from some ids to others, without those that are the same at either end."""
@@ -194,6 +204,7 @@ cdef class Blocks:
         cdef str before = self.slice(base, start), window
         cdef bytes data
         cdef list stops, made, old, new
+        cdef Py_ssize_t edits = self.edits
         while near < n and chars[near] < end:      # the first edge behind the edit
             near += 1
         last = near
@@ -205,6 +216,7 @@ cdef class Blocks:
             if PyBytes_GET_SIZE(data) != len(window):
                 stops = [len(window[:stop].encode("utf-8")) for stop in stops]
             pieces, found = edges.read(data, stops)
+            self.stands(edits)
             if upto == characters or found is not None:
                 break
             last += step
@@ -217,9 +229,11 @@ cdef class Blocks:
         if found is None:
             rest = data[pieces[len(pieces) - 1][0] if pieces else 0:].decode("utf-8")
             ids = new_array("I", edges.encode(rest))
+            self.stands(edits)
             new.append(ids)
             old.append(self.open_ids)
             self.open_text, self.open_ids = rest, ids
+        self.edits += 1
         self.splice(first, last, made, block)
         ids = _joined(new)
         return self.change(i, _joined(old), <const token_t*> (<array> ids).data.as_uints, len(<array> ids))
@@ -259,17 +273,6 @@ cdef class Blocks:
 cdef int _put(array numbers, long long value) except -1:
     resize_smart(numbers, len(numbers) + 1)
     numbers.data.as_longlongs[len(numbers) - 1] = value
-    return 0
-
-
-cdef int _read(Worker worker, str text, text_view* view) except -1:
-    """A text in UTF-8: where that is in memory, or rewritten."""
-    view_text(text, view)
-    if view.utf8 == NULL:
-        worker.window.filled = worker.window.read = 0
-        while worker.window.read < len(text):
-            check(window_extend(&worker.window, view, view.length), text, 0)
-        view.utf8, view.length = worker.window.bytes, worker.window.filled
     return 0
 
 

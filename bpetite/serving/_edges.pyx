@@ -10,6 +10,9 @@ from ..headers.types cimport token_t
 from array import array as new_array
 
 
+cdef enum:
+    LONG = 1 << 15             # bytes; from here on other threads run while a block is read
+
 cdef array UINT32 = new_array("I")
 cdef object new = tuple.__new__
 
@@ -42,6 +45,7 @@ def read(tokenizer, bytes data not None, Specials specials, Py_ssize_t block, st
     cdef list pieces = []
     try:
         reader.goes_on = not final
+        reader.unlocked = len(data) >= LONG
         while not reader.ended:
             reader.feed(block)
             at = reader.done

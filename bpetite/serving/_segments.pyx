@@ -1,8 +1,8 @@
 """A text of several segments, of which only some may hold special tokens."""
-from ..engine._encode cimport Encoder, check
+from ..engine._encode cimport Encoder, check, view_utf8
 from ..engine._ids cimport IdLists
 from ..engine._special cimport Specials, refuse
-from ..engine._text cimport text_view, view_text
+from ..engine._text cimport text_view
 from ..engine._worker cimport Worker
 
 from ..errors import show
@@ -38,9 +38,9 @@ def encode_joined(Encoder encoder not None, IdLists lists not None, list segment
             if not trusted:
                 waiting.append(text)
                 continue
-            view_text(text, &view)
+            view_utf8(worker, text, &view)
             at = 0
-            if view.utf8 == NULL or specials.find(view.utf8, 0, view.length, &which) >= 0:
+            if specials.size and specials.find(view.utf8, 0, view.length, &which) >= 0:
                 for start, end, token_id in specials.spans(text):
                     waiting.append((<str> text)[at:start])
                     _flush(encoder, worker, waiting)

@@ -42,8 +42,8 @@ class Change(NamedTuple):
 class GrowingText:
     """A text that is edited, with its token ids; made by :meth:`bpetite.Tokenizer.growing`.
 
-    Its length is the number of ids. An edit that raises changes nothing. A growing text is not shared between threads;
-    it can be copied and pickled.
+    Its length is the number of ids. An edit that raises changes nothing. A growing text is not shared between threads:
+    an edit during which another thread edits it raises RuntimeError. It can be copied and pickled.
     """
 
     __slots__ = ("_blocks", "_edges", "_plain", "_refused", "_settings")

@@ -7,7 +7,9 @@ import pickle
 import random
 import sys
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -60,6 +62,55 @@ def test_eight_threads(cache_bytes: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
+
+
+TOK = tokenizer()
+LONG = CORPUS * 4000
+IDS = TOK.encode(LONG)
+CALLS: dict[str, Callable[[], object]] = {
+    "encode": lambda: TOK.encode(LONG),
+    "count": lambda: TOK.count(LONG),
+    "count to a limit": lambda: TOK.count(LONG, limit=len(IDS) - 1),
+    "count_batch": lambda: TOK.count_batch([LONG], num_threads=1),
+    "truncate": lambda: TOK.truncate(LONG, len(IDS) // 2),
+    "truncate from the left": lambda: TOK.truncate(LONG, len(IDS) // 2, truncation_side="left"),
+    "chunks": lambda: next(TOK.chunks(LONG, len(IDS) - 1)),
+    "encode_segments": lambda: TOK.encode_segments([(LONG, True)]),
+    "growing": lambda: TOK.growing(LONG),
+    "replace": lambda: TOK.growing("a b").replace(1, 2, LONG),
+    "heal": lambda: TOK.heal(LONG),
+    "encode_bytes": lambda: TOK.encode_bytes(LONG.encode(), invalid="bytes"),
+    "decode": lambda: TOK.decode(IDS),
+    "feed": lambda: TOK.decoder().feed(IDS),
+    "is_canonical": lambda: TOK.is_canonical(IDS),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_threads_run_during_long_calls(name: str) -> None:
+    """No thread is made to give the lock up here, so another one runs only while a call has released it."""
+    turns, over = [0], threading.Event()
+
+    def other() -> None:
+        while not over.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=other)
+    try:
+        thread.start()
+        sys.setswitchinterval(1000)
+        for _ in range(50):
+            before = turns[0]
+            CALLS[name]()
+            if turns[0] > before:
+                return
+        pytest.fail("the lock was held")
+    finally:
+        sys.setswitchinterval(interval)
+        over.set()
+        thread.join()
 
 
 def test_threads_end_with_the_call() -> None:

@@ -199,6 +199,23 @@ def test_a_long_append_that_raises_changes_nothing(wide: str) -> None:
         assert grown.text == wide + text
 
 
+def test_an_edit_during_an_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another thread does while text is read without the lock."""
+    tok = TOKENIZERS["gpt2"]
+    grown = tok.growing("the cat says")
+    plain = edges.Edges.read
+
+    def meanwhile(self: edges.Edges, data: bytes, stops: Any = ()) -> Any:
+        monkeypatch.setattr(edges.Edges, "read", plain)
+        grown.append(" no")
+        return plain(self, data, stops)
+
+    monkeypatch.setattr(edges.Edges, "read", meanwhile)
+    with pytest.raises(RuntimeError, match="another thread has edited this text"):
+        grown.replace(4, 7, "dog")
+    assert (grown.text, grown.ids.tolist()) == ("the cat says no", tok.encode("the cat says no"))
+
+
 def test_a_disallowed_special_token_that_edits_put_together() -> None:
     tok = TOKENIZERS["gpt2"]
     grown = tok.growing("so <|endof", disallowed_special=[END])

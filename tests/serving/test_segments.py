@@ -72,6 +72,7 @@ def test_what_a_user_writes_is_no_special_token() -> None:
         (lambda tok: tok.encode_segments([(END, False)], disallowed_special=[END]), ValueError, "at offset 0"),
         (lambda tok: tok.encode_segments([("a", True)], allowed_special=["<x>"]), ValueError, "'<x>'"),
         (lambda tok: tok.encode_segments([("\ud800", False)]), UnicodeEncodeError, "surrogates"),
+        (lambda tok: tok.encode_segments([("a\ud800", True)]), UnicodeEncodeError, "position 1:"),
     ],
 )  # fmt: skip
 def test_errors(call: object, error: type[Exception], message: str) -> None:
