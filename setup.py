@@ -1,7 +1,7 @@
 """Extension modules; everything else about the package is in pyproject.toml.
 
 BPETITE_DEBUG=1     turns Cython's bounds checks back on and compiles with -O1 -g
-BPETITE_SANITIZE=1  compiles with -fsanitize=address,undefined (see tests/README.md)
+BPETITE_SANITIZE=S  compiles with -fsanitize=S -O1 -g1; S is address,undefined or thread (see tests/README.md)
 BPETITE_ANNOTATE=1  writes build/cython/bpetite/**/*.html, what Cython made of each line
 """
 import os
@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 debug = os.environ.get("BPETITE_DEBUG") == "1"
-sanitize = os.environ.get("BPETITE_SANITIZE") == "1"
+sanitizers = os.environ.get("BPETITE_SANITIZE")
 Options.emit_code_comments = os.environ.get("BPETITE_ANNOTATE") == "1"  # half of the C that Cython writes
 
 # Cython's memoryviews, compiled once instead of in each module that uses them. -O3 pays where text and ids are read
@@ -27,9 +27,10 @@ def flags(module: str) -> tuple[list[str], list[str]]:
     """Arguments of the compiler and of the linker."""
     if os.name == "nt":
         return ["/O2"], []
-    found = ["-O1", "-g"] if debug or sanitize else ["-O1" if module in COLD else "-O3", "-g0"]
-    checks = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"] if sanitize else []
-    return found + checks, checks
+    if sanitizers:
+        checks = [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
+        return ["-O1", "-g1", *checks], checks
+    return ["-O1", "-g"] if debug else ["-O1" if module in COLD else "-O3", "-g0"], []
 
 
 def extension(path: Path) -> Extension:

@@ -10,17 +10,23 @@ import bpetite
 from bpetite._simd import forms
 
 CORE = ["splitting", "vocabulary", "engine", "serving", "training"]
+
+#: Tests of what depends on the form.
+BY_FORM = [
+    "splitting/test_scan.py", "splitting/test_vector_tables.py", "engine/test_encode.py", "engine/test_special.py",
+    "engine/test_batch.py", "engine/test_ids.py", "serving/test_canonical.py", "serving/test_growing.py",
+]  # fmt: skip
 EVERY = ["plain", "ssse3", "avx2", "neon", "avx512"]
 
 
-def start(*command: str, simd: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "BPETITE_SIMD": simd, "PYTHONPATH": PYTHONPATH}
+def start(*command: str, simd: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "BPETITE_SIMD": simd, "PYTHONPATH": PYTHONPATH, **variables}
     return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, cwd=TESTS.parent)
 
 
-def run(*command: str, simd: str) -> str:
-    done = start(*command, simd=simd)
-    assert done.returncode == 0, done.stderr
+def run(*command: str, simd: str, **variables: str) -> str:
+    done = start(*command, simd=simd, **variables)
+    assert done.returncode == 0, done.stdout[-3_000:] + done.stderr
     return done.stdout
 
 
@@ -57,7 +63,20 @@ def test_what_is_asked_for_too_late_is_an_error(monkeypatch: pytest.MonkeyPatch)
         bpetite.simd()
 
 
+other_forms = pytest.mark.parametrize("form", forms()[:-1])  # the last one is in use in all other tests
+
+
+def core(rooms: list[str], form: str, **variables: str) -> None:
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in rooms], simd=form, **variables)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("form", forms()[:-1])  # the last one is in use in all other tests
-def test_the_core_s_tests_hold_for_each_other_form(form: str) -> None:
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in CORE], simd=form)
+@other_forms
+def test_what_depends_on_the_form(form: str) -> None:
+    core(BY_FORM, form, BPETITE_EXAMPLES="15")
+
+
+@pytest.mark.exhaustive
+@other_forms
+def test_the_whole_core_in_each_form(form: str) -> None:
+    core(CORE, form)

@@ -498,7 +498,7 @@ def test_no_room(ram_path: Path, format: str) -> None:
     assert outputs(ram_path / "b") == outputs(ram_path / "a")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_document_of_200_megabytes(tmp_path: Path) -> None:
     text = ("lorem ipsum dolor sit amet\n" * 7_700_000)[:200_000_000]
     (tmp_path / "in.txt").write_text(f"first<|endoftext|>{text}<|endoftext|>last")

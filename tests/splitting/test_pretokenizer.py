@@ -62,7 +62,7 @@ def test_code_points_of_every_kind_in_every_context(name: str) -> None:
     in_contexts([*every[:0x250], *changes[::7]], CONTEXTS, patterns.NAMED[name])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))
 def test_every_code_point_in_every_context(name: str) -> None:
     planes = [range(0xD800), range(0xE000, 0x40000), range(0x40000, 0xE0000, 997), range(0xE0000, 0xF0000),
@@ -169,7 +169,7 @@ def test_edited_patterns() -> None:
     compare_many(edited, 500, 120, seed=2)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_very_many_random_patterns() -> None:
     """More than 9,000 different ones compile and are compared; the others are left to `regex`, or are no patterns."""
     compare_many(syntax, 300_000, 9_000)
