@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..segments import Segmented
+from ._json_lines import plain_texts
 from .blocks import Block, Reading
 from .cutting import LONG, Damage, Segment
 from .long_lines import parse_long_line
@@ -177,19 +178,23 @@ def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
 
 
 def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    origins = out.origins
+    most = reading.max_document
+    done = 0
+    simple = origins is None and block.damage is None and not reading.segments and "." not in reading.text_key
+    if simple and len(block.data) <= min(most, LONG):
+        done, ended = _plain_texts(block.data, reading.text_key.encode("utf-8", "surrogatepass"), out.texts)
+        out.records = len(out.texts)
+        if ended:
+            return
     lines = block.data.lines()
     if block.damage is not None:
         lines.pop()  # the line that the damage cut short; it is no JSON
     get = _getter(reading.text_key)
     append = out.texts.append
     get_id = _getter(reading.id_key or None)
-    origins = out.origins
-    most = reading.max_document
     at = offset = 0  # a line, and its place in the block: that of the last problem
-    done = 0
     take = _from_segments if reading.segments else str.encode
-    if origins is None and not reading.segments and "." not in reading.text_key and len(block.data) <= min(most, LONG):
-        done = out.records = _plain_lines(lines, reading.text_key, out.texts)
     for number, line in enumerate(lines[done:], done):
         try:
             if len(line) > most:
@@ -225,15 +230,18 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             origins.append((_id_of(record, get_id), out.records - 1))
 
 
-def _plain_lines(lines: Sequence[bytes | memoryview], key: str, texts: list[bytes]) -> int:
-    """Append the texts of lines up to the first that is not an object with a text; returns their number."""
-    loads, append = _fast_loads, texts.append
-    try:
-        for line in lines:
-            append(loads(line)[key].encode())
-    except _REFUSED:
-        pass
-    return len(texts)
+def _plain_texts(data: Segment, key: bytes, texts: list[bytes]) -> tuple[int, bool]:
+    """Append the texts of lines up to the first that is not plain; returns their number, blank ones included, and
+    whether these are all."""
+    start = before = 0
+    if data.head:
+        start = data.chunk.find(b"\n", 0, data.end) + 1 or data.end
+        first = b"".join([*data.head, memoryview(data.chunk)[:start]])
+        before, read = plain_texts(first, 0, len(first), key, texts)
+        if read < len(first):
+            return before, False
+    lines, read = plain_texts(data.chunk, start, data.end, key, texts)
+    return before + lines, read == data.end
 
 
 def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], Any]) -> tuple[Any, bytes]:

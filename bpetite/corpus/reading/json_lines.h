@@ -1,0 +1,269 @@
+/* The texts of JSON lines, without an object for anything else in them.
+
+   A line is plain if it is a JSON object that any parser reads alike: UTF-8, no key twice at its top, a string at the key
+   that is asked for, no lone surrogate in that. Whatever is not plain is left to a parser that says what it is. */
+#ifndef BPETITE_JSON_LINES_H
+#define BPETITE_JSON_LINES_H
+
+#include "headers/bytes.h"
+#include "headers/utf8.h"
+
+enum {
+    BP_JSON_DEPTH = 64,   /* of values in values; deeper ones are not plain */
+    BP_JSON_DIGITS = 300, /* nor are longer numbers, which some parsers refuse */
+    BP_JSON_SLACK = 16    /* bytes behind a text that may be overwritten */
+};
+
+/* Where a string goes no further as it is: a quote, a backslash, a control character, or the end. The topmost bit of
+   *high is set if a byte before that is not ASCII. */
+BP_INLINE const uint8_t *bp_json_stop(const uint8_t *p, const uint8_t *end, unsigned *high) {
+#ifdef BP_SSE2
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x1F);
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)p);
+        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+        unsigned mask, above = (unsigned)_mm_movemask_epi8(v);
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_max_epu8(v, space), space));
+        mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask) {
+#ifdef __GNUC__
+            unsigned at = (unsigned)__builtin_ctz(mask);
+            *high |= above & ((1u << at) - 1) ? 0x80 : 0;
+            return p + at;
+#else
+            break;
+#endif
+        }
+        *high |= above ? 0x80 : 0;
+        p += 16;
+    }
+#else
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    while (end - p >= 8) {
+        uint64_t v = bp_load64(p), quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
+        /* a byte is below 0x20, or equal, where the subtraction borrows; a false alarm only costs time */
+        if ((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops) break;
+        *high |= v & tops ? 0x80 : 0;
+        p += 8;
+    }
+#endif
+    while (p < end && *p != '"' && *p != '\\' && *p >= 0x20) *high |= *p++;
+    return p;
+}
+
+BP_INLINE int bp_json_hex(uint8_t byte) {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    byte |= 0x20;
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+/* The code unit of four hex digits, or -1. */
+static inline int bp_json_unit(const uint8_t *p, const uint8_t *end) {
+    int unit = 0, digit, at;
+    if (end - p < 4) return -1;
+    for (at = 0; at < 4; at++) {
+        if ((digit = bp_json_hex(p[at])) < 0) return -1;
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* From behind the opening quote to behind the closing one; NULL if there is no such string. */
+static const uint8_t *bp_json_string(const uint8_t *p, const uint8_t *end, int *escaped, unsigned *high) {
+    *escaped = 0;
+    for (;;) {
+        p = bp_json_stop(p, end, high);
+        if (p >= end || *p < 0x20) return NULL;
+        if (*p == '"') return p + 1;
+        *escaped = 1;
+        if (end - p < 2) return NULL;
+        switch (p[1]) {
+        case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+            p += 2;
+            break;
+        case 'u':
+            if (bp_json_unit(p + 2, end) < 0) return NULL;
+            p += 6;
+            break;
+        default:
+            return NULL;
+        }
+    }
+}
+
+/* Writes a code point as UTF-8; returns where it ends. */
+static inline uint8_t *bp_json_put(uint8_t *out, uint32_t code) {
+    if (code < 0x80) {
+        *out++ = (uint8_t)code;
+        return out;
+    }
+    if (code < 0x800) {
+        *out++ = (uint8_t)(0xC0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            *out++ = (uint8_t)(0xE0 | code >> 12);
+        } else {
+            *out++ = (uint8_t)(0xF0 | code >> 18);
+            *out++ = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+        }
+        *out++ = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+    }
+    *out++ = (uint8_t)(0x80 | (code & 0x3F));
+    return out;
+}
+
+/* What an escape of one letter stands for, or 0. */
+static inline uint8_t bp_json_letter(uint8_t letter) {
+    switch (letter) {
+    case '"': case '\\': case '/': return letter;
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return 0;
+    }
+}
+
+/* The same as bp_json_string, and writes the string as UTF-8 to *out, which moves behind it; NULL, too, for a lone
+   surrogate. What is written has at most the size of what is read, but for BP_JSON_SLACK bytes. */
+static const uint8_t *bp_json_copy(const uint8_t *p, const uint8_t *end, uint8_t **out, unsigned *high) {
+    uint8_t *to = *out;
+    for (;;) {
+#if defined(BP_SSE2) && defined(__GNUC__)
+        const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x1F);
+        while (end - p >= 16) {
+            __m128i v = _mm_loadu_si128((const __m128i *)p);
+            __m128i found = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+            unsigned mask, at, above = (unsigned)_mm_movemask_epi8(v);
+            found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_max_epu8(v, space), space));
+            mask = (unsigned)_mm_movemask_epi8(found);
+            _mm_storeu_si128((__m128i *)to, v);
+            at = mask ? (unsigned)__builtin_ctz(mask) : 16;
+            *high |= above & ((1u << at) - 1) ? 0x80 : 0;
+            p += at;
+            to += at;
+            if (mask) break;
+        }
+#endif
+        const uint8_t *stop = bp_json_stop(p, end, high);
+        memcpy(to, p, (size_t)(stop - p));
+        to += stop - p;
+        p = stop;
+        if (end - p < 2 || *p < 0x20) {
+            if (p >= end || *p != '"') return NULL;
+        }
+        if (*p == '"') {
+            *out = to;
+            return p + 1;
+        }
+        uint8_t letter = bp_json_letter(p[1]);
+        if (letter) {
+            *to++ = letter;
+            p += 2;
+            continue;
+        }
+        int unit = p[1] == 'u' ? bp_json_unit(p + 2, end) : -1;
+        if (unit < 0) return NULL;
+        p += 6;
+        if (unit >= 0xD800 && unit < 0xE000) {
+            int second = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? bp_json_unit(p + 2, end) : -1;
+            if (unit >= 0xDC00 || second < 0xDC00 || second >= 0xE000) return NULL;
+            unit = 0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00);
+            p += 6;
+        }
+        to = bp_json_put(to, (uint32_t)unit);
+    }
+}
+
+BP_INLINE const uint8_t *bp_json_space(const uint8_t *p, const uint8_t *end) {
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    return p;
+}
+
+static inline const uint8_t *bp_json_digits(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *start = p;
+    while (p < end && *p >= '0' && *p <= '9') p++;
+    return p > start ? p : NULL;
+}
+
+static inline const uint8_t *bp_json_number(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *start = p;
+    if (p < end && *p == '-') p++;
+    if (p < end && *p == '0') p++;
+    else if ((p = bp_json_digits(p, end)) == NULL) return NULL;
+    if (p < end && *p == '.' && (p = bp_json_digits(p + 1, end)) == NULL) return NULL;
+    if (p < end && (*p | 0x20) == 'e') {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        p = bp_json_digits(p, end);
+    }
+    return p && p - start < BP_JSON_DIGITS ? p : NULL;
+}
+
+/* To behind a value that begins here; NULL if there is none. */
+static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int depth, unsigned *high) {
+    int escaped;
+    uint8_t first;
+    if (p >= end) return NULL;
+    first = *p;
+    if (first == '"') return bp_json_string(p + 1, end, &escaped, high);
+    if (first == 't') return end - p >= 4 && !memcmp(p, "true", 4) ? p + 4 : NULL;
+    if (first == 'n') return end - p >= 4 && !memcmp(p, "null", 4) ? p + 4 : NULL;
+    if (first == 'f') return end - p >= 5 && !memcmp(p, "false", 5) ? p + 5 : NULL;
+    if (first != '{' && first != '[') return bp_json_number(p, end);
+    if (!depth) return NULL;
+    p = bp_json_space(p + 1, end);
+    if (p < end && *p == first + 2) return p + 1;  /* } is two behind {, and ] behind [ */
+    for (;;) {
+        if (first == '{') {
+            if (p >= end || *p != '"' || (p = bp_json_string(p + 1, end, &escaped, high)) == NULL) return NULL;
+            p = bp_json_space(p, end);
+            if (p >= end || *p != ':') return NULL;
+            p = bp_json_space(p + 1, end);
+        }
+        if ((p = bp_json_value(p, end, depth - 1, high)) == NULL) return NULL;
+        p = bp_json_space(p, end);
+        if (p >= end) return NULL;
+        if (*p == first + 2) return p + 1;
+        if (*p != ',') return NULL;
+        p = bp_json_space(p + 1, end);
+    }
+}
+
+/* The text of a line, written to *out, which moves behind it: 1 if it has one, 0 if it is blank, -1 if it is not plain. */
+static int bp_json_line(const uint8_t *line, const uint8_t *end, const uint8_t *key, ptrdiff_t key_size,
+                        uint8_t **out) {
+    const uint8_t *p = bp_json_space(line, end), *name;
+    unsigned high = 0;
+    int escaped, found = 0;
+    if (p == end) return 0;
+    if (*p != '{') return -1;
+    p = bp_json_space(p + 1, end);
+    for (;;) {
+        if (p >= end || *p != '"') return -1;
+        name = p + 1;
+        if ((p = bp_json_string(name, end, &escaped, &high)) == NULL || escaped) return -1;
+        int wanted = p - 1 - name == key_size && !memcmp(name, key, (size_t)key_size);
+        p = bp_json_space(p, end);
+        if (p >= end || *p != ':') return -1;
+        p = bp_json_space(p + 1, end);
+        if (wanted) {
+            if (found || p >= end || *p != '"') return -1;
+            found = 1;
+            if ((p = bp_json_copy(p + 1, end, out, &high)) == NULL) return -1;
+        } else if ((p = bp_json_value(p, end, BP_JSON_DEPTH, &high)) == NULL) {
+            return -1;
+        }
+        p = bp_json_space(p, end);
+        if (p >= end) return -1;
+        if (*p == '}') break;
+        if (*p != ',') return -1;
+        p = bp_json_space(p + 1, end);
+    }
+    if (!found || bp_json_space(p + 1, end) != end) return -1;
+    if (high & 0x80 && bp_utf8_valid(line, end - line) != end - line) return -1;
+    return 1;
+}
+
+#endif
