@@ -44,7 +44,7 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 from .headers.bytes cimport BP_PREFETCH
 from .headers.hashing cimport bp_mix, bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
-from .headers.memory cimport bp_grow
+from .headers.memory cimport bp_close_gap, bp_grow
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
@@ -147,14 +147,15 @@ cdef class MergeTable:
         if self.entries != NULL:
             raise TypeError("a merge table is filled once")
         self.shift = 60
-        while capacity < 2 * <uint64_t> pairs:
+        # A load of up to 0.8: a smaller table, which misses the caches less often, is worth more than shorter probes.
+        while capacity < <uint64_t> pairs + <uint64_t> pairs // 4:
             capacity *= 2
             self.shift -= 1
         self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
         self.joined = <token_t*> malloc((ranks + 1) * sizeof(token_t))
         self.low_pairs = <uint32_t*> malloc(LOW_IDS * LOW_IDS * sizeof(uint32_t))
-        self.filter = <uint64_t*> calloc(capacity // 16, sizeof(uint64_t))
-        self.filter_mask = 4 * capacity - 1
+        self.filter = <uint64_t*> calloc(capacity // 8, sizeof(uint64_t))
+        self.filter_mask = 8 * capacity - 1
         if self.entries == NULL or self.joined == NULL or self.low_pairs == NULL or self.filter == NULL:
             raise MemoryError()
         memset(self.low_pairs, 0xFF, LOW_IDS * LOW_IDS * sizeof(uint32_t))
@@ -425,22 +426,18 @@ cdef class MergeTable:
 
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
-        cdef uint32_t lowest
+        cdef uint64_t each, lowest             # a rank, and where it is: one comparison, without a branch
         while n > 1:
-            lowest = NO_MERGE
-            best = 0
+            lowest = <uint64_t> NO_MERGE << 32
             for i in range(n - 1):
-                if ranks[i] < lowest:
-                    lowest = ranks[i]
-                    best = i
-            if lowest == NO_MERGE:
+                each = <uint64_t> ranks[i] << 32 | <uint64_t> i
+                lowest = each if each < lowest else lowest
+            if lowest >> 32 == NO_MERGE:
                 break
             n -= 1
-            ids[best] = self.joined[lowest]
-            for i in range(best + 1, n):
-                ids[i] = ids[i + 1]
-            for i in range(best + 1, n - 1):
-                ranks[i] = ranks[i + 1]
+            best = <Py_ssize_t> <uint32_t> lowest
+            ids[best] = self.joined[lowest >> 32]
+            bp_close_gap(ids, ranks, best + 1, n)
             if best + 1 < n:
                 ranks[best] = self.find(ids[best], ids[best + 1])
             if best > 0:
