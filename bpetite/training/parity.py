@@ -58,8 +58,8 @@ def train_parity(
             raise ValueError(f"{name} is for train, not for train_parity")
     _check_languages(corpora, dev)
     options = _settled(corpora, _settled(dev, options))
-    counts = _counts(corpora, options, num_threads, progress)
     texts = None if dev is None else _counts(dev, options, num_threads, progress)
+    counts = _counts(corpora, options, num_threads, progress, texts)
     _check_same(counts, texts)
     known = new_merger(options)  # holds no words: it keeps what is learned
     groups = [_Languages(counts.values(), options, known, parallel=False)]
@@ -159,12 +159,16 @@ def _settled(corpora: Any, options: TrainingOptions) -> TrainingOptions:
 
 
 def _counts(
-    corpora: Any, options: TrainingOptions, num_threads: int | None, progress: Progress | None
+    corpora: Any,
+    options: TrainingOptions,
+    num_threads: int | None,
+    progress: Progress | None,
+    dev: Mapping[str, Counts] | None = None,
 ) -> dict[str, Counts]:
-    """The counts of each language."""
+    """The counts of each language; a language that `dev` lacks is an error when its first text comes."""
     counted = partial(count_pretokens, **options.counting(), num_threads=num_threads, progress=progress)
     if not isinstance(corpora, Mapping):
-        return _counts_of_pairs(corpora, options, counted)
+        return _counts_of_pairs(corpora, options, counted, dev)
     found: dict[str, Counts] = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, (Mapping, CountFile)):
@@ -177,7 +181,10 @@ def _counts(
 
 
 def _counts_of_pairs(
-    pairs: Iterable[tuple[str, str | bytes]], options: TrainingOptions, counted: Callable[..., PretokenCounts]
+    pairs: Iterable[tuple[str, str | bytes]],
+    options: TrainingOptions,
+    counted: Callable[..., PretokenCounts],
+    dev: Mapping[str, Counts] | None,
 ) -> dict[str, Counts]:
     """The counts of languages whose texts come in any order, of which a bounded number is held."""
     tables: dict[str, CountTable] = {}
@@ -195,6 +202,8 @@ def _counts_of_pairs(
         name, text = pair
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"the text of {name!r} is str or bytes, not {show(text)}")
+        if dev is not None and name not in dev:
+            raise ValueError(f"the corpora have the language {name!r}, and dev has {sorted(dev)}")
         tables.setdefault(name, CountTable())
         held.setdefault(name, []).append(text)
         documents[name] += 1

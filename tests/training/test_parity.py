@@ -165,8 +165,12 @@ def test_errors() -> None:
     for wrong in ({"\ud800": "a"}, [("\ud800", "a")]):
         with pytest.raises(UnicodeEncodeError):
             Tokenizer.train_parity(wrong, 300)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"dev has the languages \['fr'\], and the corpora are of \['de'\]"):
-        Tokenizer.train_parity([("de", "a")], 300, dev=[("fr", "a")])
+    rest = iter([("de", "a"), ("fr", "b"), ("it", "c")])
+    with pytest.raises(ValueError, match=r"the corpora have the language 'fr', and dev has \['de'\]"):
+        Tokenizer.train_parity(rest, 300, dev=[("de", "a")])
+    assert len(list(rest)) == 1
+    with pytest.raises(ValueError, match=r"dev has the languages \['de', 'fr'\], and the corpora are of \['de'\]"):
+        Tokenizer.train_parity([("de", "a")], 300, dev=[("de", "a"), ("fr", "a")])
     with pytest.raises(TypeError, match="corpora: the name of a language is a str, not 1"):
         Tokenizer.train_parity({1: "a"}, 300)  # type: ignore[dict-item]
     with pytest.raises(ValueError, match=r"dev has the languages \['de'\], and the corpora are of \['de', 'fr'\]"):
