@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 from typing_extensions import Self, disjoint_base
 
@@ -17,7 +17,8 @@ class ChunkReader:
         disallowed_special: Those that must not be in the text.
         max_tokens: The most tokens of a chunk.
         overlap: Tokens that a chunk shares with the one before.
-        boundaries: An iterator over the offsets, in characters and ascending, where chunks are to end; or None.
+        boundaries: An iterator over the offsets, in characters and ascending, where chunks are to end; "line" for the
+            ends of lines, which are looked for from the end of a chunk backwards; or None.
         kind: The class of a chunk: a named tuple of text, start, end, tokens.
     """
 
@@ -29,7 +30,7 @@ class ChunkReader:
         disallowed_special: SpecialSelection,
         max_tokens: SupportsIndex,
         overlap: SupportsIndex,
-        boundaries: Iterator[int] | None,
+        boundaries: Iterator[int] | Literal["line"] | None,
         kind: type[Chunk],
     ) -> Self: ...
     def __iter__(self) -> Self: ...

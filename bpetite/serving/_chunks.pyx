@@ -6,6 +6,7 @@ up to the last one that the chunk itself makes certain (engine/_reader.pyx). So 
 encoded once more.
 """
 from libc.stdint cimport uint8_t
+from libc.string cimport memchr
 
 from ..engine._encode cimport Encoder, check
 from ..engine._reader cimport Reader, milestone, size_of, span_of, whole_number
@@ -34,13 +35,15 @@ cdef class ChunkReader:
         disallowed_special: Those that must not be in the text.
         max_tokens: The most tokens of a chunk.
         overlap: Tokens that a chunk shares with the one before.
-        boundaries: An iterator over the offsets, in characters and ascending, where chunks are to end; or None.
+        boundaries: An iterator over the offsets, in characters and ascending, where chunks are to end; "line" for the
+            ends of lines, which are looked for from the end of a chunk backwards; or None.
         kind: The class of a chunk: a named tuple of text, start, end, tokens.
     """
     cdef Reader reader
     cdef str text
     cdef Py_ssize_t most, overlap
     cdef object boundaries
+    cdef bint lines
     cdef type kind
     cdef list ahead                        # boundaries that have been taken from the iterator
     cdef Py_ssize_t start, end             # of the chunk given last, in bytes; end is 0 at first
@@ -57,6 +60,7 @@ cdef class ChunkReader:
         if refused is not None:
             refuse(refused, text)
         self.most, self.overlap = whole_number(max_tokens, "max_tokens"), whole_number(overlap, "overlap")
+        self.lines = isinstance(boundaries, str)
         self.text, self.boundaries, self.kind, self.ahead = text, boundaries, kind, []
         self.reader = Reader(encoder, text, recognised, 0)
         self.met = UNKNOWN
@@ -84,7 +88,10 @@ cdef class ChunkReader:
             end = self.find(start, self.end, &tokens)
         first, last = reader.char_at(start), reader.char_at(end)
         if self.boundaries is not None and last < len(self.text):
-            end = self.prefer(start, end, first, last, &tokens)
+            if self.lines:
+                end = self.prefer_line(start, end, &tokens)
+            else:
+                end = self.prefer(start, end, first, last, &tokens)
             last = reader.char_at(end)
         self.start, self.end = start, end
         part = bp_substring(self.text, first, last, reader.data + start - reader.base, end - start)
@@ -161,6 +168,21 @@ cdef class ChunkReader:
             if n <= self.most:
                 tokens[0] = n
                 return at
+        return end
+
+    cdef Py_ssize_t prefer_line(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens) except -1:
+        """The same of the ends of lines."""
+        cdef const uint8_t* text = self.reader.data - self.reader.base + self.end
+        cdef Py_ssize_t at = end - self.end, n
+        if memchr(text, 10, at) == NULL:
+            return end
+        while at:
+            if text[at - 1] == 10:
+                n = self.count(start, self.end + at)
+                if n <= self.most:
+                    tokens[0] = n
+                    return self.end + at
+            at -= 1
         return end
 
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end) except -1:

@@ -108,7 +108,9 @@ def chunks(
     if is_read_as_it_is(tokenizer._encoder, text):
         from ._chunks import ChunkReader
 
-        return ChunkReader(tokenizer._encoder, text, *settings, most, shared, found, Chunk)
+        return ChunkReader(
+            tokenizer._encoder, text, *settings, most, shared, "line" if boundaries == "line" else found, Chunk
+        )
     return _Chunks(tokenizer, text, *settings, most, shared, found)
 
 
