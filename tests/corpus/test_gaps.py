@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from corpus_tools import byte_codec, run, texts_in
 
-from bpetite.corpus import Options, RecordError, count_corpus, find_sources, make_task
+from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_task
+from bpetite.corpus.reading import streams
 from bpetite.corpus.reading.expanding import Expander
-from bpetite.corpus.reading.gaps import find_gaps
+from bpetite.corpus.reading.gaps import Gap, find_gaps
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
 
@@ -213,3 +214,25 @@ def test_a_file_of_many_false_starts_is_not_searched_for_ever(
     path.write_bytes(b"\x1f\x8b\x08\0junk" + nested * 20_000)
     assert count_corpus([path], byte_codec(), on_error="skip")["problems"]["damaged-file"]["count"] == 1
     assert 2 < len(starts) < 20
+
+
+def test_a_file_that_is_replaced_or_removed_between_its_check_and_its_reading(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ram_path / "in.txt.gz"
+    path.write_bytes(gzip.compress(b"old"))
+    task = make_task([path], ram_path / "o", byte_codec(), options=Options(on_error="skip"))
+
+    def replacing(piece: Piece) -> tuple[Gap, ...]:
+        gaps = find_gaps(piece)
+        path.write_bytes(gzip.compress(b"new, and longer"))
+        return gaps
+
+    with monkeypatch.context() as patch:
+        patch.setattr(streams, "find_gaps", replacing)
+        with pytest.raises(ValueError, match="has changed since the run began"):
+            task.run()
+    path.unlink()
+    find_gaps.cache_clear()
+    with pytest.raises(FileNotFoundError):
+        task.run()

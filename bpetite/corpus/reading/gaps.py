@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
@@ -47,10 +48,10 @@ def find_gaps(piece: Piece) -> tuple[Gap, ...]:
 
     Raises:
         ValueError: It is a pipe.
-        OSError: It cannot be read.
+        OSError: It is not there, or cannot be read.
     """
     assert piece.compression is not None
-    if not (is_url(piece.path) or os.path.isfile(piece.path)):
+    if not (is_url(piece.path) or stat.S_ISREG(os.stat(piece.path).st_mode)):
         raise ValueError(f"{piece.path}: a compressed pipe cannot be checked for damage before it is read, as "
                          "on_error='skip' and 'replace' do; write it to a file, or on_error='fail'")
     gaps: list[Gap] = []
