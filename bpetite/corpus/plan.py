@@ -136,7 +136,8 @@ class Plan:
         limits = Limits(options.min_document_bytes, options.max_document_tokens, options.long_documents)
         return EncodingRules(
             reading=Reading(
-                separator.encode("utf-8"), options.text_key, options.id_key, self.block, options.max_document_bytes,
+                separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
+                options.max_document_bytes,
                 stop=options.on_error == "fail", segments=options.loss_mask,
             ),
             on_error=options.on_error,

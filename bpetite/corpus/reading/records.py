@@ -181,10 +181,12 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     origins = out.origins
     most = reading.max_document
     done = 0
-    simple = origins is None and block.damage is None and not reading.segments and "." not in reading.text_key
-    if simple and len(block.data) <= min(most, LONG):
+    simple = block.damage is None and not reading.segments and "." not in reading.text_key
+    if simple and (origins is None or not reading.id_key) and len(block.data) <= min(most, LONG):
         done, ended = _plain_texts(block.data, reading.text_key.encode("utf-8", "surrogatepass"), out.texts)
         out.records = len(out.texts)
+        if origins is not None:
+            origins += [(None, number) for number in range(out.records)]
         if ended:
             return
     lines = block.data.lines()
