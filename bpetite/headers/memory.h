@@ -75,6 +75,17 @@ static inline void bp_free_table(void *table, size_t size) {
     free(table);
 }
 
+/* Ask for large pages for memory that is read at random and has not been written to. */
+static inline void bp_use_large_pages(void *memory, size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t page = BP_LARGE_PAGE, start = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)memory + bytes) & ~(page - 1);
+    if (start < end) madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 /* Make room in an array from malloc for `needed` items of `item` bytes, growing it by a half at least. Returns 0, or -1
    without memory; then the array is as it was. */
 static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, size_t item) {

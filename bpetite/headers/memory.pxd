@@ -7,3 +7,4 @@ cdef extern from "headers/memory.h" nogil:
     void bp_free_table(void* table, size_t size) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
     void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
+    void bp_use_large_pages(void* memory, size_t bytes) noexcept

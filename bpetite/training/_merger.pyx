@@ -189,6 +189,10 @@ cdef class Merger:
                 if items[i - 1] >= items[i]:
                     qsort(items, length, sizeof(uint32_t), by_number)
                     break
+        for i in range(min(length, <uint32_t> (2 * LOOK_AHEAD))):
+            BP_PREFETCH(&self.words.segments[items[i]])
+        for i in range(min(length, <uint32_t> LOOK_AHEAD)):
+            BP_PREFETCH(&self.words.symbols[self.words.segments[items[i]].start])
         for i in range(length):
             if i + 2 * LOOK_AHEAD < length:
                 BP_PREFETCH(&self.words.segments[items[i + 2 * LOOK_AHEAD]])
@@ -253,7 +257,7 @@ cdef class Merger:
         merge (x being the new token) is added before it is subtracted.
         """
         cdef uint64_t key = <uint64_t> left << 32 | right
-        cdef uint64_t i, neighbour, old
+        cdef uint64_t i, old
         cdef pair_entry* side
         cdef int result
         for i in range(self.sides.touched_length):
@@ -263,17 +267,22 @@ cdef class Merger:
             if result < 0:
                 return result
         for i in range(self.sides.touched_length):
-            neighbour = self.sides.touched[i] >> 1
-            old = <uint64_t> right << 32 | neighbour if self.sides.touched[i] & 1 else neighbour << 32 | left
+            if i + LOOK_AHEAD < self.sides.touched_length:
+                self.pairs.prefetch(self.replaced(self.sides.touched[i + LOOK_AHEAD], left, right))
+            old = self.replaced(self.sides.touched[i], left, right)
             if old != key:
                 self.pairs.take(old, self.sides.entries[self.sides.touched[i]].count)
         for i in range(self.sides.touched_length):
             side = &self.sides.entries[self.sides.touched[i]]
-            if self.pairs.queue(side.key) < 0:
+            if not self.pairs.is_rare(side) and self.pairs.queue(side.key) < 0:
                 return NO_MEMORY
             side.key = EMPTY
         self.sides.touched_length = 0
         return OK
+
+    cdef inline uint64_t replaced(self, uint64_t side, uint64_t left, uint64_t right) noexcept nogil:
+        """The pair that a noted pair replaces."""
+        return right << 32 | side >> 1 if side & 1 else side >> 1 << 32 | left
 
     cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
         """The segment in which `token` begins, given that slot `at` is the next one after it."""

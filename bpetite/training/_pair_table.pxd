@@ -134,6 +134,7 @@ cdef class PairTable:
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow(self) noexcept nogil
+    cdef bint is_rare(self, pair_entry* side) noexcept nogil
     cdef int put(self, pair_entry* side) noexcept nogil
     cdef void take(self, uint64_t key, int64_t count) noexcept nogil
     cdef int queue(self, uint64_t key) noexcept nogil

@@ -132,31 +132,35 @@ cdef class PairTable:
         IN: symbols are tokens as :class:`Merger` lays them out.
         """
         cdef pair_entry* entry
-        cdef uint64_t keys[SEGMENT_SLOTS]
-        cdef uint32_t i, j, found
+        cdef uint64_t keys[2 * SEGMENT_SLOTS]      # of several segments, so that their entries have been fetched
+        cdef uint32_t found_in[2 * SEGMENT_SLOTS]
+        cdef uint32_t i, j, found = 0
         cdef uint64_t at
         cdef int32_t right
         cdef int result
         for i in range(number):
             if bp_work(watch, SEGMENT_WORK):
                 return INTERRUPTED
-            found = 0
             for at in range(segments[i].start, segments[i + 1].start):
                 if symbols[at] < 0:
                     continue
                 right = symbols[at + self.tokens.width[symbols[at]]]
                 if right >= 0:                     # else the end of the word
                     keys[found] = <uint64_t> symbols[at] << 32 | <uint64_t> right
+                    found_in[found] = i
                     self.prefetch(keys[found])
                     found += 1
+            if found < SEGMENT_SLOTS and i + 1 < number:
+                continue
             for j in range(found):
                 if self.make(keys[j], &entry) < 0:
                     return NO_MEMORY
-                if bp_add_overflows(&entry.count, segments[i].weight):
+                if bp_add_overflows(&entry.count, segments[found_in[j]].weight):
                     return OVERFLOW
-                result = append_item(entry, i)
+                result = append_item(entry, found_in[j])
                 if result < 0:
                     return result
+            found = 0
         return OK
 
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
@@ -229,12 +233,19 @@ cdef class PairTable:
         bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
         return OK
 
+    cdef bint is_rare(self, pair_entry* side) noexcept nogil:
+        """Whether a pair is never learned: where no token is made twice, no later merge adds to its count."""
+        return self.only_new and side.count < self.min_frequency
+
     cdef int put(self, pair_entry* side) noexcept nogil:
         """Add a pair's noted count and segments to the table; the side keeps its key and count."""
         cdef pair_entry* entry
         cdef uint32_t* items
         cdef uint32_t i
         cdef int result
+        if self.is_rare(side):
+            drop_items(side)
+            return OK
         if self.make(side.key, &entry) < 0:
             return NO_MEMORY
         if bp_add_overflows(&entry.count, side.count):
@@ -256,8 +267,10 @@ cdef class PairTable:
         return OK
 
     cdef void take(self, uint64_t key, int64_t count) noexcept nogil:
-        """Subtract from the count of a pair; at zero its segments are freed."""
+        """Subtract from the count of a pair, if it is in the table; at zero its segments are freed."""
         cdef pair_entry* entry = self.find(key)
+        if entry.key == EMPTY:
+            return
         entry.count -= count
         if entry.count == 0:
             drop_items(entry)
@@ -265,7 +278,7 @@ cdef class PairTable:
     cdef int queue(self, uint64_t key) noexcept nogil:
         """Queue a pair whose count has risen."""
         cdef pair_entry* entry = self.find(key)
-        return self.push(key, entry.count) if entry.count else OK
+        return self.push(key, entry.count) if entry.key == key and entry.count else OK
 
     cdef bint before(self, heap_entry* one, heap_entry* other) noexcept nogil:
         """Whether `one` is to be merged first."""
@@ -323,15 +336,20 @@ cdef class PairTable:
         cdef pair_entry* entry
         cdef int64_t count
         cdef int result
+        cdef int known
         while True:
             while self.heap_length:
                 top = self.heap[0]
                 entry = self.find(top.key)
                 count = entry.count if entry.key == top.key else 0
+                known = 0
                 if count == top.count:
-                    key[0] = top.key
-                    return OK
-                if count < self.floor:
+                    if self.only_new:              # the token may have been made since the pair was queued
+                        known = self.tokens.has_joined(<uint32_t> (top.key >> 32), <uint32_t> top.key)
+                    if known <= 0:
+                        key[0] = top.key
+                        return known
+                if known or count < self.floor:
                     self.heap_length -= 1
                     if self.heap_length:
                         self.sift_down(self.heap[self.heap_length])

@@ -1,8 +1,5 @@
 from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .._merge import MergeTable
 from ..vocabulary._tokens import TokenTable
 from ._count_table import CountTable
@@ -25,8 +22,14 @@ class PairCounts:
         """The sum of all counts."""
     def checksum(self) -> str:
         """32 hex digits, equal for equal counts, see `CountTable.checksum`."""
-    def counts(self, out: NDArray[np.int64]) -> None:
-        """Write the counts, in no order. OUT: int64[len(self)]."""
+    def count_at(self, place: int) -> int:
+        """How often the pair at a place occurs, 1 for the most frequent, at most MOST_TOLD; 0 past the last."""
+
+@final
+class FrequentPairs:
+    """The pairs that may occur `floor` times: a Bloom filter with one hash function, which fits the caches."""
+
+    def __new__(cls, pairs: PairCounts, floor: int) -> FrequentPairs: ...
 
 @final
 class PhraseReader:
@@ -46,12 +49,10 @@ class PhraseReader:
     def count_pairs(self, phrases: CountTable, pairs: PairCounts, part: int, parts: int) -> None:
         """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is
         room; `kept` says whether all of them are."""
-    def cut(
-        self, phrases: CountTable, pairs: PairCounts, floor: int, pieces: CountTable, part: int, parts: int
-    ) -> None:
-        """Cut phrases between two tokens whose pair certainly occurs fewer than `floor` times, and count the pieces.
+    def cut(self, phrases: CountTable, frequent: FrequentPairs, pieces: CountTable, part: int, parts: int) -> None:
+        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more.
 
         OUT: `pieces` has them as uint32, in the byte order of the machine.
         """
-    def cut_kept(self, pairs: PairCounts, floor: int, pieces: CountTable) -> None:
+    def cut_kept(self, frequent: FrequentPairs, pieces: CountTable) -> None:
         """:meth:`cut` for the phrases that were kept."""

@@ -11,8 +11,8 @@ The shape, and why.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
 
 from ..engine._text cimport DONE as ENCODED
 from ..engine._worker cimport Core, Worker
@@ -22,6 +22,7 @@ from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._count_table cimport BLOCK, NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
 
@@ -30,8 +31,11 @@ cdef enum:
     INTERRUPTED = -100          # an exception is set
     FEW = 1024                  # counts up to here are told apart when rare pairs are left out
     LEAST_ROOM = 1 << 12        # pairs; a table of fewer never leaves any out
-    LOOK_AHEAD = 8              # pairs
+    LOOK_AHEAD = 16             # pairs
     HEAD = 3                    # tokens that the count of a kept phrase and the number of its tokens take
+    MOST_TOLD = 1 << 16         # counts up to here are told apart when pairs are put in order
+    PAIR_BITS = 32              # of the filter of frequent pairs, for each of them
+    SPARE = 4                   # tokens that may be read after the last piece
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
@@ -55,6 +59,8 @@ cdef class PairCounts:
     cdef uint64_t used
     cdef uint64_t most
     cdef readonly int64_t error
+    cdef pair_slot waiting[LOOK_AHEAD]     # pairs to be added; a count of 0 where there is none
+    cdef int turn                          # which of them is added next
 
     def __cinit__(self, uint64_t most):
         self.most = most if most > LEAST_ROOM else LEAST_ROOM
@@ -76,8 +82,25 @@ cdef class PairCounts:
             at = (at + 1) & self.mask
         return &self.slots[at]
 
-    cdef inline void prefetch(self, const token_t* right) noexcept nogil:
-        BP_PREFETCH(&self.slots[bp_mix(&secret, <uint64_t> right[-1] << 32 | right[0]) >> self.shift])
+    cdef inline int put(self, uint64_t key, int64_t count) noexcept nogil:
+        """Add to a pair, once its slot has been fetched; `settle` comes after the last."""
+        cdef pair_slot* waiting = &self.waiting[self.turn]
+        cdef int result = OK
+        if waiting.count:
+            result = self.add(waiting.key, waiting.count)
+        waiting.key = key
+        waiting.count = count
+        BP_PREFETCH(&self.slots[bp_mix(&secret, key) >> self.shift])
+        self.turn = (self.turn + 1) % LOOK_AHEAD
+        return result
+
+    cdef int settle(self) noexcept nogil:
+        cdef int i, result = OK
+        for i in range(LOOK_AHEAD):
+            if self.waiting[i].count and result == OK:
+                result = self.add(self.waiting[i].key, self.waiting[i].count)
+            self.waiting[i].count = 0
+        return result
 
     cdef inline int add(self, uint64_t key, int64_t count) noexcept nogil:
         cdef pair_slot* slot = self.find(key)
@@ -186,17 +209,54 @@ cdef class PairCounts:
                     add_checks(sums, <const uint8_t*> &self.slots[at].key, sizeof(uint64_t), self.slots[at].count)
         return f"{sums[0]:016x}{sums[1]:016x}"
 
-    def counts(self, int64_t[::1] out not None):
-        """Write the counts, in no order. OUT: int64[len(self)]."""
-        cdef uint64_t at
-        cdef Py_ssize_t done = 0
-        if out.shape[0] != <Py_ssize_t> self.used:
-            raise ValueError(f"there are {self.used} counts, not {out.shape[0]}")
+    def count_at(self, uint64_t place):
+        """How often the pair at a place occurs, 1 for the most frequent, at most MOST_TOLD; 0 past the last."""
+        cdef uint64_t* number = <uint64_t*> calloc(MOST_TOLD + 1, sizeof(uint64_t))
+        cdef uint64_t at, above = 0
+        cdef int64_t count = MOST_TOLD
+        if number == NULL:
+            raise MemoryError
         with nogil:
             for at in range(self.mask + 1):
                 if self.slots[at].key != EMPTY:
-                    out[done] = self.slots[at].count
-                    done += 1
+                    number[min(self.slots[at].count, <int64_t> MOST_TOLD)] += 1
+            while count > 0 and above + number[count] < place:
+                above += number[count]
+                count -= 1
+        free(number)
+        return count
+
+
+@cython.final
+cdef class FrequentPairs:
+    """The pairs that may occur `floor` times: a Bloom filter with one hash function, which fits the caches."""
+    cdef uint64_t* bits
+    cdef int shift
+
+    def __cinit__(self, PairCounts pairs not None, int64_t floor):
+        cdef uint64_t at, hash, number = 0, size = 64
+        for at in range(pairs.mask + 1):
+            number += pairs.slots[at].key != EMPTY and pairs.slots[at].count + pairs.error >= floor
+        self.shift = 58
+        while size < number * PAIR_BITS:
+            size *= 2
+            self.shift -= 1
+        self.bits = <uint64_t*> calloc(size // 64, sizeof(uint64_t))
+        if self.bits == NULL:
+            raise MemoryError
+        if pairs.error >= floor:                   # any pair may be
+            memset(self.bits, 0xFF, size // 8)
+        for at in range(pairs.mask + 1):
+            if pairs.slots[at].key != EMPTY and pairs.slots[at].count + pairs.error >= floor:
+                hash = bp_mix(&secret, pairs.slots[at].key) >> self.shift
+                self.bits[hash >> 6] |= <uint64_t> 1 << (hash & 63)
+
+    def __dealloc__(self):
+        free(self.bits)
+
+    cdef inline bint holds(self, token_t left, token_t right) noexcept nogil:
+        cdef uint64_t hash = bp_mix(&secret, <uint64_t> left << 32 | right) >> self.shift
+        return self.bits[hash >> 6] >> (hash & 63) & 1
 
 
 @cython.final
@@ -215,14 +275,22 @@ cdef class PhraseReader:
     cdef uint64_t tokens_room
     cdef uint64_t most_kept
     cdef readonly bint kept
+    cdef bint numbered                 # the ids are these numbers
+    cdef Py_ssize_t* cuts              # of the phrase at hand
+    cdef uint64_t cuts_room
+    cdef token_t* cut_tokens           # its pieces of two tokens and more
+    cdef uint64_t cut_room
 
-    def __cinit__(self, tokens, merges, special_only, uint64_t most_kept):
+    def __cinit__(self, TokenTable tokens not None, merges, special_only, uint64_t most_kept):
         self.worker = Worker(Core(tokens, merges, special_only, None, False, cuts=WordMerges(tokens, merges)), 64 << 20)
         self.most_kept = most_kept
         self.kept = True
+        self.numbered = tokens.size == 0 or tokens.ids[tokens.size - 1] == <uint64_t> tokens.size - 1
 
     def __dealloc__(self):
         free(self.tokens)
+        free(self.cuts)
+        free(self.cut_tokens)
 
     cdef int read(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
         """Encode a phrase. OUT: worker.out and worker.used, the numbers of its tokens."""
@@ -230,7 +298,7 @@ cdef class PhraseReader:
         self.worker.used = 0
         if self.worker.encode_cut(text, 0, length, &offset) != ENCODED:
             return NOT_ENCODED
-        for at in range(self.worker.used):
+        for at in range(0 if self.numbered else self.worker.used):
             self.worker.out[at] = <uint32_t> self.worker.core.tokens.slot(self.worker.out[at])
         return OK
 
@@ -254,13 +322,13 @@ cdef class PhraseReader:
                 if result == OK:
                     result = self.keep(phrases.slots[i].count)
                 for at in range(1, worker.used if result == OK else 0):
-                    if at + LOOK_AHEAD < worker.used:
-                        pairs.prefetch(worker.out + at + LOOK_AHEAD)
-                    result = pairs.add(<uint64_t> worker.out[at - 1] << 32 | worker.out[at], phrases.slots[i].count)
+                    result = pairs.put(<uint64_t> worker.out[at - 1] << 32 | worker.out[at], phrases.slots[i].count)
                     if result < 0:
                         break
                 if result < 0:
                     break
+            if result == OK:
+                result = pairs.settle()
         self.report(result)
 
     cdef int keep(self, int64_t count) noexcept nogil:
@@ -282,9 +350,9 @@ cdef class PhraseReader:
         self.tokens_used += size
         return OK
 
-    def cut(self, CountTable phrases not None, PairCounts pairs not None, int64_t floor, CountTable pieces not None,
+    def cut(self, CountTable phrases not None, FrequentPairs frequent not None, CountTable pieces not None,
             uint64_t part, uint64_t parts):
-        """Cut phrases between two tokens whose pair certainly occurs fewer than `floor` times, and count the pieces.
+        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more.
 
         OUT: `pieces` has them as uint32, in the byte order of the machine.
         """
@@ -302,13 +370,13 @@ cdef class PhraseReader:
                 if result == OK and bp_work(&self.worker.watch, length):
                     result = INTERRUPTED
                 if result == OK:
-                    result = self.count_pieces(self.worker.out, self.worker.used, pairs, floor, pieces,
+                    result = self.count_pieces(self.worker.out, self.worker.used, frequent, pieces,
                                                phrases.slots[i].count)
                 if result < 0:
                     break
         self.report(result)
 
-    def cut_kept(self, PairCounts pairs not None, int64_t floor, CountTable pieces not None):
+    def cut_kept(self, FrequentPairs frequent not None, CountTable pieces not None):
         """:meth:`cut` for the phrases that were kept."""
         cdef uint64_t at = 0
         cdef Py_ssize_t size
@@ -319,30 +387,36 @@ cdef class PhraseReader:
             while at < self.tokens_used and result == OK:
                 memcpy(&count, self.tokens + at, sizeof(count))
                 size = self.tokens[at + HEAD - 1]
-                result = self.count_pieces(self.tokens + at + HEAD, size, pairs, floor, pieces, count)
+                result = self.count_pieces(self.tokens + at + HEAD, size, frequent, pieces, count)
                 if result == OK and bp_work(&self.worker.watch, 4 * size):
                     result = INTERRUPTED
                 at += HEAD + size
         self.report(result)
 
-    cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, PairCounts pairs, int64_t floor,
-                          CountTable pieces, int64_t count) noexcept nogil:
+    cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, FrequentPairs frequent, CountTable pieces,
+                          int64_t count) noexcept nogil:
         cdef Py_ssize_t ends[BLOCK]
-        cdef pair_slot* slot
-        cdef Py_ssize_t at, start = 0, number = 0
-        for at in range(1, size + 1):
-            if at < size:
-                if at + LOOK_AHEAD < size:
-                    pairs.prefetch(tokens + at + LOOK_AHEAD)
-                slot = pairs.find(<uint64_t> tokens[at - 1] << 32 | tokens[at])
-                if (slot.count if slot.key != EMPTY else 0) + pairs.error >= floor:
-                    continue
-            ends[number] = at * sizeof(token_t)
-            number += 1
-            if number == BLOCK or at == size:
-                if pieces.count_block(<const uint8_t*> tokens, start, ends, number, size * sizeof(token_t), count) < 0:
+        cdef Py_ssize_t at, i, length, cuts = 0, start = 0, number = 0, first = 0, used = 0
+        if (bp_grow(<void**> &self.cuts, &self.cuts_room, size + 1, sizeof(Py_ssize_t)) < 0
+                or bp_grow(<void**> &self.cut_tokens, &self.cut_room, size + SPARE, sizeof(token_t)) < 0):
+            return NO_MEMORY
+        for at in range(1, size):                  # without a branch, which would often be predicted wrongly
+            self.cuts[cuts] = at
+            cuts += not frequent.holds(tokens[at - 1], tokens[at])
+        self.cuts[cuts] = size
+        for i in range(cuts + 1):
+            length = self.cuts[i] - start
+            if length > 1:
+                memcpy(self.cut_tokens + used, tokens + start, length * sizeof(token_t))
+                used += length
+                ends[number] = used * sizeof(token_t)
+                number += 1
+            start = self.cuts[i]
+            if number == BLOCK or i == cuts and number:
+                if pieces.count_block(<const uint8_t*> self.cut_tokens, first, ends, number,
+                                      (used + SPARE) * sizeof(token_t), count) < 0:
                     return NO_MEMORY
-                start = ends[number - 1]
+                first = ends[number - 1]
                 number = 0
         return OK
 

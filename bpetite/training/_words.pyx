@@ -18,11 +18,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
-from ..headers.memory cimport bp_grow
+from ..headers.bytes cimport BP_PREFETCH
+from ..headers.memory cimport bp_grow, bp_use_large_pages
 from ..headers.watch cimport bp_watch, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
-from ._count_table cimport CountTable, slot_bytes
+from ._count_table cimport CountTable, count_slot, slot_bytes
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
 from ._pair_table cimport segment
 
@@ -31,6 +32,7 @@ cdef extern from "training/pair_search.h" nogil:
         BP_OVERREAD
 
 cdef enum:
+    LOOK_AHEAD = 16             # slots
     SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
 
 
@@ -194,6 +196,7 @@ cdef class Words:
         cdef uint64_t segments = 0
         cdef Py_ssize_t size
         cdef const uint32_t* numbers
+        cdef count_slot* ahead
         for i in range(pieces.mask + 1):
             if bp_work(watch, SLOT_WORK):
                 return INTERRUPTED
@@ -209,6 +212,9 @@ cdef class Words:
         for i in range(pieces.mask + 1):
             if bp_work(watch, SLOT_WORK):
                 return INTERRUPTED
+            ahead = &pieces.slots[min(i + LOOK_AHEAD, pieces.mask)]
+            if ahead.key.high:
+                BP_PREFETCH(slot_bytes(ahead, &size))
             if pieces.slots[i].key.high and pieces.slots[i].count:
                 numbers = <const uint32_t*> slot_bytes(&pieces.slots[i], &size)
                 self.push_piece(numbers, size // <Py_ssize_t> sizeof(uint32_t), ids, pieces.slots[i].count)
@@ -224,7 +230,11 @@ cdef class Words:
             return NO_MEMORY
         # One more: the last segment ends where the next one would begin.
         slots = self.segment_count + segments + 1
-        return bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment))
+        if bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment)) < 0:
+            return NO_MEMORY
+        bp_use_large_pages(self.symbols + self.symbol_count, symbols * sizeof(int32_t))
+        bp_use_large_pages(self.segments + self.segment_count, segments * sizeof(segment))
+        return OK
 
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
         """IN: room has been made. A word of less than two bytes holds no pair and is left out."""

@@ -23,7 +23,7 @@ from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._merger import Merger
-from ._phrases import PairCounts, PhraseReader
+from ._phrases import FrequentPairs, PairCounts, PhraseReader
 from ._text_counter import batches
 from .continuing import make_known
 from .counting import count_as
@@ -69,7 +69,7 @@ def learn_superwords(
     cutting: Vocab,
     corpus: Any,
     n: int,
-    new_merger: Callable[[], Merger],
+    new_merger: Callable[[int], Merger],
     learn: Callable[[Merger, int], object],
     *,
     min_frequency: int,
@@ -82,7 +82,7 @@ def learn_superwords(
         vocab: A merge list, whose pattern is the one of the second stage.
         cutting: The same with the special tokens that cut the corpus.
         corpus: Texts that can be iterated over again, or counts of phrases.
-        new_merger: Makes a merger that takes superwords only.
+        new_merger: Makes a merger that takes superwords only, given how often a pair must occur to be learned.
         learn: Called with the merger and the number of tokens to end with.
         min_frequency: As the merger has it.
         documents: How many texts there were when the corpus was read before; 0 for not known.
@@ -99,7 +99,8 @@ def learn_superwords(
     least = max(min_frequency, pairs.error + 1)
     floor = max(_first_floor(pairs, n), least)
     while True:
-        merger = new_merger()
+        # Pairs rarer than the bound need not be held: where one would be learned, the bound was too high.
+        merger = new_merger(floor if floor > least else min_frequency)
         ids = make_known(vocab, merger)
         start = merger.tokens
         merger.add_pieces(_pieces(phrases, readers, pairs, floor), _internal_ids(vocab, ids))
@@ -155,11 +156,12 @@ def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader]) -> PairCounts:
 
 def _pieces(phrases: _Phrases, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int) -> CountTable:
     found = [CountTable() for _ in readers]
+    frequent = FrequentPairs(pairs, floor)
     if all(reader.kept for reader in readers):
-        _together(lambda part: readers[part].cut_kept(pairs, floor, found[part]), len(readers))
+        _together(lambda part: readers[part].cut_kept(frequent, found[part]), len(readers))
     else:
         for table in phrases:
-            _together(partial(_cut_part, table, readers, pairs, floor, found), len(readers))
+            _together(partial(_cut_part, table, readers, frequent, found), len(readers))
     for other in found[1:]:
         found[0].update(other)
     different, size, _ = found[0].totals()
@@ -175,10 +177,9 @@ def _count_part(
 
 
 def _cut_part(
-    table: CountTable, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int, found: Sequence[CountTable],
-    part: int,
-) -> None:  # fmt: skip
-    readers[part].cut(table, pairs, floor, found[part], part, len(readers))
+    table: CountTable, readers: Sequence[PhraseReader], frequent: FrequentPairs, found: Sequence[CountTable], part: int
+) -> None:
+    readers[part].cut(table, frequent, found[part], part, len(readers))
 
 
 def _together(work: Callable[[int], None], parts: int) -> None:
@@ -188,11 +189,5 @@ def _together(work: Callable[[int], None], parts: int) -> None:
 
 
 def _first_floor(pairs: PairCounts, n: int) -> int:
-    """A third of how often the n-th most frequent pair occurs: n merges are hardly ever rarer than that."""
-    import numpy as np
-
-    if not 0 < n < len(pairs):
-        return 1
-    counts = np.empty(len(pairs), np.int64)
-    pairs.counts(counts)
-    return max(1, int(np.partition(counts, len(counts) - n)[len(counts) - n]) // 3)
+    """Half of how often the n-th most frequent pair occurs: n merges are hardly ever rarer than that."""
+    return max(1, pairs.count_at(n) // 2) if n else 1

@@ -203,9 +203,9 @@ def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
         merger.add_table(table_of(counts))
 
 
-def superword_merger(options: TrainingOptions) -> Merger:
+def superword_merger(options: TrainingOptions, min_frequency: int) -> Merger:
     """A merger that learns superwords and what they are made of."""
-    return new_merger(options, MAX_WORDS)
+    return new_merger(replace(options, min_frequency=min_frequency), MAX_WORDS)
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:

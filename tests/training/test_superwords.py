@@ -128,6 +128,9 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
             reader.count_pairs(table_of(phrases), pairs, 0, 1)
     total = sum(1 + (a * b) % 50 for a in range(100) for b in range(100))
     assert (len(all_), all_.error, all_.total) == (10_000, 0, total)
+    ordered = sorted((1 + (a * b) % 50 for a in range(100) for b in range(100)), reverse=True)
+    assert [all_.count_at(place) for place in (1, 5000, 10_000)] == [ordered[at] for at in (0, 4999, 9999)]
+    assert all_.count_at(10_001) == 0
     assert len(few) <= 4096
     assert 0 < few.error < 150
     assert 0 < all_.total - few.total <= few.error * len(all_)
