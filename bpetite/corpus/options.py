@@ -119,25 +119,20 @@ class Options:
         if self.separator == "":
             raise ValueError("the separator must not be empty; whole_files=True reads a file as one document")
 
-    def check_together(self, *, sampled: bool = False) -> None:
-        """Raises ValueError for an option without the one that gives it a meaning, naming both.
-
-        Args:
-            sampled: Part of the documents may be taken in any case, which ``seed`` chooses.
-        """
+    def check_together(self) -> None:
+        """Raises ValueError for an option without the one that gives it a meaning, naming both."""
         default = type(self)()
-        for name, has_meaning, needed in (
-            ("pack_last", self.pack is not None, "pack="),
-            ("loss_mask", self.pack is not None, "pack="),
-            ("long_documents", self.max_document_tokens is not None, "max_document_tokens="),
-            ("memory", self.shuffle is not None or self.drop_duplicates, "shuffle= or drop_duplicates=True"),
-            ("seed", self.val_fraction > 0 or sampled, "val_fraction= or a mixture"),
-            ("separator", not self.whole_files, "whole_files=False"),
-            ("whole_files", self.input_kind in (None, "text"), "input_kind='text'"),
+        for name, has_meaning, without in (
+            ("pack_last", self.pack is not None, "without pack="),
+            ("loss_mask", self.pack is not None, "without pack="),
+            ("long_documents", self.max_document_tokens is not None, "without max_document_tokens="),
+            ("memory", self.shuffle is not None or self.drop_duplicates, "without shuffle= or drop_duplicates=True"),
+            ("seed", self.val_fraction > 0, "without val_fraction= or a mixture"),
+            ("separator", not self.whole_files, "with whole_files=True"),
+            ("whole_files", self.input_kind in (None, "text"), f"with input_kind={self.input_kind!r}"),
         ):
-            value = getattr(self, name)
-            if value != getattr(default, name) and not has_meaning:
-                raise ValueError(f"{name}={value!r} goes with {needed}, and means nothing without")
+            if getattr(self, name) != getattr(default, name) and not has_meaning:
+                raise ValueError(f"{name}= means nothing {without}")
 
     def refuse_parts(self, what: str) -> None:
         """Raises ValueError if these options need one process that sees all documents."""

@@ -141,5 +141,5 @@ def test_segments_that_are_none(ram_path: Path) -> None:
 def test_ids_leave_room_for_a_bit(ram_path: Path) -> None:
     with pytest.raises(ValueError, match="leave no room for a mask"):
         run(write(ram_path / "in.jsonl", []), ram_path / "o", pack=8, loss_mask=True, codec=byte_codec(TRAINED + 1))
-    with pytest.raises(ValueError, match="loss_mask=True goes with pack="):
+    with pytest.raises(ValueError, match="loss_mask= means nothing without pack="):
         run(ram_path / "in.jsonl", ram_path / "o", loss_mask=True)
