@@ -393,7 +393,7 @@ def _read_once(piece: Piece) -> bool:
 
 def _reads_apart(piece: Piece) -> bool:
     """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
-    uncompressed records: parsing them needs the interpreter lock, and so does the reader after each block."""
+    uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
     return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
 
 
