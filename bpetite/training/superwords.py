@@ -189,5 +189,6 @@ def _together(work: Callable[[int], None], parts: int) -> None:
 
 
 def _first_floor(pairs: PairCounts, n: int) -> int:
-    """Half of how often the n-th most frequent pair occurs: n merges are hardly ever rarer than that."""
-    return max(1, pairs.count_at(n) // 2) if n else 1
+    """A third of how often the n-th most frequent pair occurs. Of the texts tried, the n-th merge occurred 0.48 to 0.81
+    times as often as that pair; where a bound turns out too high, everything is done again."""
+    return max(1, pairs.count_at(n) // 3) if n else 1
