@@ -7,6 +7,7 @@ cdef extern from "headers/pyobject.h":
     int64_t bp_token_value(object value) noexcept
     Py_ssize_t bp_token_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
     PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
+    object PyUnicode_FromKindAndData(int kind, const void* units, Py_ssize_t size)
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
     void* PyUnicode_DATA(object text) noexcept
     int PyUnicode_KIND(object text) noexcept

@@ -56,6 +56,22 @@ static inline ptrdiff_t bp_utf8_count(const uint8_t *p, ptrdiff_t n) {
     return count;
 }
 
+/* The code points of n bytes of valid UTF-8; returns how many. */
+static inline ptrdiff_t bp_utf8_read(const uint8_t *p, ptrdiff_t n, uint32_t *out) {
+    const uint8_t *end = p + n;
+    uint32_t *at = out;
+    while (p < end) {
+        uint32_t c = *p++;
+        if (c >= 0x80) {
+            int more = c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+            c &= 0x3Fu >> more;
+            while (more--) c = c << 6 | (*p++ & 0x3F);
+        }
+        *at++ = c;
+    }
+    return at - out;
+}
+
 BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     if (c < 0x80) {
         *to++ = (uint8_t)c;

@@ -19,7 +19,7 @@ from bpetite.errors import UnknownTokenError
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LONG = "x" * 40_000
 PIECES = [b"sixteen bytes...", b"seventeen bytes..", LONG.encode(), "中".encode(), b"\xb8\xad\xe4",
-          b"\x9f\x98\x80 and on and on"]  # fmt: skip
+          b"\x9f\x98\x80 and on and on", *(("🙂中é" * 3).encode()[:size] for size in range(16, 23))]  # fmt: skip
 TOKENS = {**BYTES, **{300 + number: piece for number, piece in enumerate(PIECES)}}
 SPECIAL = {"<s>": 400, "é": 401}
 ALL = {**TOKENS, 400: b"<s>", 401: "é".encode()}
