@@ -45,6 +45,7 @@ cdef class ChunkReader:
     cdef object boundaries
     cdef bint lines
     cdef type kind
+    cdef bint reading                      # meanwhile other threads may run
     cdef list ahead                        # boundaries that have been taken from the iterator
     cdef Py_ssize_t start, end             # of the chunk given last, in bytes; end is 0 at first
     cdef Py_ssize_t anchor, before         # the last edge of a token at or before start, and the tokens up to there
@@ -69,6 +70,15 @@ cdef class ChunkReader:
         return self
 
     def __next__(self):
+        if self.reading:
+            raise RuntimeError("another thread takes a chunk from this iterator meanwhile; it is not shared")
+        self.reading = True
+        try:
+            return self.take()
+        finally:
+            self.reading = False
+
+    cdef object take(self):
         cdef Reader reader = self.reader
         cdef Py_ssize_t tokens = 0, first, last, start, end
         if reader.worker is None or not self.text or (reader.ended and self.end == reader.done):

@@ -84,6 +84,7 @@ def chunks(
         ValueError: ``max_tokens`` is below 1, ``overlap`` not below ``max_tokens``; a disallowed special token is in
             the text. While iterating: a character alone has more tokens than ``max_tokens``.
         TypeError: The text is no str.
+        RuntimeError: While iterating: another thread takes a chunk from the same iterator.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> [chunk.text for chunk in tok.chunks("ab ab\\nab ab", 3)]

@@ -72,8 +72,9 @@ def token_uses(CountTable table not None, TokenTable tokens not None, MergeTable
             for at in range(length):
                 space.ids[at] = byte_ids[data[at]]
             n = merges.merge(&space, length, &watch)
-            if n < 0 and not watch.interrupted:
-                result = NO_MEMORY
+            if n < 0:
+                result = OK if watch.interrupted else NO_MEMORY
+                break
             for at in range(n):
                 slot = tokens.slot(space.ids[at])
                 if slot >= 0 and bp_add_overflows(&inside[slot], count):

@@ -1,6 +1,7 @@
 """chunks, held to their plain meaning; and what they promise, by itself."""
 import re
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -162,6 +163,20 @@ def test_iterators_are_independent() -> None:
     first = list(zip(one, two))
     assert [pair[0] for pair in first] == list(tok.chunks(text, 100))[: len(first)]
     assert tok.count(text) > 100
+
+
+def test_a_chunk_is_taken_while_another_is() -> None:
+    """What another thread does while text is read without the lock; here an iterator over boundaries does it."""
+    text = "the cat says. " * 300
+
+    class Splitter:
+        def finditer(self, string: str, /) -> Iterator[re.Match[str]]:
+            with pytest.raises(RuntimeError, match="another thread takes a chunk"):
+                next(chunks)
+            yield from re.finditer(r"\. ", string)
+
+    chunks = TOKENIZERS["gpt2"].chunks(text, 30, boundaries=Splitter())
+    assert list(chunks) == list(TOKENIZERS["gpt2"].chunks(text, 30, boundaries=re.compile(r"\. ")))
 
 
 @pytest.mark.parametrize(

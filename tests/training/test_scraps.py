@@ -1,4 +1,6 @@
 """Training without scraps, against rounds that count every use anew and a trainer that recounts all pairs."""
+import random
+import signal
 from array import array
 from collections import Counter
 from pathlib import Path
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, count_pretokens, reference
 from bpetite.reference import Pair
+from bpetite.training._token_uses import token_uses
+from bpetite.training.counts import table_of
 from bpetite.training.scraps import ROUNDS
+from tests.support.alarms import Alarm, SecondRing, alarm
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -194,3 +199,13 @@ def test_it_does_not_go_with_superwords_or_files_of_counts(tmp_path: Path) -> No
         Tokenizer.train(["ab ab"], 258, superwords_from=257, picky_threshold=0.9)
     with count_pretokens(["ab ab"] * 9, memory="64M") as counts, pytest.raises(ValueError, match=r"load\(\) the file"):
         Tokenizer.train_from_counts(counts, 258, picky_threshold=0.9)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
+def test_a_signal_within_a_long_pretoken_ends_the_counting_of_uses() -> None:
+    vocab = Tokenizer.train("ab ab cd", 258, special_tokens=[]).to_vocab()
+    data = random.Random(0).randbytes(24_000_000).translate(bytes(97 + byte % 4 for byte in range(256)))
+    table = table_of({data[at : at + 400_000]: 1 for at in range(0, len(data), 400_000)})
+    with alarm(SecondRing(), every=0.02), pytest.raises(Alarm) as caught:
+        token_uses(table, vocab.token_table, vocab.merge_table)
+    assert caught.value.__cause__ is None
