@@ -263,9 +263,9 @@ class Tokenizer(Surface):
         Args:
             corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
                 (language, text), in any order.
-            vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is of the one language.
+            vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is that within the language.
             dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
-                tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several the first
+                tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several, the first
                 one given.
             global_merges: So many merges at first are those of ordinary training on all languages together.
 

@@ -181,7 +181,7 @@ cdef class ChunkReader:
         return end
 
     cdef Py_ssize_t prefer_line(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens) except -1:
-        """The same of the ends of lines."""
+        """The same for the ends of lines."""
         cdef const uint8_t* text = self.reader.data - self.reader.base + self.end
         cdef Py_ssize_t at = end - self.end, n
         if memchr(text, 10, at) == NULL:

@@ -1,6 +1,6 @@
 def plain_texts(data: bytes, start: int, end: int, key: bytes, texts: list[bytes]) -> tuple[int, int]:
     """Append the texts of lines up to the first that is not a JSON object with a string at a key, or is unusual in any
-    other way, such as a key that is there twice.
+    other way, such as one with that key twice.
 
     Args:
         data: JSON lines.

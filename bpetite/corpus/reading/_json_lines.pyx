@@ -64,7 +64,7 @@ cdef class _Texts:
 
 def plain_texts(bytes data not None, Py_ssize_t start, Py_ssize_t end, bytes key not None, list texts not None):
     """Append the texts of lines up to the first that is not a JSON object with a string at a key, or is unusual in any
-    other way, such as a key that is there twice.
+    other way, such as one with that key twice.
 
     Args:
         data: JSON lines.

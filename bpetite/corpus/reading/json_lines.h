@@ -1,7 +1,7 @@
 /* The texts of JSON lines, without an object for anything else in them.
 
-   A line is plain if it is a JSON object that any parser reads alike: UTF-8, no key twice at its top, a string at the key
-   that is asked for, no lone surrogate in that. Whatever is not plain is left to a parser that says what it is. */
+   A line is plain if it is a JSON object whose text any parser reads alike: UTF-8, the key that is asked for there once,
+   with a string, no lone surrogate in that. Whatever is not plain is left to a parser that says what it is. */
 #ifndef BPETITE_JSON_LINES_H
 #define BPETITE_JSON_LINES_H
 
