@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .training.spilled import CountFile
     from .vocabulary.vocab import Vocab
 
-__all__ = ["Pruned", "extend", "prune", "token_origins", "with_words"]
+__all__ = ["Pruned", "extend", "prune", "to_merges", "to_ranks", "token_origins", "with_words"]
 
 
 def extend(
@@ -185,3 +185,17 @@ def token_origins(tokenizer: Tokenizer, old: Tokenizer) -> list[tuple[int, list[
         for token_id, token in sorted(tokenizer.to_vocab().tokens.items())
         if known.tokens.get(token_id) != token
     ]
+
+
+def to_ranks(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
+    from .formats import ranks
+
+    return tokenizer.from_vocab(ranks.to_ranks(tokenizer.to_vocab()))
+
+
+def to_merges(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
+    from .formats import ranks
+
+    return tokenizer.from_vocab(ranks.to_merges(tokenizer.to_vocab()))

@@ -393,18 +393,6 @@ class Tokenizer(Surface):
 
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
-    def to_ranks(self) -> Tokenizer:
-        """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
-        from .formats import ranks
-
-        return self.from_vocab(ranks.to_ranks(self._vocab))
-
-    def to_merges(self) -> Tokenizer:
-        """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
-        from .formats import ranks
-
-        return self.from_vocab(ranks.to_merges(self._vocab))
-
     def as_tiktoken(self, name: str | None = None) -> Encoding:
         """This tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults (special tokens in a text
         raise unless allowed), its errors, see docs/tiktoken.md; its name, where it is a published encoding.
@@ -490,6 +478,8 @@ class Tokenizer(Surface):
     prune: Final = derived.prune
     with_words: Final = derived.with_words
     token_origins: Final = derived.token_origins
+    to_ranks: Final = derived.to_ranks
+    to_merges: Final = derived.to_merges
     encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
     encode_padded: Final = padded.encode_padded

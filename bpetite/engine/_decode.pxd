@@ -36,6 +36,7 @@ cdef class Decoder:
     cdef int set_up(self, TokenTable tokens, str errors) except -1
     cdef bytes decode_bytes(self, object ids)
     cdef str decode(self, object ids, object errors)
+    cdef list decode_batch(self, object batch, object errors)
     # The name of an error handler, in C; the tokenizer's own where errors is None.
     cdef bytes handler(self, object errors)
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.

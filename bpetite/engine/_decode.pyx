@@ -10,6 +10,7 @@ differ, both are done again on a copy. Copying first would take longer than the 
 """
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
@@ -24,6 +25,7 @@ from ..headers.pyobject cimport PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
+from ._batch cimport of_text
 
 import codecs
 from collections.abc import Mapping
@@ -174,6 +176,23 @@ cdef class Decoder:
         finally:
             free(out)
             release_ids(&view, &buffer)
+
+    cdef list decode_batch(self, object batch, object errors):
+        cdef list texts = []
+        self.handler(errors)
+        try:
+            batch = iter(batch)
+        except TypeError:
+            raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
+        for i, ids in enumerate(batch):
+            PyErr_CheckSignals()
+            if isinstance(ids, int):
+                raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
+            try:
+                texts.append(self.decode(ids, errors))
+            except (KeyError, TypeError, ValueError) as error:
+                raise of_text(error, i, i + 2) from None
+        return texts
 
     cdef bytes handler(self, object errors):
         if errors is None and self.errors is not None:

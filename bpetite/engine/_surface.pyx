@@ -4,10 +4,9 @@ A method in Python around encode or decode would cost more than a short text tak
 lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
 from cpython.array cimport array
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_CheckExact
 
-from ._batch cimport encode_flat, encode_lists, of_text
+from ._batch cimport encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder, checked_ends
@@ -413,21 +412,7 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
         ['ab', 'ab ab']
         """
-        cdef list texts = []
-        self._decoder.handler(errors)
-        try:
-            batch = iter(batch)
-        except TypeError:
-            raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
-        for i, ids in enumerate(batch):
-            PyErr_CheckSignals()
-            if isinstance(ids, int):
-                raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
-            try:
-                texts.append(self._decoder.decode(ids, errors))
-            except (KeyError, TypeError, ValueError) as error:
-                raise of_text(error, i, i + 2) from None
-        return texts
+        return self._decoder.decode_batch(batch, errors)
 
     def decode_iterable(self, ids, *, errors=None):
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.

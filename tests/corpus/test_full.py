@@ -1,7 +1,7 @@
 """Output on a file system that is really full, or really read-only: a clear error, nothing lost, and the way on.
 
 These mount a small file system in memory, which takes root on Linux; elsewhere they skip, and
-test_pipeline.py has the same with a limit on the size of files.
+test_task.py has the same with a limit on the size of files.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of corpus functions: their names, and what happens to names that there are not."""
+"""The options of corpus functions: their names, values that cannot be, and options that mean nothing."""
 from __future__ import annotations
 
 from dataclasses import fields
@@ -28,6 +28,23 @@ def test_unknown_options(ram_path: Path) -> None:
     with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'overwrite'$"):
         count_corpus(missing[0], missing[2], overwrite=True)  # type: ignore[call-arg]
     assert not any(ram_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eot": "maybe"}, "eot 'maybe'"), ({"on_error": "x"}, "on_error 'x'"), ({"shard_tokens": 0}, "shard_tokens 0"),
+        ({"val_fraction": 1.0}, "val_fraction 1.0"), ({"separator": ""}, "separator must not be empty"),
+        ({"jobs": 0}, "jobs 0"), ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
+        ({"codec": byte_codec(eot=False), "eot": "none"}, "give separator= or whole_files=True"),
+        ({"rank": 3, "world_size": 2}, "rank 3"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be(ram_path: Path, options: dict[str, Any], message: str) -> None:
+    (ram_path / "in.txt").write_text("a")
+    with pytest.raises(ValueError, match=message):
+        run(ram_path / "in.txt", ram_path / "new" / "o", **options)
+    assert not (ram_path / "new").exists()
 
 
 @pytest.mark.parametrize(

@@ -423,23 +423,6 @@ def test_empty_input(ram_path: Path, format: str) -> None:
         assert list(file.spans()) == [] or all(not len(span.tokens) for span in file.spans())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"eot": "maybe"}, "eot 'maybe'"), ({"on_error": "x"}, "on_error 'x'"), ({"shard_tokens": 0}, "shard_tokens 0"),
-        ({"val_fraction": 1.0}, "val_fraction 1.0"), ({"separator": ""}, "separator must not be empty"),
-        ({"jobs": 0}, "jobs 0"), ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
-        ({"codec": byte_codec(eot=False), "eot": "none"}, "give separator= or whole_files=True"),
-        ({"rank": 3, "world_size": 2}, "rank 3"),
-    ],
-)  # fmt: skip
-def test_options_that_cannot_be(ram_path: Path, options: dict[str, Any], message: str) -> None:
-    (ram_path / "in.txt").write_text("a")
-    with pytest.raises(ValueError, match=message):
-        run(ram_path / "in.txt", ram_path / "new" / "o", **options)
-    assert not (ram_path / "new").exists()
-
-
 def test_two_runs_of_one_output_do_not_mix(ram_path: Path) -> None:
     from bpetite.corpus.writing.durable import Journal
 
