@@ -1,7 +1,10 @@
 """Merging of token ids by a merge table."""
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
 
+from .headers.memory cimport bp_grow
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch
 
@@ -69,6 +72,21 @@ cdef struct merge_space:
     uint64_t heap_capacity
 
 
+cdef inline bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil:
+    """Memory for n ids; false where there is none."""
+    return bp_grow(<void**> &space.ids, &space.capacity, n, sizeof(token_t)) == 0
+
+
+cdef inline void space_free(merge_space* space) noexcept nogil:
+    free(space.ids)
+    free(space.ranks)
+    free(space.nodes)
+    free(space.heap)
+    free(space.sections[0].copy)
+    free(space.sections[1].copy)
+    memset(space, 0, sizeof(merge_space))
+
+
 cdef struct merge_pass:
     uint32_t rank          # of the pairs that are joined
     Py_ssize_t pairs       # how many there are
@@ -78,11 +96,6 @@ cdef struct merge_pass:
 cdef struct known_pair:
     uint64_t pair
     uint32_t rank
-
-
-# Memory for n ids; false where there is none.
-cdef bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil
-cdef void space_free(merge_space* space) noexcept nogil
 
 
 @cython.final

@@ -55,20 +55,6 @@ cdef uint32_t NOWHERE = <uint32_t> -1
 cdef bp_secret secret = draw_secret()
 
 
-cdef bint space_reserve(merge_space* space, Py_ssize_t n) noexcept nogil:
-    return bp_grow(<void**> &space.ids, &space.capacity, n, sizeof(token_t)) == 0
-
-
-cdef void space_free(merge_space* space) noexcept nogil:
-    free(space.ids)
-    free(space.ranks)
-    free(space.nodes)
-    free(space.heap)
-    free(space.sections[0].copy)
-    free(space.sections[1].copy)
-    memset(space, 0, sizeof(merge_space))
-
-
 @cython.final
 cdef class MergeTable:
     """Pair of token ids -> (rank, id of the token that the pair becomes); immutable once it is filled.

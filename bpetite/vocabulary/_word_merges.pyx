@@ -98,7 +98,7 @@ cdef bint some_has_space(TokenTable tokens) noexcept nogil:
             at = <const uint8_t*> memchr(at + 1, SPACE, end - at - 1)
             if at == NULL:
                 break
-            if at[-1] > SPACE:
+            if (at - 1)[0] > SPACE:
                 return True
     return False
 
@@ -106,5 +106,5 @@ cdef bint some_has_space(TokenTable tokens) noexcept nogil:
 cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):
     """Whether the last character of a token is no white space."""
     cdef uint64_t start = tokens.starts[slot], end = tokens.starts[slot + 1]
-    last = tokens.blob[start:end].decode("utf-8", "ignore")[-1:]
-    return last != "" and not last.isspace()
+    text = tokens.blob[start:end].decode("utf-8", "ignore")
+    return text != "" and text == text.rstrip()
