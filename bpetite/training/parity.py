@@ -242,7 +242,7 @@ def _check_languages(corpora: Any, dev: Any) -> None:
 
 
 def _check_same(languages: Mapping[str, Any], dev: Mapping[str, Any] | None) -> None:
-    "".join(languages).encode()  # the manifest, which is saved, has the names
+    "".join(languages).encode()  # train_config, which is saved, has the names
     if not languages:
         raise ValueError("train_parity takes one language at least")
     if dev is not None and dev.keys() != languages.keys():
