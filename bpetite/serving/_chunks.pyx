@@ -75,6 +75,9 @@ cdef class ChunkReader:
         self.reading = True
         try:
             return self.take()
+        except BaseException:
+            self.reader.close()                    # what has been read half is of no use: no more chunks
+            raise
         finally:
             self.reading = False
 
@@ -82,7 +85,6 @@ cdef class ChunkReader:
         cdef Reader reader = self.reader
         cdef Py_ssize_t tokens = 0, first, last, start, end
         if reader.worker is None or not self.text or (reader.ended and self.end == reader.done):
-            reader.close()
             raise StopIteration
         bp_watch_begin(&reader.worker.watch, NULL)
         start = self.end

@@ -86,6 +86,8 @@ def chunks(
         TypeError: The text is no str.
         RuntimeError: While iterating: another thread takes a chunk from the same iterator.
 
+    An iterator that has raised is not used again.
+
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> [chunk.text for chunk in tok.chunks("ab ab\\nab ab", 3)]
     ['ab ab\\n', 'ab ab']

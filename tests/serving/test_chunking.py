@@ -13,6 +13,7 @@ from limit_cases import END, TOKENIZERS, names, some_texts
 from bpetite import Tokenizer, reference
 from bpetite.engine.options import SpecialSelection
 from bpetite.serving.chunking import BOUNDARIES, Chunk
+from bpetite.vocabulary.vocab import Vocab
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
 
@@ -163,6 +164,15 @@ def test_iterators_are_independent() -> None:
     first = list(zip(one, two))
     assert [pair[0] for pair in first] == list(tok.chunks(text, 100))[: len(first)]
     assert tok.count(text) > 100
+
+
+def test_after_an_error_there_are_no_more_chunks() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256) if byte != ord("z")} | {256: b"ab"}
+    tok = Tokenizer.from_vocab(Vocab(tokens, merges=[(97, 98)], special_tokens={}, pattern=r"\w+|\W"))
+    chunks = tok.chunks("ab " * 100 + "z", 150)
+    with pytest.raises(ValueError, match="0x7a"):
+        list(chunks)
+    assert list(chunks) == []
 
 
 def test_a_chunk_is_taken_while_another_is() -> None:
