@@ -278,18 +278,13 @@ class ShardTask(Plan):
 
     def _header(self) -> dict[str, Any]:
         """The first record of the journal, as it is read back."""
-        header: dict[str, Any] = json.loads(
-            json.dumps(
-                {
-                    "journal": VERSION,
-                    "settings": self.settings,
-                    "inputs": [piece.describe() for piece in self.pieces],
-                    "rank": self.rank_of_world,
-                    "overwrite": self.overwrite,
-                }
-            )
-        )
-        return header
+        return {
+            "journal": VERSION,
+            "settings": json.loads(json.dumps(self.settings)),
+            "inputs": [piece.describe() for piece in self.pieces],
+            "rank": self.rank_of_world,
+            "overwrite": self.overwrite,
+        }
 
     def _resume(
         self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
