@@ -2,7 +2,7 @@
 
 Two passes: the sizes of all tokens give the length, then one allocation and one copy (ByteTable). Where all tokens of a
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
-span tokens.
+span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
 
 An array of uint32 is read where it is, which another thread, or another process that shares the memory, may write to
 meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
@@ -21,7 +21,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
-from ..headers.pyobject cimport PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New, bp_token_value, bp_token_values
+from ..headers.memory cimport bp_use_large_pages
+from ..headers.pyobject cimport (
+    PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New, bp_str_of_utf8, bp_token_value, bp_token_values
+)
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
@@ -141,6 +144,7 @@ cdef class Decoder:
         while True:
             total = self.size(view, &not_ascii)
             joined = PyBytes_FromStringAndSize(NULL, total)
+            bp_use_large_pages(PyBytes_AS_STRING(joined), total)
             if self.join(view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
                 return joined
             _copy(view)
@@ -162,14 +166,17 @@ cdef class Decoder:
                     return ""
                 if not not_ascii:
                     text = PyUnicode_New(total, 127)
+                    bp_use_large_pages(PyUnicode_DATA(text), total)
                     if self.join(&view, <uint8_t*> PyUnicode_DATA(text), total, False):
                         return text
                 else:
                     out = <uint8_t*> malloc(total)
                     if out == NULL:
                         raise MemoryError(f"no memory for the {total} bytes of the text")
+                    bp_use_large_pages(out, total)
                     if self.join(&view, out, total, True):
-                        return PyUnicode_DecodeUTF8(<char*> out, total, handler)
+                        made = bp_str_of_utf8(out, total)
+                        return PyUnicode_DecodeUTF8(<char*> out, total, handler) if made is None else made
                     free(out)
                     out = NULL
                 _copy(&view)

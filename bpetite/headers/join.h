@@ -64,31 +64,45 @@ static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *posi
 
 /* Copy the bytes of n positions to `at`, up to `end`; returns where they end. NULL where they are not those that
    bp_join_size has counted: too many bytes, no token, or not ASCII where not_ascii is 0. */
-static inline uint8_t *bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *at,
-                               uint8_t *end, unsigned not_ascii) {
+BP_INLINE uint8_t *bp_join_of(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *at, uint8_t *end,
+                              const int not_ascii) {
     const size_t limit = joiner->size;
-    /* Sixteen bytes are written for each token, whatever its size, as long as that stays inside. */
-    uint8_t *safe = end - at >= BP_HEAD ? end - BP_HEAD : NULL;
+    const uint16_t *sizes = joiner->sizes;
+    const bp_head *heads = joiner->heads;
     unsigned flags = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        uint32_t position = bp_read_once(positions + i);
-        if (BP_UNLIKELY(position >= limit)) return NULL;
-        unsigned head = joiner->sizes[position];
-        flags |= head;
-        head &= BP_LONG_TOKEN;
-        if (BP_LIKELY(safe && at <= safe && head - 1 < BP_HEAD)) {
-            memcpy(at, joiner->heads[position].bytes, BP_HEAD);
-            at += head;
-        } else {
-            if (head == 0) return NULL;
-            size_t slot = bp_slot(joiner, position);
-            size_t size = (size_t)(joiner->starts[slot + 1] - joiner->starts[slot]);
-            if (size > (size_t)(end - at)) return NULL;
-            memcpy(at, joiner->blob + joiner->starts[slot], size);
+    ptrdiff_t i = 0;
+    while (i < n) {
+        /* Sixteen bytes are written for each token, whatever its size, as long as as many for each that follows stay
+           inside. */
+        const ptrdiff_t room = (end - at) / BP_HEAD, stop = n - i < room ? n : i + room;
+        for (; i < stop; i++) {
+            const uint32_t position = bp_read_once(positions + i);
+            if (BP_UNLIKELY(position >= limit)) return NULL;
+            const unsigned size = sizes[position] & BP_LONG_TOKEN;
+            if (BP_UNLIKELY(size - 1 >= BP_HEAD)) break;
+            if (!not_ascii) flags |= sizes[position];
+            memcpy(at, heads[position].bytes, BP_HEAD);
             at += size;
         }
+        if (i == n) break;
+        if (i == stop && room) continue;
+        /* A longer token, none, or one close to the end. */
+        const uint32_t position = bp_read_once(positions + i);
+        if (position >= limit || sizes[position] == 0) return NULL;
+        flags |= sizes[position];
+        const size_t slot = bp_slot(joiner, position);
+        const size_t size = (size_t)(joiner->starts[slot + 1] - joiner->starts[slot]);
+        if (size > (size_t)(end - at)) return NULL;
+        memcpy(at, joiner->blob + joiner->starts[slot], size);
+        at += size;
+        i++;
     }
     return not_ascii || !(flags & BP_NOT_ASCII) ? at : NULL;
+}
+
+static inline uint8_t *bp_join(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *at,
+                               uint8_t *end, unsigned not_ascii) {
+    return not_ascii ? bp_join_of(joiner, positions, n, at, end, 1) : bp_join_of(joiner, positions, n, at, end, 0);
 }
 
 #endif

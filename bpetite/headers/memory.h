@@ -75,7 +75,8 @@ static inline void bp_free_table(void *table, size_t size) {
     free(table);
 }
 
-/* Ask for large pages for memory that is read at random and has not been written to. */
+/* Ask for large pages for memory that has not been written to: it is read at random, or so large that small pages would
+   come in thousands of page faults. */
 static inline void bp_use_large_pages(void *memory, size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     const uintptr_t page = BP_LARGE_PAGE, start = ((uintptr_t)memory + page - 1) & ~(page - 1);

@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "bytes.h"
+#include "memory.h"
 #include "simd.h"
+#include "utf8.h"
 
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
    PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the
@@ -29,6 +31,34 @@ static inline const char *bp_known_utf8(PyObject *text, Py_ssize_t *length) {
     }
 #endif
     return NULL;
+}
+
+/* A str of n bytes of UTF-8 that have more than ASCII; None where they are not valid. Asked for large pages before the
+   first touch: a character above U+FFFF makes a str four times as large as its UTF-8, whose small pages would take longer
+   than all the rest. */
+static inline PyObject *bp_str_of_utf8(const uint8_t *p, Py_ssize_t n) {
+    enum { KEEP_LOCK = 4096 };
+    PyThreadState *const state = n > KEEP_LOCK ? PyEval_SaveThread() : NULL;
+    const int valid = bp_utf8_valid(p, n) == n;
+    const Py_ssize_t size = valid ? bp_utf8_count(p, n) : 0;
+    const uint8_t top = valid ? bp_utf8_top(p, n) : 0;
+    const int kind = top < 0xC4 ? 1 : top < 0xF0 ? 2 : 4;
+    PyObject *text;
+    void *units;
+    if (state) PyEval_RestoreThread(state);
+    if (!valid) Py_RETURN_NONE;
+    text = PyUnicode_New(size, kind == 1 ? 0xFF : kind == 2 ? 0xFFFF : 0x10FFFF);
+    if (!text) return NULL;
+    units = PyUnicode_DATA(text);
+    if (n > KEEP_LOCK) {
+        Py_BEGIN_ALLOW_THREADS
+        bp_use_large_pages(units, (size_t)size * kind);
+        bp_units_from_utf8(kind, p, n, units);
+        Py_END_ALLOW_THREADS
+    } else {
+        bp_units_from_utf8(kind, p, n, units);
+    }
+    return text;
 }
 
 /* The value of an int object in 0..2^32-1; -1 for another int, -2 for what is no int. No exception is set. */

@@ -1,4 +1,4 @@
-/* UTF-8: validation, transcoding from the code units of a str, counting characters. */
+/* UTF-8: validation, transcoding from and to the code units of a str, counting characters. */
 #ifndef BPETITE_UTF8_H
 #define BPETITE_UTF8_H
 
@@ -7,11 +7,9 @@
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 
-/* The offset of the first byte that is not valid UTF-8, or n. Overlong forms, surrogates and values above U+10FFFF are
-   invalid, as in Python's strict decoder. */
-static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
+/* The offset of the first byte from `at` on, where a character begins, that is not valid UTF-8, or n. */
+static inline ptrdiff_t bp_utf8_valid_plain(const uint8_t *p, ptrdiff_t at, ptrdiff_t n) {
     const uint64_t high = 0x8080808080808080u;
-    ptrdiff_t at = 0;
     while (at < n) {
         while (at + 32 <= n
                && !((bp_load64(p + at) | bp_load64(p + at + 8) | bp_load64(p + at + 16) | bp_load64(p + at + 24)) & high))
@@ -56,6 +54,13 @@ static inline ptrdiff_t bp_utf8_count(const uint8_t *p, ptrdiff_t n) {
     return count;
 }
 
+/* The largest of n bytes. */
+static inline uint8_t bp_utf8_top(const uint8_t *p, ptrdiff_t n) {
+    uint8_t top = 0;
+    for (ptrdiff_t at = 0; at < n; at++) top = p[at] > top ? p[at] : top;
+    return top;
+}
+
 /* The code points of n bytes of valid UTF-8; returns how many. */
 static inline ptrdiff_t bp_utf8_read(const uint8_t *p, ptrdiff_t n, uint32_t *out) {
     const uint8_t *end = p + n;
@@ -89,6 +94,32 @@ BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
         *to++ = (uint8_t)(0x80 | (c & 0x3F));
     }
     return to;
+}
+
+/* Write a character of valid UTF-8 as one unit of `kind` bytes; advances *at and returns the end of the unit. */
+BP_INLINE uint8_t *bp_unit_from_utf8(int kind, const uint8_t *p, ptrdiff_t *at, uint8_t *to) {
+    uint32_t c = p[*at];
+    ptrdiff_t size = 1;
+    if (c >= 0xF0) {
+        c = (c & 0x07) << 18 | (p[*at + 1] & 0x3Fu) << 12 | (p[*at + 2] & 0x3Fu) << 6 | (p[*at + 3] & 0x3Fu);
+        size = 4;
+    } else if (c >= 0xE0) {
+        c = (c & 0x0F) << 12 | (p[*at + 1] & 0x3Fu) << 6 | (p[*at + 2] & 0x3Fu);
+        size = 3;
+    } else if (c >= 0x80) {
+        c = (c & 0x1F) << 6 | (p[*at + 1] & 0x3Fu);
+        size = 2;
+    }
+    *at += size;
+    if (kind == 1) {
+        *to = (uint8_t)c;
+    } else if (kind == 2) {
+        const uint16_t unit = (uint16_t)c;
+        memcpy(to, &unit, 2);
+    } else {
+        memcpy(to, &c, 4);
+    }
+    return to + kind;
 }
 
 /* bp_utf8_from_units on any processor. */
@@ -166,6 +197,41 @@ static const uint8_t bp_utf8_twos[32][16] = {
     {8, 9, 12, 13, 0, 0, 0, 0}, {8, 9, 10, 12, 13, 0, 0, 0}, {8, 9, 12, 13, 14, 0, 0, 0}, {8, 9, 10, 12, 13, 14, 0, 0},
 };
 
+/* bp_utf8_faults: faults that the upper half of a byte is compatible with, the lower half, the upper of the next byte. */
+enum {
+    BP_CUT = 1 << 0,          /* a character ends early */
+    BP_STRAY = 1 << 1,        /* a continuation byte after ASCII */
+    BP_OVERLONG_3 = 1 << 2,
+    BP_ABOVE = 1 << 3,        /* above U+10FFFF: F4 90 and more, or a first byte above F4 */
+    BP_SURROGATE = 1 << 4,
+    BP_OVERLONG_2 = 1 << 5,
+    BP_OVERLONG_4 = 1 << 6,   /* or F5 80 and more */
+    BP_TWO_MORE = 1 << 7,     /* two continuation bytes */
+    BP_ANY_LOW = BP_CUT | BP_STRAY | BP_TWO_MORE,
+    BP_HIGH_LOW = BP_ANY_LOW | BP_ABOVE | BP_OVERLONG_4,
+    BP_AFTER = BP_STRAY | BP_OVERLONG_2 | BP_TWO_MORE
+};
+static const uint8_t bp_utf8_fault[3][16] = {
+    {BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_TWO_MORE, BP_TWO_MORE,
+     BP_TWO_MORE, BP_TWO_MORE, BP_CUT | BP_OVERLONG_2, BP_CUT, BP_CUT | BP_OVERLONG_3 | BP_SURROGATE,
+     BP_CUT | BP_ABOVE | BP_OVERLONG_4},
+    {BP_ANY_LOW | BP_OVERLONG_2 | BP_OVERLONG_3 | BP_OVERLONG_4, BP_ANY_LOW | BP_OVERLONG_2, BP_ANY_LOW, BP_ANY_LOW,
+     BP_ANY_LOW | BP_ABOVE, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW,
+     BP_HIGH_LOW, BP_HIGH_LOW | BP_SURROGATE, BP_HIGH_LOW, BP_HIGH_LOW},
+    {BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_AFTER | BP_OVERLONG_3 | BP_OVERLONG_4,
+     BP_AFTER | BP_OVERLONG_3 | BP_ABOVE, BP_AFTER | BP_SURROGATE | BP_ABOVE, BP_AFTER | BP_SURROGATE | BP_ABOVE, BP_CUT,
+     BP_CUT, BP_CUT, BP_CUT},
+};
+
+/* Four characters of three bytes: which bits mark them, the marks, each one's bytes with the last lowest in 32 bits, and
+   the lower halves of these. */
+static const uint8_t bp_utf8_threes[4][16] = {
+    {0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0, 0, 0, 0},
+    {0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0, 0, 0, 0},
+    {2, 1, 0, 0xFF, 5, 4, 3, 0xFF, 8, 7, 6, 0xFF, 11, 10, 9, 0xFF},
+    {0, 1, 4, 5, 8, 9, 12, 13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF},
+};
+
 /* The number of bits set. */
 static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 #endif
@@ -174,6 +240,7 @@ static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 
 #define BP_FORM(name) name##_ssse3
 #define BP_FORM_TARGET BP_SSSE3_TARGET
 #include "utf8_units.h"
+#include "utf8_read.h"
 #undef BP_FORM
 #undef BP_FORM_TARGET
 #endif
@@ -182,6 +249,7 @@ static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 
 #define BP_FORM(name) name##_neon
 #define BP_FORM_TARGET BP_NEON_TARGET
 #include "utf8_units.h"
+#include "utf8_read.h"
 #undef BP_FORM
 #undef BP_FORM_TARGET
 #endif
@@ -190,8 +258,16 @@ static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 
 #define BP_FORM(name) name##_avx2
 #define BP_FORM_TARGET BP_AVX2_TARGET
 #include "utf8_units.h"
+#include "utf8_read.h"
 #undef BP_FORM
 #undef BP_FORM_TARGET
+#endif
+
+#if defined(BP_HAS_NEON)
+#define BP_UTF8_FORM(name) name##_neon
+#elif defined(BP_HAS_AVX2)
+/* The form of a function in utf8_read.h: a choice of two, since wider vectors gain it nothing. */
+#define BP_UTF8_FORM(name) (bp_simd() == BP_SIMD_SSSE3 ? name##_ssse3 : name##_avx2)
 #endif
 
 #ifdef BP_HAS_AVX512
@@ -287,6 +363,39 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
 #endif
         }
     return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
+}
+
+/* The offset of the first byte that is not valid UTF-8, or n. Overlong forms, surrogates and values above U+10FFFF are
+   invalid, as in Python's strict decoder. */
+static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
+    ptrdiff_t at = 0;
+    if (n < 96) return bp_utf8_valid_plain(p, 0, n);
+#ifdef BP_HAS_VEC16
+    if (bp_simd() != BP_SIMD_PLAIN) {
+        while (at < 3) { /* bytes that groups look back at */
+            const ptrdiff_t more = p[at] < 0x80 ? 1 : p[at] < 0xE0 ? 2 : p[at] < 0xF0 ? 3 : 4;
+            if (bp_utf8_valid_plain(p + at, 0, more) < more) return bp_utf8_valid_plain(p, at, n);
+            at += more;
+        }
+        at = BP_UTF8_FORM(bp_utf8_valid_groups)(p, at, n);
+        for (int back = 1; back <= 3; back++) /* to the start of a character that is cut, or may be */
+            if (p[at - back] >= 0xC0) {
+                at -= back;
+                break;
+            }
+    }
+#endif
+    return bp_utf8_valid_plain(p, at, n);
+}
+
+/* The units of n bytes of valid UTF-8, `kind` (1, 2 or 4) bytes each, which all characters fit into. */
+static inline void bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
+    uint8_t *to = (uint8_t *)units;
+    ptrdiff_t at = 0;
+#ifdef BP_HAS_VEC16
+    if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = BP_UTF8_FORM(bp_units_from_utf8)(kind, p, &at, n, to);
+#endif
+    while (at < n) to = bp_unit_from_utf8(kind, p, &at, to);
 }
 
 #endif

@@ -1,5 +1,7 @@
 """Ids to bytes and text: every container, every error mode, pieces of characters."""
+
 import ctypes
+import sys
 import threading
 from array import array
 from collections import UserList, deque
@@ -44,6 +46,63 @@ def test_against_a_join(tok: Tokenizer, ids: list[int]) -> None:
             tok.decode(ids)
     else:
         assert tok.decode(ids) == expected
+
+
+#: Characters at the borders of what UTF-8 writes in one, two, three and four bytes, and of what a str holds in as many.
+BORDERS = "a\x00\x7f\x80ÿĀ\u07ff\u0800中\ud7ff\ue000\uffff\U00010000\U0010ffff"
+#: Bytes that are faults where they stand: cut, stray, overlong, a surrogate, above U+10FFFF.
+FAULTS = list(
+    map(
+        bytes.fromhex,
+        ["80", "bfbf", "c0", "c1bf", "c2", "e0", "e080", "e09fbf", "e0a0", "ed", "ed9f", "eda080", "edbfbf", "ef", "f0"]
+        + ["f0808080", "f08fbfbf", "f09080", "f4", "f48fbf", "f4908080", "f5808080", "f880808080", "fe", "ff"],
+    )
+)
+RUNS = st.tuples(st.sampled_from(BORDERS), st.integers(1, 90)).map(lambda run: run[0] * run[1])
+TEXTS = st.lists(RUNS | st.text(BORDERS, max_size=40), max_size=6).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.lists(st.tuples(st.integers(0, 500), st.sampled_from(FAULTS)), max_size=2))
+def test_utf8_is_read_as_by_python(tok: Tokenizer, text: str, faults: list[tuple[int, bytes]]) -> None:
+    """Above and below the sizes from which on vectors are used, valid and not."""
+    data = text.encode()
+    for at, fault in faults:
+        data = data[:at] + fault + data[at:]
+    ids = np.frombuffer(data, np.uint8).astype(np.uint32)
+    assert tok.decode_bytes(ids) == data
+    assert tok.decode(ids, errors="replace") == data.decode(errors="replace")
+    assert fault_of(lambda: tok.encode(data)) == fault_of(data.decode)
+    if fault_of(data.decode) is None:
+        decoded, expected = tok.decode(ids, errors="strict"), data.decode()
+        assert decoded == expected
+        assert sys.getsizeof(decoded) == sys.getsizeof(expected)  # as narrow as Python's own
+        assert tok.decode_bytes(tok.encode(data)) == data
+
+
+def fault_of(read: Callable[[], object]) -> int | None:
+    """Where the first fault is that it raises."""
+    try:
+        read()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 95, 96, 97, 127, 128, 129, 4_095, 4_096, 4_097])
+def test_faults_anywhere_near_an_end(tok: Tokenizer, size: int) -> None:
+    for fault in FAULTS:
+        for at in {*range(8), *range(size - len(fault) - 8, size - len(fault) + 1)}:
+            for around in ("a", "中"):
+                data = (around * size).encode()[: size // 3 * 3].ljust(size, b"a")
+                data = data[:at] + fault + data[at + len(fault) :]
+                assert fault_of(lambda: tok.encode(data)) == fault_of(data.decode)  # noqa: B023
+
+
+@pytest.mark.parametrize("character", ["ÿ", "中", "🙂"])
+def test_a_str_of_many_pages(tok: Tokenizer, character: str) -> None:
+    text = ("x" * 1_000 + character) * 3_000
+    assert tok.decode(np.frombuffer(text.encode(), np.uint8)) == text
 
 
 def test_long_tokens(tok: Tokenizer) -> None:
