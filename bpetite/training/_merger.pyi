@@ -1,5 +1,4 @@
 from array import array
-from collections.abc import Iterator
 from typing import final
 
 from .._merge import MergeTable
@@ -101,8 +100,10 @@ class Merger:
         """The bytes of a token by internal id."""
     def finish(self) -> None:
         """Free the words and pairs; from here on only tokens and merges can be read."""
-    def merges(self) -> Iterator[tuple[int, int]]:
-        """Iterate over what was learned, in order: (left, right), internal ids."""
+    def all_tokens(self) -> list[bytes]:
+        """The bytes of all tokens, by internal id."""
+    def merges(self, ids: list[int] | None = None) -> tuple[tuple[int, int], ...]:
+        """What was learned, in order: (left, right) of each merge, internal ids or what `ids` has for them."""
 
 def join_together(mergers: list[Merger], left: int, right: int, token: int) -> list[tuple[int, int]]:
     """Join a pair that one of several mergers, which share their tokens, has learned.

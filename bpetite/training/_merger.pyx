@@ -9,6 +9,7 @@ The shape, and why.
   can have the order of another trainer, which decides ties.
 """
 cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
@@ -20,8 +21,8 @@ from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
-from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, note_side, pair_entry, segment
-from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
+from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry, segment
+from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
 
 cdef extern from "training/pair_search.h" nogil:
@@ -164,8 +165,7 @@ cdef class Merger:
         cdef pair_entry* entry = self.pairs.find(key)
         cdef uint32_t inline_items[2]
         cdef uint32_t* items
-        cdef uint32_t length, i
-        cdef bint owned
+        cdef uint32_t length, room, i
         cdef int result = OK
         self.joined = 0
         if entry.key != key or entry.count == 0:
@@ -173,9 +173,9 @@ cdef class Merger:
         if self.sides.reserve(self.known.count) < 0:
             return NO_MEMORY
         # The entry moves when the table grows, so its list is taken out first.
-        owned = entry.capacity != 0
+        room = entry.capacity
         length = entry.length
-        if owned:
+        if room:
             items = <uint32_t*> entry.items
         else:
             memcpy(inline_items, &entry.items, 8)
@@ -205,8 +205,8 @@ cdef class Merger:
             if bp_work(&self.watch, SEGMENT_WORK):
                 result = INTERRUPTED
                 break
-        if owned:
-            free(items)
+        if room:
+            bp_free_list(&self.pairs.lists, items, room)
         return self.settle(left, right, merged) if result == OK else result
 
     cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
@@ -234,13 +234,14 @@ cdef class Merger:
             if neighbour != SENTINEL:
                 if neighbour < 0:
                     neighbour = ~neighbour
-                result = note_side(self.sides, <uint64_t> neighbour * 2, <uint64_t> neighbour << 32 | merged, weight,
+                result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2,
+                                   <uint64_t> neighbour << 32 | merged, weight,
                                    self.segment_before(number, at, neighbour))
                 if result < 0:
                     return result
             neighbour = symbols[at + length]
             if neighbour != SENTINEL:
-                result = note_side(self.sides, <uint64_t> neighbour * 2 + 1,
+                result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2 + 1,
                                    <uint64_t> merged << 32 | <uint64_t> neighbour, weight, number)
                 if result < 0:
                     return result
@@ -409,11 +410,29 @@ cdef class Merger:
         self.sides = Sides()
         self.counted = True
 
-    def merges(self):
-        """Iterate over what was learned, in order: (left, right), internal ids."""
-        cdef uint64_t at
-        for at in range(0, self.learned_count, 2):
-            yield self.learned[at], self.learned[at + 1]
+    def all_tokens(self):
+        """The bytes of all tokens, by internal id."""
+        cdef uint32_t token
+        cdef list found = [None] * self.known.count
+        for token in range(self.known.count):
+            found[token] = PyBytes_FromStringAndSize(<char*> self.known.data + self.known.start[token],
+                                                     token_length(self.known, token))
+        return found
+
+    def merges(self, list ids=None):
+        """What was learned, in order: (left, right) of each merge, internal ids or what `ids` has for them."""
+        cdef Py_ssize_t at
+        cdef uint32_t left, right
+        cdef list found = [None] * <Py_ssize_t> (self.learned_count // 2)
+        if ids is None:
+            ids = list(range(self.known.count))
+        elif len(ids) < <Py_ssize_t> self.known.count:
+            raise ValueError(f"there are {self.known.count} tokens, and ids of {len(ids)}")
+        for at in range(0, <Py_ssize_t> self.learned_count, 2):
+            left = self.learned[at]
+            right = self.learned[at + 1]
+            found[at // 2] = (ids[left], ids[right])
+        return tuple(found)
 
     cdef int begin(self) except -1:
         cdef int result

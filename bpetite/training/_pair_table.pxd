@@ -1,13 +1,23 @@
 """Pairs of tokens: how often each occurs and where, and which one is next (_pair_table.pyx)."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch
 from ._learned_tokens cimport NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
+
+cdef extern from "training/list_memory.h" nogil:
+    enum:
+        BP_SHORT_LIST
+    ctypedef struct bp_list_memory:
+        uint64_t long_lists
+    uint32_t bp_list_room(uint32_t needed) noexcept
+    uint32_t* bp_new_list(bp_list_memory* memory, uint32_t room) noexcept
+    void bp_free_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
+    uint32_t* bp_double_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
+    void bp_free_list_memory(bp_list_memory* memory) noexcept
 
 
 cdef enum:
@@ -25,7 +35,7 @@ cdef struct pair_entry:    # 32 bytes, two to a cache line
     int64_t count
     uint64_t items         # where it occurs: up to two segment numbers inline, else a pointer to an array of them
     uint32_t length
-    uint32_t capacity      # 0: inline
+    uint32_t capacity      # of the array; 0: inline
 
 
 cdef struct byte_pair:     # a pair of bytes while they are counted
@@ -44,30 +54,30 @@ cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
     return <uint32_t*> &entry.items if entry.capacity == 0 else <uint32_t*> entry.items
 
 
-cdef inline void drop_items(pair_entry* entry) noexcept nogil:
+cdef inline void drop_items(bp_list_memory* lists, pair_entry* entry) noexcept nogil:
     if entry.capacity:
-        free(<void*> entry.items)
+        bp_free_list(lists, <uint32_t*> entry.items, entry.capacity)
     entry.capacity = 0
     entry.length = 0
 
 
-cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
+cdef inline int append_item(bp_list_memory* lists, pair_entry* entry, uint32_t where) noexcept nogil:
     """Note that a pair begins in a segment, once if the same segment comes several times in a row."""
     cdef uint32_t* items = pair_items(entry)
     cdef uint32_t length = entry.length
     if length and items[length - 1] == where:
         return OK
     if entry.capacity == 0 and length == 2:
-        items = <uint32_t*> malloc(8 * sizeof(uint32_t))
+        items = bp_new_list(lists, bp_list_room(3))
         if items == NULL:
             return NO_MEMORY
         memcpy(items, &entry.items, 8)
         entry.items = <uint64_t> items
-        entry.capacity = 8
+        entry.capacity = bp_list_room(3)
     elif entry.capacity and length == entry.capacity:
         if length > 0x7FFFFFFF:
             return TOO_LARGE
-        items = <uint32_t*> realloc(items, <uint64_t> length * 2 * sizeof(uint32_t))
+        items = bp_double_list(lists, items, length)
         if items == NULL:
             return NO_MEMORY
         entry.items = <uint64_t> items
@@ -80,7 +90,8 @@ cdef inline int append_item(pair_entry* entry, uint32_t where) noexcept nogil:
 @cython.final
 cdef class Sides:
     # The pairs of the token just made: entries[2 * x] is (x, token), entries[2 * x + 1] is (token, x); EMPTY when
-    # unused, and all are between two merges, so that mergers which share their tokens share these.
+    # unused, and all are between two merges, so that mergers which share their tokens share these. Lists of segments
+    # are in the memory of the merger that merges.
     cdef pair_entry* entries
     cdef uint64_t capacity
     cdef uint64_t* touched             # which of them are used
@@ -91,7 +102,8 @@ cdef class Sides:
     cdef void drop(self) noexcept nogil
 
 
-cdef inline int note_side(Sides sides, uint64_t number, uint64_t key, int64_t weight, uint32_t where) noexcept nogil:
+cdef inline int note_side(Sides sides, bp_list_memory* lists, uint64_t number, uint64_t key, int64_t weight,
+                          uint32_t where) noexcept nogil:
     """Count a pair with the new token that has come up in a segment of this weight."""
     cdef pair_entry* side = &sides.entries[number]
     if side.key != key:
@@ -105,7 +117,7 @@ cdef inline int note_side(Sides sides, uint64_t number, uint64_t key, int64_t we
         side.capacity = 0
     if bp_add_overflows(&side.count, weight):
         return OVERFLOW
-    return append_item(side, where)
+    return append_item(lists, side, where)
 
 
 @cython.final
@@ -115,11 +127,13 @@ cdef class PairTable:
     cdef uint64_t mask             # slots - 1
     cdef int shift                 # a key belongs into slot hash >> shift
     cdef uint64_t used             # slots not EMPTY
+    cdef bp_list_memory lists      # of segments
     cdef heap_entry* heap
     cdef uint64_t heap_length
     cdef uint64_t heap_capacity
     cdef int64_t min_frequency     # at least 1
     cdef int64_t floor             # every pair that occurs at least this often, and may be learned, is in the heap
+    cdef int64_t below             # none of the others occurs more often than this
     cdef uint64_t max_token_bytes
     cdef uint32_t max_words        # of a superword; 0 for no limit
     cdef bint ties_by_bytes
@@ -143,5 +157,6 @@ cdef class PairTable:
     cdef void sift_down(self, heap_entry entry) noexcept nogil
     cdef int best(self, uint64_t* key) noexcept nogil
     cdef int refill(self) noexcept nogil
+    cdef int64_t most_frequent(self) noexcept nogil
     cdef int fits(self, uint64_t key) noexcept nogil
     cdef int is_superword(self, uint32_t left, uint32_t right) noexcept nogil

@@ -9,7 +9,7 @@
 """
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from ..headers.arithmetic cimport bp_add_overflows
@@ -41,8 +41,8 @@ cdef class Sides:
     cdef void drop(self) noexcept nogil:
         cdef uint64_t at
         for at in range(self.capacity):
-            if self.entries[at].key != EMPTY:
-                drop_items(&self.entries[at])
+            if self.entries[at].key != EMPTY and self.entries[at].capacity > BP_SHORT_LIST:
+                free(<void*> self.entries[at].items)
         free(self.entries)
         free(self.touched)
         self.entries = NULL
@@ -71,10 +71,11 @@ cdef class PairTable:
     def __dealloc__(self):
         cdef uint64_t at
         if self.entries != NULL:
-            for at in range(self.mask + 1):
-                if self.entries[at].key != EMPTY:
-                    drop_items(&self.entries[at])
+            for at in range(self.mask + 1 if self.lists.long_lists else 0):
+                if self.entries[at].key != EMPTY and self.entries[at].capacity > BP_SHORT_LIST:
+                    drop_items(&self.lists, &self.entries[at])
             bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
+        bp_free_list_memory(&self.lists)
         free(self.heap)
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil:
@@ -121,7 +122,7 @@ cdef class PairTable:
                     break
                 for at in range(segments[i].start, segments[i + 1].start):
                     if symbols[at] >= 0 and symbols[at + 1] >= 0:
-                        append_item(found[symbols[at] << 8 | symbols[at + 1]].entry, i)
+                        append_item(&self.lists, found[symbols[at] << 8 | symbols[at + 1]].entry, i)
         free(found)
         return result
 
@@ -157,7 +158,7 @@ cdef class PairTable:
                     return NO_MEMORY
                 if bp_add_overflows(&entry.count, segments[found_in[j]].weight):
                     return OVERFLOW
-                result = append_item(entry, found_in[j])
+                result = append_item(&self.lists, entry, found_in[j])
                 if result < 0:
                     return result
             found = 0
@@ -166,6 +167,7 @@ cdef class PairTable:
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
         """Make the entries of the pairs found, with room for their segments."""
         cdef uint64_t pair
+        cdef uint32_t room
         cdef pair_entry* entry
         for pair in range(65536):
             if found[pair].count:
@@ -177,10 +179,11 @@ cdef class PairTable:
                 continue
             entry = self.find(pair >> 8 << 32 | pair & 0xFF)
             if found[pair].segments > 2:
-                entry.items = <uint64_t> malloc(<uint64_t> found[pair].segments * sizeof(uint32_t))
+                room = bp_list_room(found[pair].segments)
+                entry.items = <uint64_t> bp_new_list(&self.lists, room)
                 if entry.items == 0:
                     return NO_MEMORY
-                entry.capacity = found[pair].segments
+                entry.capacity = room
             found[pair].entry = entry
         return OK
 
@@ -229,7 +232,7 @@ cdef class PairTable:
             if old[at].count:
                 self.find(old[at].key)[0] = old[at]
             else:
-                drop_items(&old[at])
+                drop_items(&self.lists, &old[at])
         bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
         return OK
 
@@ -244,7 +247,7 @@ cdef class PairTable:
         cdef uint32_t i
         cdef int result
         if self.is_rare(side):
-            drop_items(side)
+            drop_items(&self.lists, side)
             return OK
         if self.make(side.key, &entry) < 0:
             return NO_MEMORY
@@ -258,10 +261,10 @@ cdef class PairTable:
             # Only where a merge gives a token that existed before.
             items = pair_items(side)
             for i in range(side.length):
-                result = append_item(entry, items[i])
+                result = append_item(&self.lists, entry, items[i])
                 if result < 0:
                     return result
-            drop_items(side)
+            drop_items(&self.lists, side)
         side.capacity = 0
         side.length = 0
         return OK
@@ -273,7 +276,7 @@ cdef class PairTable:
             return
         entry.count -= count
         if entry.count == 0:
-            drop_items(entry)
+            drop_items(&self.lists, entry)
 
     cdef int queue(self, uint64_t key) noexcept nogil:
         """Queue a pair whose count has risen."""
@@ -298,6 +301,7 @@ cdef class PairTable:
         cdef uint64_t parent
         cdef int fits
         if count < self.floor:
+            self.below = max(self.below, count)
             return OK
         fits = self.fits(key)
         if fits <= 0:
@@ -350,6 +354,8 @@ cdef class PairTable:
                         key[0] = top.key
                         return known
                 if known or count < self.floor:
+                    if not known:
+                        self.below = max(self.below, count)
                     self.heap_length -= 1
                     if self.heap_length:
                         self.sift_down(self.heap[self.heap_length])
@@ -363,27 +369,31 @@ cdef class PairTable:
     cdef int refill(self) noexcept nogil:
         """Lower the floor and queue all pairs from there up; DONE when none is frequent enough to be learned."""
         cdef uint64_t at
-        cdef int64_t most = 0
+        cdef int64_t below = -1
         cdef pair_entry* entry
-        cdef int fits
-        for at in range(self.mask + 1):
-            entry = &self.entries[at]
-            if entry.key != EMPTY and entry.count > most:
-                fits = self.fits(entry.key)
-                if fits < 0:
-                    return fits
-                if fits:
-                    most = entry.count
-        if most < self.min_frequency:
+        if self.floor == INT64_MAX:
+            self.below = self.most_frequent()
+        if self.below < self.min_frequency:
             return DONE
-        self.floor = most // 4 if most >= 64 else (most + 1) // 2
+        self.floor = self.below // 4 if self.below >= 64 else (self.below + 1) // 2
         if self.floor < self.min_frequency:
             self.floor = self.min_frequency
         for at in range(self.mask + 1):
             entry = &self.entries[at]
-            if entry.key != EMPTY and self.push(entry.key, entry.count) < 0:
+            if entry.count < self.floor:           # -1 where the slot was never used
+                below = max(below, entry.count)
+            elif self.push(entry.key, entry.count) < 0:
                 return NO_MEMORY
+        self.below = below
         return OK
+
+    cdef int64_t most_frequent(self) noexcept nogil:
+        """How often the pair occurs that occurs most often, learned or not."""
+        cdef uint64_t at
+        cdef int64_t most = 0
+        for at in range(self.mask + 1):
+            most = max(most, self.entries[at].count)
+        return most
 
     cdef int fits(self, uint64_t key) noexcept nogil:
         """1 where the token that the pair would give is short enough and, where it must be, new; 0 where it is not."""

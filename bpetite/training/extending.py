@@ -161,7 +161,7 @@ def _extended(
 ) -> Vocab:
     """The vocabulary, then what was learned. IN: the merger's id -> id, up to `start`."""
     free = max(vocab.tokens) + 1
-    learned = {free + number: merger.token(start + number) for number in range(merger.tokens - start)}
+    learned = dict(enumerate(merger.all_tokens()[start:], free))
     check_no_special(learned, [*vocab.special_tokens, *placed])
     ids = ids | {start + number: free + number for number in range(merger.tokens - start)}
     tokens = vocab.tokens | learned
@@ -174,5 +174,5 @@ def _extended(
         tokens[token_id] = literal.encode()
     merges = None
     if vocab.merges is not None:
-        merges = (*vocab.merges, *((ids[left], ids[right]) for left, right in merger.merges()))
+        merges = vocab.merges + merger.merges(list(ids.values()))
     return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)

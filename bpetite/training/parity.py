@@ -73,7 +73,7 @@ def train_parity(
         _join(known, groups, pair)
     _learn(known, groups, options.vocab_size, progress)
     warn_of_few(known, options)
-    vocab = new_vocab(known, known.merges(), options, None)
+    vocab = new_vocab(known, options, None)
     given = options.record() | {"languages": list(counts), "global_merges": global_merges}
     return replace(vocab, train_config=config_of("train_parity", given, record))
 

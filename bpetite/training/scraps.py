@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 
 from .._merge import MergeTable
@@ -60,7 +60,7 @@ class Learned:
     @classmethod
     def of(cls, merger: Merger) -> Learned:
         """What a merger has learned."""
-        return cls([merger.token(number) for number in range(merger.tokens)], list(merger.merges()))
+        return cls(merger.all_tokens(), list(merger.merges()))
 
     @property
     def tokens(self) -> int:
@@ -75,9 +75,9 @@ class Learned:
         """All tokens, by internal id."""
         return list(self._tokens)
 
-    def merges(self) -> Iterator[tuple[int, int]]:
-        """The merges in order: (left, right), internal ids."""
-        return iter(self._pairs)
+    def merges(self, ids: list[int] | None = None) -> tuple[tuple[int, int], ...]:
+        """The merges in order: (left, right), internal ids or what `ids` has for them."""
+        return tuple(self._pairs if ids is None else [(ids[left], ids[right]) for left, right in self._pairs])
 
     def results(self) -> list[int]:
         """What each merge makes."""

@@ -246,8 +246,7 @@ def _learn(
         learned = _picky(Learned.of(merger), counts, options)
     if corpus is not None:
         warn_of_few(learned, options)
-    vocab = new_vocab(learned, list(learned.merges()), options, corpus)
-    return vocab if counts is None else replace(vocab, ignore_merges=True)
+    return new_vocab(learned, options, corpus, ignore_merges=counts is not None)
 
 
 def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptions) -> Learned:
@@ -289,8 +288,8 @@ def _learn_stages(
     """Tokens within words, then superwords (:mod:`bpetite.training.superwords`)."""
     assert options.superwords_from is not None
     learn_until(merger, options.superwords_from, progress)
-    merges = list(merger.merges())
-    first = replace(new_vocab(merger, merges, options, None), pattern=options.superword_pattern)  # type: ignore[arg-type]
+    pattern: Any = options.superword_pattern
+    first = new_vocab(merger, options, None, pattern=pattern)
     merger, _, record = learn_superwords(
         first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
         partial(learn_until, progress=progress), min_frequency=options.min_frequency,
@@ -299,52 +298,56 @@ def _learn_stages(
     if corpus is not None:
         warn_of_few(merger, options)
         corpus = {**corpus, "superwords": record}
-    learned = new_vocab(merger, [*merges, *merger.merges()], options, corpus)
-    return replace(learned, pattern=first.pattern)
+    return new_vocab(merger, options, corpus, before=first.merges or (), pattern=pattern)
 
 
 def new_vocab(
-    merger: Merger | Learned,
-    learned: Iterable[tuple[int, int]],
+    learned: Merger | Learned,
     options: TrainingOptions,
     corpus: Mapping[str, Any] | None,
+    *,
+    before: tuple[tuple[int, int], ...] = (),
+    **changes: Any,
 ) -> Vocab:
-    """The vocabulary of what was learned, pairs of the merger's ids."""
+    """The vocabulary of what was learned, after merges of its ids that came before; `changes` are fields of it."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
+    found = learned.all_tokens()
     # the merger's id -> id: bytes have the ids that they are
-    ids_of = [*(merger.token(number)[0] + shift for number in range(256)), *range(256 + shift, merger.tokens + shift)]
-    tokens = {ids_of[number]: merger.token(number) for number in range(merger.tokens)}
-    merges = tuple((ids_of[left], ids_of[right]) for left, right in learned)
-    first = 0 if shift else merger.tokens
+    ids_of = [*(byte[0] + shift for byte in found[:256]), *range(256 + shift, len(found) + shift)]
+    tokens = dict(zip(ids_of, found, strict=True))
+    first = 0 if shift else len(found)
     if isinstance(options.special_tokens, Mapping):
         ids = {literal: options.special_tokens[literal] for literal in own}
     else:
         ids = dict(zip(own, range(first, first + len(own)), strict=True))
     check_no_special(tokens, own)
     tokens |= {number: literal.encode() for literal, number in ids.items()}
+    order = sorted(tokens)
+    if order != list(tokens):
+        tokens = {number: tokens[number] for number in order}
     special_tokens = {
         literal: ids[literal] if literal in ids else literal.encode()[0] + shift for literal in options.special_tokens
     }
     settings = options.counting()
     return Vocab(
-        dict(sorted(tokens.items())),
-        merges,
+        tokens,
+        before + learned.merges(ids_of),
         special_tokens,
-        pattern=settings["pattern"],
         normalization=settings["normalization"],
         unicode=settings["unicode"],
         train_config=None if corpus is None else config_of("train", options.record(), corpus),
+        **({"pattern": settings["pattern"]} | changes),
     )
 
 
 def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:
     """From text nothing of a special token is learned; ready counts may hold one by mistake."""
     literal_of = {literal.encode(): literal for literal in literals}
-    for token in tokens.values():
-        if token in literal_of:
-            literal = literal_of[token]
-            raise ValueError(
-                f"the counts hold the special token {literal!r} as text: count with special_tokens=[{literal!r}], so "
-                "that it is cut out"
-            )
+    if literal_of.keys().isdisjoint(tokens.values()):
+        return
+    literal = next(literal_of[token] for token in tokens.values() if token in literal_of)
+    raise ValueError(
+        f"the counts hold the special token {literal!r} as text: count with special_tokens=[{literal!r}], so that it "
+        "is cut out"
+    )
