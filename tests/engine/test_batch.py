@@ -90,3 +90,18 @@ def test_wrong_numbers_of_threads(tok: Tokenizer, wrong, error: type[Exception])
     for call in calls:
         with pytest.raises(error, match="num_threads"):
             call()
+
+
+@pytest.mark.parametrize("num_threads", [2, 8])
+def test_results_of_many_large_pages(num_threads: int) -> None:
+    """Sections of several threads end in one page, and begin and end in two; one id for each byte makes many."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    data = np.random.default_rng(0).integers(32, 127, 5_300_000, np.uint8)
+    text = data.tobytes().decode()
+    for _ in range(3):
+        ids, _ = tok.encode_batch_to_numpy([text[:2_000_000], text[2_000_000:]], num_threads=num_threads)
+        assert (ids == data).all()
+        cuts = range(0, len(text), 30_011)
+        ids, _ = tok.encode_batch_to_numpy([text[at : at + 30_011] for at in cuts], num_threads=num_threads)
+        assert (ids == data).all()
+        assert (tok.encode_to_numpy(text, num_threads=num_threads) == data).all()
