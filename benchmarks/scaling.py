@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bpetite.corpus import encode_corpus
-from bpetite.engine import _batch, _long
+from bpetite.engine import _batch, _long, _threads
 from bpetite.engine._threads import processors, together, worthwhile
 from bpetite.training.counting import count_pretokens
 
@@ -92,12 +92,14 @@ def accounted() -> Iterator[Counter[str]]:
 
     modules: list[Any] = [_batch, _long]
     threading.Thread.run = counted  # type: ignore[method-assign]
+    _threads.processors = lambda: MANY
     for module in modules:
         module.together = apart
     try:
         yield used
     finally:
         threading.Thread.run = run  # type: ignore[method-assign]
+        _threads.processors = processors
         for module in modules:
             module.together = together
 

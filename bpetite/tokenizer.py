@@ -173,7 +173,8 @@ class Tokenizer(Surface):
                 longer ones, where these are pre-tokens that can be taken whole, and learn others in their places. The
                 tokenizer has ``ignore_merges`` then. An idea of PickyBPE (Chizhov et al. 2024), not its algorithm, see
                 :mod:`bpetite.training.scraps`.
-            num_threads: Threads that count; all cores when None. The result never depends on it.
+            num_threads: Threads that count; one for each usable processor when None, and never more. The result never
+                depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
 
         Raises:

@@ -3,13 +3,15 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 
 import made_texts
 import published
 import pytest
 from hypothesis import settings
+
+from bpetite.engine import _threads
 
 # A loaded machine is no failure.
 settings.register_profile("bpetite", deadline=None)
@@ -35,6 +37,14 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 #: Bytes of a text that is made.
 MADE = 12_000_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def many_processors() -> Iterator[None]:
+    """As many threads as a test asks for, on any machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_threads, "processors", wraps(_threads.processors)(lambda: 8))
+        yield
 
 
 @pytest.fixture(scope="session")

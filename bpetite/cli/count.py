@@ -9,7 +9,7 @@ import click
 
 from ..corpus import Options, count_corpus
 from ..corpus.api import as_sources
-from ..engine._threads import thread_count
+from ..engine._threads import job_count
 from .base import Command
 from .options import (
     SIZE,
@@ -65,7 +65,7 @@ def command(
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     with Watch(pieces, status) as watch:
         found = count_corpus(
-            sources, loaded, jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say,
+            sources, loaded, jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say,
             max_errors=max_errors, **asdict(settings),
         )
     report_problems(found)

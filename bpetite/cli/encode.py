@@ -10,7 +10,7 @@ import click
 from ..corpus import Mixture, Options, make_task
 from ..corpus.api import weigh
 from ..corpus.options import Format
-from ..engine._threads import thread_count
+from ..engine._threads import job_count
 from .base import Command
 from .options import (
     COUNT,
@@ -161,7 +161,7 @@ def command(
     }
     loaded = load_tokenizer(tokenizer)
     if isinstance(sources, Mixture):
-        sources = weigh(sources, loaded, settings, jobs=thread_count(jobs), world_size=world_size, log=say)
+        sources = weigh(sources, loaded, settings, jobs=job_count(jobs), world_size=world_size, log=say)
     if engine == "ray":
         if world_size > 1:
             raise click.UsageError("--engine ray shares the work out itself: leave --rank and --world-size away")
@@ -178,7 +178,7 @@ def command(
         task = make_task(sources, output, loaded, rank=rank, world_size=world_size, options=settings, **common)
         with Watch(task.pieces, status) as watch:
             summary = task.run(
-                jobs=thread_count(jobs), progress=watch.move, problems=watch.count_problems, log=say
+                jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say
             )
     report_problems(summary)
     report_filtered(summary)

@@ -24,7 +24,7 @@ class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
     """The options of :meth:`bpetite.Tokenizer.train_from_files`.
 
     Keys: those of `TrainOptions` and of `ReadingOptions`, and
-        num_threads: Threads that count; all cores when None.
+        num_threads: Threads that count; one for each usable processor when None, and never more.
         log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
     """
 

@@ -215,8 +215,8 @@ cdef class Surface:
                 is ordinary text.
             disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
                 those that are not allowed.
-            num_threads: Threads that share a long text; one for each usable processor when None. The ids never
-                depend on it.
+            num_threads: Threads that share a long text; one for each usable processor when None, and never more. The
+                ids never depend on it.
             add_special_tokens: Put the special tokens around it that the tokenizer's template says.
             dropout: Leave out merges at random (BPE-dropout), each occurrence with this probability at each step; True
                 for the probability that the tokenizer's file declares. 0 is plain encoding, 1 gives bytes.
@@ -317,7 +317,8 @@ cdef class Surface:
         Args:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
-            num_threads: Threads to use; one for each usable processor when None. The ids never depend on it.
+            num_threads: Threads to use; one for each usable processor when None, and never more. The ids never depend
+                on it.
             allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Raises:

@@ -22,13 +22,29 @@ _Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
-    """The number of threads to use: as asked for, or one for each processor that the process may use.
+    """The number of threads that compute: as asked for, or one for each processor that the process may use, and no more
+    than that. Further ones would take turns, with caches of their own: 32 on two processors took 1.2 to 1.9 times as
+    long.
 
     Raises:
         TypeError: `num_threads` is neither an int nor None.
         ValueError: It is less than 1.
 
-    >>> thread_count(3)
+    >>> thread_count(1)
+    1
+    """
+    return processors() if num_threads is None else min(job_count(num_threads), processors())
+
+
+def job_count(num_threads):
+    """The number of threads that wait for files and stores, too: as asked for, or one for each processor that the
+    process may use.
+
+    Raises:
+        TypeError: `num_threads` is neither an int nor None.
+        ValueError: It is less than 1.
+
+    >>> job_count(3)
     3
     """
     if num_threads is None:

@@ -26,7 +26,7 @@ class BatchOptions(TypedDict, total=False):
     """The options of :meth:`bpetite.Tokenizer.encode_batch`.
 
     Keys:
-        num_threads: Threads to use; one for each usable processor when None.
+        num_threads: Threads to use; one for each usable processor when None, and never more.
         allowed_special: Special tokens to recognise.
         disallowed_special: Special tokens that must not be in a text.
         add_special_tokens: Put the special tokens around each text that the tokenizer's template says.

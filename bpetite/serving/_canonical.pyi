@@ -12,7 +12,7 @@ def first_divergence(
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`.
         allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
-        num_threads: Threads that encode; one for each usable processor when None.
+        num_threads: Threads that encode; one for each usable processor when None, and never more.
 
     Raises:
         UnknownTokenError: A KeyError: an id is not in the vocabulary.

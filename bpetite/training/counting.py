@@ -94,7 +94,7 @@ def count_pretokens(
         special_tokens: Literals that cut the text and are not counted.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`.
-        num_threads: Threads to count on; None for one a processor.
+        num_threads: Threads to count on; one for each usable processor when None, and never more.
         progress: Called as ``progress("count", done, total)`` now and then, see :data:`Progress`.
         memory: What counting may hold beside the texts in work, as bytes or such as "1GB" (at least 1 MB). Counts
             beyond that go to disk, and the result, a :class:`bpetite.CountFile`, stays there. None for no bound.

@@ -65,7 +65,7 @@ def train(
 
     Args:
         corpus: Documents, str or UTF-8 bytes, read once; no pair spans two. A single str is one document.
-        num_threads: Threads to count on; None for one a processor. Merging runs on one.
+        num_threads: Threads to count on; one for each usable processor when None, and never more. Merging runs on one.
         progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
             then; see :data:`bpetite.training.counting.Progress`. What it raises ends the training.
 

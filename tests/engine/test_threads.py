@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.engine import _threads
-from bpetite.engine._threads import Future, in_order, processor_quota, processors, thread_count, together, worthwhile
+from bpetite.engine._threads import (
+    Future,
+    in_order,
+    job_count,
+    processor_quota,
+    processors,
+    thread_count,
+    together,
+    worthwhile,
+)
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -85,15 +94,23 @@ def test_all_work_and_one_error_is_raised() -> None:
     assert len(failures) == 1
 
 
-def test_the_number_of_threads() -> None:
-    assert thread_count(3) == thread_count(np.int64(3)) == 3  # type: ignore[arg-type]
+@pytest.fixture
+def real_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads, "processors", processors)
+
+
+@pytest.mark.usefixtures("real_processors")
+@pytest.mark.parametrize("count", [thread_count, job_count])
+def test_the_number_of_threads(count: Callable[[object], int]) -> None:
+    assert count(1) == count(np.int64(1)) == 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    assert 1 <= thread_count(None) == processors() <= cores
+    assert 1 <= count(None) == processors() <= cores
+    assert count(cores + 5) == (cores + 5 if count is job_count else processors())
     with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
-        thread_count(0)
+        count(0)
     for wrong in (True, 1.5, "2"):
         with pytest.raises(TypeError, match="num_threads is an int or None"):
-            thread_count(wrong)  # type: ignore[arg-type]
+            count(wrong)
 
 
 def test_no_more_threads_than_shorten_the_work() -> None:
@@ -154,6 +171,7 @@ def test_without_control_groups_there_is_no_quota(tmp_path: Path) -> None:
     assert processor_quota(str(tmp_path)) is None
 
 
+@pytest.mark.usefixtures("real_processors")
 @pytest.mark.parametrize(("quota", "expected"), [(None, 6), (0.2, 1), (1.0, 1), (1.5, 2), (5.01, 6), (64.0, 6)])
 def test_threads_are_no_more_than_the_quota_rounded_up(
     monkeypatch: pytest.MonkeyPatch, quota: float | None, expected: int
@@ -171,7 +189,8 @@ def test_threads_are_no_more_than_the_quota_rounded_up(
     else:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
     assert thread_count(None) == processors() == expected
-    assert thread_count(7) == 7  # what is asked for counts
+    assert thread_count(64) == expected  # more would take turns
+    assert job_count(64) == 64  # what is asked for counts where threads wait
     assert reads == [""]  # it is not read for every call
 
 
