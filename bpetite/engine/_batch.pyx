@@ -170,8 +170,10 @@ cdef class _Batch:
         self.made = [None] * self.run_count
         if self.lists is None and self.run_count and not self.counting:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
-        together(partial(_encode_runs, self, True), partial(_encode_runs, self, False),
-                 min(threads, self.run_count) - 1, self.fail)
+        threads = min(threads, self.run_count)
+        if threads > 1:
+            self.encoder.teach(None, threads)
+        together(partial(_encode_runs, self, True), partial(_encode_runs, self, False), threads - 1, self.fail)
         return 0
 
     cdef int divide(self, Py_ssize_t threads) except -1:
@@ -253,7 +255,7 @@ def _encode_runs(_Batch batch, bint called):
     cdef Py_ssize_t run, i = 0
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
-        worker = batch.encoder.take()
+        worker = batch.encoder.take() if batch.run_count == 1 else batch.encoder.take_taught()
         bp_cache_loosen(&worker.cache)
         worker.dropout = batch.dropout
         if not called:

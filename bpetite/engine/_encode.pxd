@@ -17,12 +17,18 @@ cdef class Encoder:
     cdef Py_ssize_t _cache_bytes
     cdef Worker _spare             # the worker given back last, or None
     cdef list _pool                # the others
+    cdef Worker _teacher           # which never encodes; or None
 
     cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,
                     Py_ssize_t cache_bytes) except -1
     # A worker whose output is empty, and back with it when the call has ended, whether or not it failed.
     cdef Worker take(self)
     cdef void give(self, Worker worker)
+    # Before `helpers` threads take a worker each: those that begin with less are to know what the best one does, of
+    # those given back and `own`, the calling thread's, or None.
+    cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
+    # What a helper takes.
+    cdef Worker take_taught(self)
     # Append the ids of a text; special tokens of `specials` are recognised, none where that is None.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1

@@ -21,6 +21,7 @@ from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
+    WORTH_A_COPY = 4096        # words
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 
@@ -166,6 +167,31 @@ cdef class Encoder:
             self._spare = worker
         else:
             self._pool.append(worker)
+
+    cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
+        cdef Worker worker, best = own
+        cdef Worker teacher
+        cdef list idle = self._pool if self._spare is None else [*self._pool, self._spare]
+        for worker in idle:
+            if best is None or worker.known() > best.known():
+                best = worker
+        if best is None or best.known() < WORTH_A_COPY:
+            return 0
+        for worker in idle:
+            helpers -= worker.known() >= best.known() // 4
+        if helpers > 0 and (self._teacher is None or self._teacher.known() < best.known() // 2):
+            teacher = Worker(self.core, self._cache_bytes)
+            teacher.learn(best)
+            self._teacher = teacher
+        return 0
+
+    cdef Worker take_taught(self):
+        cdef Worker worker = self.take()
+        cdef Worker teacher = self._teacher
+        if teacher is not None:
+            with nogil:
+                worker.learn(teacher)
+        return worker
 
     cdef int encode(self, Worker worker, object text, Specials specials) except -1:
         cdef text_view view

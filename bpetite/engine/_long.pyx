@@ -307,7 +307,7 @@ def _help(Encoder encoder, _Job job):
     """What another thread does."""
     cdef Worker worker = None
     try:
-        worker = encoder.take()
+        worker = encoder.take_taught()
         bp_watch_begin(&worker.watch, &job.stop)
         job.encode(worker)
     except BaseException as error:                 # raised by the thread that called
@@ -328,8 +328,10 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     job.cut(specials, min(<Py_ssize_t> LARGEST_SECTION,
                           max(<Py_ssize_t> SMALLEST_SECTION, job.view.length // (4 * threads))))
     job.gather = Gather(guess_ids(&job.view))
-    together(partial(_encode_sections, job, worker), partial(_help, encoder, job),
-             min(threads, <Py_ssize_t> len(job.sections)) - 1, job.fail)
+    threads = min(threads, <Py_ssize_t> len(job.sections))
+    if threads > 1:
+        encoder.teach(worker, threads - 1)
+    together(partial(_encode_sections, job, worker), partial(_help, encoder, job), threads - 1, job.fail)
     if job.error is not None:
         raise job.error
     made = job.gather.finish()

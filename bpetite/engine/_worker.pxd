@@ -27,6 +27,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
 
     bint bp_cache_init(bp_cache* cache, size_t bytes, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
+    bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
@@ -76,6 +77,10 @@ cdef class Worker:
     cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
     cdef Py_ssize_t counted                # and this is how many the others are
 
+    # How many words the caches hold.
+    cdef size_t known(self) noexcept nogil
+    # Know what another worker of the same core knows, where that is four times as much. It must not be in use.
+    cdef void learn(self, Worker other) noexcept nogil
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
     # Hand over the output, cut to size, to be freed by the caller. OUT: *capacity.

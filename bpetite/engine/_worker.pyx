@@ -37,6 +37,7 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
+    MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
     PARTS = 32                 # of a pre-token that are found at a time
 
 
@@ -136,6 +137,16 @@ cdef class Worker:
         space_free(&self.space)
         ids_free(self.out, self.capacity)
         free(self.window.bytes)
+
+    cdef size_t known(self) noexcept nogil:
+        cdef size_t words = self.cache.short_used + self.cache.long_used
+        return words + self.words.known() if self.words is not None else words
+
+    cdef void learn(self, Worker other) noexcept nogil:
+        if self.known() < other.known() // MUCH:
+            bp_cache_copy(&self.cache, &other.cache)       # without memory it goes on with what it knows
+        if self.words is not None:
+            self.words.learn(other.words)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef token_t* grown

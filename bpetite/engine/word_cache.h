@@ -1,4 +1,5 @@
-/* The word cache: pre-token -> token ids, one per worker, never shared between threads.
+/* The word cache: pre-token -> token ids, one per worker, never shared between threads; that of a new worker may begin as
+   a copy.
 
    Two open-addressing tables. A key of up to 15 bytes is in the entry, with its length, so a hit is one cache line and
    one comparison of sixteen bytes; one to three ids are there too. Longer keys, and longer lists of ids, are in an arena
@@ -95,6 +96,24 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, const bp_secret *
 
 BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
 BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
+
+/* Replace what a cache holds by what another of the same bound does. Returns 0 without memory; then it is as it was. */
+static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
+    bp_cache copy = *from;
+    copy.shorts = (bp_short *)bp_allocate_zeros(bp_shorts(from), sizeof(bp_short));
+    copy.longs = (bp_long *)bp_allocate_zeros(bp_longs(from), sizeof(bp_long));
+    copy.arena = (uint32_t *)malloc((from->arena_capacity + 1) * sizeof(uint32_t));
+    if (!copy.shorts || !copy.longs || !copy.arena) {
+        bp_cache_free(&copy);
+        return 0;
+    }
+    memcpy(copy.shorts, from->shorts, bp_shorts(from) * sizeof(bp_short));
+    memcpy(copy.longs, from->longs, bp_longs(from) * sizeof(bp_long));
+    if (from->arena_used) memcpy(copy.arena, from->arena, from->arena_used * sizeof(uint32_t));
+    bp_cache_free(cache);
+    *cache = copy;
+    return 1;
+}
 
 /* Sixteen or more bytes, equal? */
 BP_INLINE int bp_equal_long(const uint8_t *p, const uint8_t *q, size_t n) {

@@ -105,3 +105,20 @@ def test_results_of_many_large_pages(num_threads: int) -> None:
         ids, _ = tok.encode_batch_to_numpy([text[at : at + 30_011] for at in cuts], num_threads=num_threads)
         assert (ids == data).all()
         assert (tok.encode_to_numpy(text, num_threads=num_threads) == data).all()
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 16, 64 << 20])
+@pytest.mark.parametrize("words", [100, 30_000])
+def test_threads_that_begin_with_what_another_knows(cache_bytes: int, words: int) -> None:
+    """Of few words each thread learns its own; many are copied from the worker of an earlier call."""
+    first = Tokenizer(TOKENS, MERGES)
+    tok = first.with_cache(cache_bytes)
+    known = " ".join(f"{'wörd' * (number % 7)}{number}" for number in range(words))
+    texts = [known, "new" + known.replace("1", "x")] * (1 + 3_000_000 // len(known) // 2)
+    expected = [first.encode(text) for text in texts[:2]] * (len(texts) // 2)
+    for num_threads in (1, 2, 8, 3):
+        assert tok.encode_batch(texts, num_threads=num_threads) == expected
+    tok = first.with_cache(cache_bytes)
+    whole = "".join(texts)
+    for num_threads in (1, 2, 8):
+        assert tok.encode(whole, num_threads=num_threads) == first.encode(whole)
