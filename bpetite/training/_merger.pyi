@@ -5,6 +5,7 @@ from .._merge import MergeTable
 from ..vocabulary._tokens import TokenTable
 from ._count_records import RecordReader
 from ._count_table import CountTable
+from ._pieces import PieceTable
 
 @final
 class Merger:
@@ -44,11 +45,11 @@ class Merger:
         """Add every pre-token of a table; those that occur 0 times are left out."""
     def add_records(self, records: RecordReader, least: int = 1) -> None:
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
-    def add_pieces(self, pieces: CountTable, ids: array[int]) -> None:
+    def add_pieces(self, pieces: PieceTable, ids: array[int]) -> None:
         """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
 
         Args:
-            pieces: Numbers of tokens, uint32 in the byte order of the machine.
+            pieces: As numbers of tokens.
             ids: uint32[n]: a token's number -> its internal id.
         """
     def add_encoded(

@@ -23,6 +23,7 @@ from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
+from ._pieces cimport PieceTable
 from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
 
 cdef extern from "training/pair_search.h" nogil:
@@ -108,11 +109,11 @@ cdef class Merger:
         self.check_begun()
         self.check(self.words.add_records(records, least))
 
-    def add_pieces(self, CountTable pieces not None, const uint32_t[::1] ids not None):
+    def add_pieces(self, PieceTable pieces not None, const uint32_t[::1] ids not None):
         """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
 
         Args:
-            pieces: Numbers of tokens, uint32 in the byte order of the machine.
+            pieces: As numbers of tokens.
             ids: uint32[n]: a token's number -> its internal id.
         """
         cdef int result

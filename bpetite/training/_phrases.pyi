@@ -3,6 +3,7 @@ from typing import final
 from .._merge import MergeTable
 from ..vocabulary._tokens import TokenTable
 from ._count_table import CountTable
+from ._pieces import PieceTable
 
 @final
 class PairCounts:
@@ -49,10 +50,7 @@ class PhraseReader:
     def count_pairs(self, phrases: CountTable, pairs: PairCounts, part: int, parts: int) -> None:
         """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is
         room; `kept` says whether all of them are."""
-    def cut(self, phrases: CountTable, frequent: FrequentPairs, pieces: CountTable, part: int, parts: int) -> None:
-        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more.
-
-        OUT: `pieces` has them as uint32, in the byte order of the machine.
-        """
-    def cut_kept(self, frequent: FrequentPairs, pieces: CountTable) -> None:
+    def cut(self, phrases: CountTable, frequent: FrequentPairs, pieces: PieceTable, part: int, parts: int) -> None:
+        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more."""
+    def cut_kept(self, frequent: FrequentPairs, pieces: PieceTable) -> None:
         """:meth:`cut` for the phrases that were kept."""

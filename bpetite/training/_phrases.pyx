@@ -24,7 +24,8 @@ from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
-from ._count_table cimport BLOCK, NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
+from ._count_table cimport NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
+from ._pieces cimport PieceTable
 
 cdef enum:
     NOT_ENCODED = -101
@@ -35,7 +36,6 @@ cdef enum:
     HEAD = 3                    # tokens that the count of a kept phrase and the number of its tokens take
     MOST_TOLD = 1 << 16         # counts up to here are told apart when pairs are put in order
     PAIR_BITS = 32              # of the filter of frequent pairs, for each of them
-    SPARE = 4                   # tokens that may be read after the last piece
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
@@ -278,8 +278,6 @@ cdef class PhraseReader:
     cdef bint numbered                 # the ids are these numbers
     cdef Py_ssize_t* cuts              # of the phrase at hand
     cdef uint64_t cuts_room
-    cdef token_t* cut_tokens           # its pieces of two tokens and more
-    cdef uint64_t cut_room
 
     def __cinit__(self, TokenTable tokens not None, merges, special_only, uint64_t most_kept):
         self.worker = Worker(Core(tokens, merges, special_only, None, False, cuts=WordMerges(tokens, merges)), 64 << 20)
@@ -290,7 +288,6 @@ cdef class PhraseReader:
     def __dealloc__(self):
         free(self.tokens)
         free(self.cuts)
-        free(self.cut_tokens)
 
     cdef int read(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
         """Encode a phrase. OUT: worker.out and worker.used, the numbers of its tokens."""
@@ -350,12 +347,9 @@ cdef class PhraseReader:
         self.tokens_used += size
         return OK
 
-    def cut(self, CountTable phrases not None, FrequentPairs frequent not None, CountTable pieces not None,
+    def cut(self, CountTable phrases not None, FrequentPairs frequent not None, PieceTable pieces not None,
             uint64_t part, uint64_t parts):
-        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more.
-
-        OUT: `pieces` has them as uint32, in the byte order of the machine.
-        """
+        """Cut phrases between two tokens whose pair is certainly not frequent, and count the pieces of two and more."""
         cdef uint64_t i
         cdef Py_ssize_t length
         cdef const uint8_t* text
@@ -372,11 +366,13 @@ cdef class PhraseReader:
                 if result == OK:
                     result = self.count_pieces(self.worker.out, self.worker.used, frequent, pieces,
                                                phrases.slots[i].count)
+                if result == OK:
+                    result = pieces.settle()       # the tokens are overwritten
                 if result < 0:
                     break
         self.report(result)
 
-    def cut_kept(self, FrequentPairs frequent not None, CountTable pieces not None):
+    def cut_kept(self, FrequentPairs frequent not None, PieceTable pieces not None):
         """:meth:`cut` for the phrases that were kept."""
         cdef uint64_t at = 0
         cdef Py_ssize_t size
@@ -391,33 +387,23 @@ cdef class PhraseReader:
                 if result == OK and bp_work(&self.worker.watch, 4 * size):
                     result = INTERRUPTED
                 at += HEAD + size
+            if result == OK:
+                result = pieces.settle()
         self.report(result)
 
-    cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, FrequentPairs frequent, CountTable pieces,
+    cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, FrequentPairs frequent, PieceTable pieces,
                           int64_t count) noexcept nogil:
-        cdef Py_ssize_t ends[BLOCK]
-        cdef Py_ssize_t at, i, length, cuts = 0, start = 0, number = 0, first = 0, used = 0
-        if (bp_grow(<void**> &self.cuts, &self.cuts_room, size + 1, sizeof(Py_ssize_t)) < 0
-                or bp_grow(<void**> &self.cut_tokens, &self.cut_room, size + SPARE, sizeof(token_t)) < 0):
+        cdef Py_ssize_t at, i, cuts = 0, start = 0
+        if bp_grow(<void**> &self.cuts, &self.cuts_room, size + 1, sizeof(Py_ssize_t)) < 0:
             return NO_MEMORY
         for at in range(1, size):                  # without a branch, which would often be predicted wrongly
             self.cuts[cuts] = at
             cuts += not frequent.holds(tokens[at - 1], tokens[at])
         self.cuts[cuts] = size
         for i in range(cuts + 1):
-            length = self.cuts[i] - start
-            if length > 1:
-                memcpy(self.cut_tokens + used, tokens + start, length * sizeof(token_t))
-                used += length
-                ends[number] = used * sizeof(token_t)
-                number += 1
+            if self.cuts[i] - start > 1 and pieces.add(tokens + start, self.cuts[i] - start, count) < 0:
+                return NO_MEMORY
             start = self.cuts[i]
-            if number == BLOCK or i == cuts and number:
-                if pieces.count_block(<const uint8_t*> self.cut_tokens, first, ends, number,
-                                      (used + SPARE) * sizeof(token_t), count) < 0:
-                    return NO_MEMORY
-                first = ends[number - 1]
-                number = 0
         return OK
 
     cdef int report(self, int result) except -1:

@@ -9,6 +9,7 @@ from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._learned_tokens cimport LearnedTokens
 from ._pair_table cimport SEGMENT_SLOTS, segment
+from ._pieces cimport PieceTable
 
 
 cdef enum:
@@ -50,15 +51,13 @@ cdef class Words:
     cdef int add_encoded_records(self, RecordReader records, int64_t least, WordEncoder encoder,
                                  bp_watch* watch) except? -1
     # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is
-    # left of a file, but for words that occur less often than `least`; pieces of tokens, numbers in uint32 whose
-    # internal ids are in `ids`.
+    # left of a file, but for words that occur less often than `least`; pieces, whose tokens are numbers with
+    # internal ids in `ids`.
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1
-    cdef int add_pieces(self, CountTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil
+    cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil
     cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
-    cdef void push_piece(self, const uint32_t* numbers, uint64_t size, const uint32_t* ids,
-                         int64_t count) noexcept nogil
     cdef void close(self, uint64_t end, int64_t count) noexcept nogil

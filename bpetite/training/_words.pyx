@@ -18,21 +18,21 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
-from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow, bp_use_large_pages
+from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
-from ._count_table cimport CountTable, count_slot, slot_bytes
+from ._count_table cimport CountTable, slot_bytes
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
 from ._pair_table cimport segment
+from ._pieces cimport PieceTable
 
 cdef extern from "training/pair_search.h" nogil:
     enum:
         BP_OVERREAD
 
 cdef enum:
-    LOOK_AHEAD = 16             # slots
     SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
 
 
@@ -189,35 +189,21 @@ cdef class Words:
                 result = self.add_word(stream.data, stream.length, stream.count)
         return result
 
-    cdef int add_pieces(self, CountTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil:
-        cdef int result
-        cdef uint64_t i
-        cdef uint64_t symbols = 0
-        cdef uint64_t segments = 0
-        cdef Py_ssize_t size
-        cdef const uint32_t* numbers
-        cdef count_slot* ahead
-        for i in range(pieces.mask + 1):
-            if bp_work(watch, SLOT_WORK):
-                return INTERRUPTED
-            if pieces.slots[i].key.high and pieces.slots[i].count:
-                slot_bytes(&pieces.slots[i], &size)
-                size //= sizeof(uint32_t)
-                if size > 1:
-                    symbols += size + 1
-                    segments += size // SEGMENT + 1
-        result = self.reserve(symbols, segments)
+    cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil:
+        cdef uint64_t i, at, size
+        cdef const token_t* numbers
+        # a segment for each piece, and one more for every SEGMENT tokens
+        cdef int result = self.reserve(pieces.used + pieces.number, pieces.number + pieces.used // SEGMENT)
         if result != OK:
             return result
-        for i in range(pieces.mask + 1):
+        for i in range(pieces.number):
             if bp_work(watch, SLOT_WORK):
                 return INTERRUPTED
-            ahead = &pieces.slots[min(i + LOOK_AHEAD, pieces.mask)]
-            if ahead.key.high:
-                BP_PREFETCH(slot_bytes(ahead, &size))
-            if pieces.slots[i].key.high and pieces.slots[i].count:
-                numbers = <const uint32_t*> slot_bytes(&pieces.slots[i], &size)
-                self.push_piece(numbers, size // <Py_ssize_t> sizeof(uint32_t), ids, pieces.slots[i].count)
+            numbers = pieces.tokens + pieces.pieces[i].start
+            size = pieces.pieces[i + 1].start - pieces.pieces[i].start
+            for at in range(size):
+                self.symbols[self.symbol_count + at] = <int32_t> ids[numbers[at]]
+            self.close(self.symbol_count + size, pieces.pieces[i].count)
         return OK
 
     cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil:
@@ -245,17 +231,6 @@ cdef class Words:
         for i in range(length):
             self.symbols[at + i] = self.id_of_byte[word[i]]
         self.close(at + length, count)
-
-    cdef void push_piece(self, const uint32_t* numbers, uint64_t size, const uint32_t* ids,
-                         int64_t count) noexcept nogil:
-        """IN: room has been made. A piece of one token is left out."""
-        cdef uint64_t at = self.symbol_count
-        cdef uint64_t i
-        if size < 2:
-            return
-        for i in range(size):
-            self.symbols[at + i] = <int32_t> ids[numbers[i]]
-        self.close(at + size, count)
 
     cdef void close(self, uint64_t end, int64_t count) noexcept nogil:
         """End the word whose symbols reach up to `end`, and cut it into segments."""

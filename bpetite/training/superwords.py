@@ -24,6 +24,7 @@ from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._merger import Merger
 from ._phrases import FrequentPairs, PairCounts, PhraseReader
+from ._pieces import PieceTable
 from ._text_counter import batches
 from .continuing import make_known
 from .counting import count_as
@@ -154,8 +155,8 @@ def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader]) -> PairCounts:
     return found[0]
 
 
-def _pieces(phrases: _Phrases, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int) -> CountTable:
-    found = [CountTable() for _ in readers]
+def _pieces(phrases: _Phrases, readers: Sequence[PhraseReader], pairs: PairCounts, floor: int) -> PieceTable:
+    found = [PieceTable() for _ in readers]
     frequent = FrequentPairs(pairs, floor)
     if all(reader.kept for reader in readers):
         _together(lambda part: readers[part].cut_kept(frequent, found[part]), len(readers))
@@ -164,9 +165,8 @@ def _pieces(phrases: _Phrases, readers: Sequence[PhraseReader], pairs: PairCount
             _together(partial(_cut_part, table, readers, frequent, found), len(readers))
     for other in found[1:]:
         found[0].update(other)
-    different, size, _ = found[0].totals()
-    log.info(f"superwords: {different:,} different pieces of phrases, cut at pairs that occur fewer than {floor:,} "
-             f"times; {size // 4:,} tokens")  # fmt: skip
+    log.info(f"superwords: {len(found[0]):,} different pieces of phrases, cut at pairs that occur fewer than {floor:,} "
+             f"times; {found[0].size:,} tokens")  # fmt: skip
     return found[0]
 
 
@@ -177,7 +177,7 @@ def _count_part(
 
 
 def _cut_part(
-    table: CountTable, readers: Sequence[PhraseReader], frequent: FrequentPairs, found: Sequence[CountTable], part: int
+    table: CountTable, readers: Sequence[PhraseReader], frequent: FrequentPairs, found: Sequence[PieceTable], part: int
 ) -> None:
     readers[part].cut(table, frequent, found[part], part, len(readers))
 

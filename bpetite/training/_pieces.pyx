@@ -1,0 +1,147 @@
+"""Pieces of phrases, as tokens, and how often each occurs.
+
+Most pieces of prose are there once, so what counts is the time for one that is new: its tokens are copied to the end of
+an array, in the order in which the merger will want them, and eight bytes go into a hash table. Those who look a piece
+up compare the tokens in the array.
+"""
+cimport cython
+from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from ..headers.arithmetic cimport bp_add_overflows
+from ..headers.bytes cimport BP_PREFETCH, bp_load64
+from ..headers.hashing cimport bp_hash_key, bp_hash_long, bp_secret, draw_secret
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table, bp_use_large_pages
+from ..headers.types cimport token_t
+from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ._count_table cimport NO_MEMORY, OK, OVERFLOW, check
+
+cdef bp_secret secret = draw_secret()
+
+
+cdef inline uint64_t hash_of(const token_t* tokens, uint64_t size) noexcept nogil:
+    cdef const uint8_t* data = <const uint8_t*> tokens
+    if size < 4:
+        return bp_hash_key(&secret, bp_load64(data), bp_load64(data + size * sizeof(token_t) - 8))
+    return bp_hash_long(&secret, data, size * sizeof(token_t))
+
+
+@cython.final
+cdef class PieceTable:
+    """Pieces of two tokens and more -> 64-bit count. Not safe to change from two threads at once."""
+
+    def __cinit__(self):
+        self.mask = 4095
+        self.shift = 52
+        self.slots = <uint64_t*> bp_new_table((self.mask + 1) * sizeof(uint64_t), 0)
+        if self.slots == NULL or bp_grow(<void**> &self.pieces, &self.piece_room, 64, sizeof(piece)) < 0:
+            raise MemoryError
+        self.pieces[0].start = 0
+
+    def __dealloc__(self):
+        free(self.tokens)
+        free(self.pieces)
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
+
+    def __len__(self):
+        return self.number
+
+    @property
+    def size(self):
+        """The tokens of all different pieces together."""
+        return self.used
+
+    def __iter__(self):
+        """(tokens, count) of each piece, in the order in which they came up."""
+        cdef uint64_t at, i
+        for at in range(self.number):
+            yield (tuple([self.tokens[i] for i in range(self.pieces[at].start, self.pieces[at + 1].start)]),
+                   self.pieces[at].count)
+
+    def update(self, PieceTable other not None):
+        """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
+        cdef int result
+        cdef bp_watch watch
+        bp_watch_begin(&watch, NULL)
+        with nogil:
+            result = self.absorb(other, &watch)
+        bp_watch_check(&watch)
+        check(result)
+
+    cdef int absorb(self, PieceTable other, bp_watch* watch) noexcept nogil:
+        cdef uint64_t at, start
+        cdef int result = OK
+        for at in range(other.number):
+            start = other.pieces[at].start
+            result = self.add(other.tokens + start, other.pieces[at + 1].start - start, other.pieces[at].count)
+            if result != OK or bp_work(watch, sizeof(piece)):
+                return result                      # the caller sees the watch
+        return self.settle()
+
+    cdef int add(self, const token_t* tokens, uint64_t size, int64_t count) noexcept nogil:
+        cdef waiting_piece* one = &self.waiting[self.waits]
+        one.tokens = tokens
+        one.size = size
+        one.count = count
+        one.hash = hash_of(tokens, size)
+        BP_PREFETCH(&self.slots[one.hash >> self.shift])
+        self.waits += 1
+        return self.settle() if self.waits == WAITING else OK
+
+    cdef int settle(self) noexcept nogil:
+        cdef int at, result
+        for at in range(self.waits):
+            result = self.put(&self.waiting[at])
+            if result < 0:
+                return result
+        self.waits = 0
+        return OK
+
+    cdef int put(self, const waiting_piece* one) noexcept nogil:
+        cdef uint64_t at = one.hash >> self.shift
+        cdef piece* found
+        while self.slots[at]:
+            if self.slots[at] >> 32 == one.hash >> 32:
+                found = &self.pieces[<uint32_t> self.slots[at] - 1]
+                if (found[1].start - found.start == one.size
+                        and memcmp(self.tokens + found.start, one.tokens, one.size * sizeof(token_t)) == 0):
+                    return OVERFLOW if bp_add_overflows(&found.count, one.count) else OK
+            at = (at + 1) & self.mask
+        if self.number >= UINT32_MAX - 1:
+            return NO_MEMORY
+        if self.used + one.size > self.room:
+            if bp_grow(<void**> &self.tokens, &self.room, self.used + one.size, sizeof(token_t)) < 0:
+                return NO_MEMORY
+            bp_use_large_pages(self.tokens + self.used, (self.room - self.used) * sizeof(token_t))
+        if bp_grow(<void**> &self.pieces, &self.piece_room, self.number + 2, sizeof(piece)) < 0:
+            return NO_MEMORY
+        memcpy(self.tokens + self.used, one.tokens, one.size * sizeof(token_t))
+        self.used += one.size
+        self.pieces[self.number].count = one.count
+        self.number += 1
+        self.pieces[self.number].start = self.used
+        self.slots[at] = one.hash >> 32 << 32 | self.number
+        return self.grow() if self.number * 4 > self.mask * 3 else OK
+
+    cdef int grow(self) noexcept nogil:
+        """Twice the slots. The halves of the hashes in them say where each goes, up to 2^32 slots."""
+        cdef uint64_t mask = self.mask * 2 + 1
+        cdef uint64_t at, to
+        cdef uint64_t* slots
+        if mask > UINT32_MAX:
+            return NO_MEMORY
+        slots = <uint64_t*> bp_new_table((mask + 1) * sizeof(uint64_t), 0)
+        if slots == NULL:
+            return NO_MEMORY
+        for at in range(self.mask + 1):
+            if self.slots[at]:
+                to = self.slots[at] >> (self.shift - 1)
+                while slots[to]:
+                    to = (to + 1) & mask
+                slots[to] = self.slots[at]
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
+        self.slots = slots
+        self.mask = mask
+        self.shift -= 1
+        return OK
