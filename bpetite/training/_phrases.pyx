@@ -32,7 +32,9 @@ cdef enum:
     INTERRUPTED = -100          # an exception is set
     FEW = 1024                  # counts up to here are told apart when rare pairs are left out
     LEAST_ROOM = 1 << 12        # pairs; a table of fewer never leaves any out
-    LOOK_AHEAD = 16             # pairs
+    WAITING = 512               # pairs that wait to be counted
+    LOOK_AHEAD = 32             # of them
+    PHRASES_AHEAD = 8           # slots of a table of phrases
     HEAD = 3                    # tokens that the count of a kept phrase and the number of its tokens take
     MOST_TOLD = 1 << 16         # counts up to here are told apart when pairs are put in order
     PAIR_BITS = 32              # of the filter of frequent pairs, for each of them
@@ -44,6 +46,17 @@ cdef bp_secret secret = draw_secret()
 cdef struct pair_slot:          # 16 bytes, four to a cache line
     uint64_t key                # left << 32 | right; EMPTY where unused
     int64_t count
+
+
+cdef inline void fetch_ahead(CountTable phrases, uint64_t slot) noexcept nogil:
+    """Fetch the beginning of a phrase that comes after the one in a slot."""
+    cdef Py_ssize_t length
+    cdef const uint8_t* text
+    slot = min(slot + PHRASES_AHEAD, phrases.mask)
+    if phrases.slots[slot].key.high:
+        text = slot_bytes(&phrases.slots[slot], &length)
+        BP_PREFETCH(text)
+        BP_PREFETCH(text + 64)
 
 
 @cython.final
@@ -59,8 +72,8 @@ cdef class PairCounts:
     cdef uint64_t used
     cdef uint64_t most
     cdef readonly int64_t error
-    cdef pair_slot waiting[LOOK_AHEAD]     # pairs to be added; a count of 0 where there is none
-    cdef int turn                          # which of them is added next
+    cdef pair_slot waiting[WAITING]    # pairs to be added, so that the slot of one is fetched while others are added
+    cdef uint32_t waits                # how many
 
     def __cinit__(self, uint64_t most):
         self.most = most if most > LEAST_ROOM else LEAST_ROOM
@@ -83,24 +96,23 @@ cdef class PairCounts:
         return &self.slots[at]
 
     cdef inline int put(self, uint64_t key, int64_t count) noexcept nogil:
-        """Add to a pair, once its slot has been fetched; `settle` comes after the last."""
-        cdef pair_slot* waiting = &self.waiting[self.turn]
-        cdef int result = OK
-        if waiting.count:
-            result = self.add(waiting.key, waiting.count)
-        waiting.key = key
-        waiting.count = count
-        BP_PREFETCH(&self.slots[bp_mix(&secret, key) >> self.shift])
-        self.turn = (self.turn + 1) % LOOK_AHEAD
-        return result
+        """Add to a pair, once there are enough for `settle`, which comes after the last."""
+        self.waiting[self.waits].key = key
+        self.waiting[self.waits].count = count
+        self.waits += 1
+        return self.settle() if self.waits == WAITING else OK
 
     cdef int settle(self) noexcept nogil:
-        cdef int i, result = OK
-        for i in range(LOOK_AHEAD):
-            if self.waiting[i].count and result == OK:
-                result = self.add(self.waiting[i].key, self.waiting[i].count)
-            self.waiting[i].count = 0
-        return result
+        cdef uint32_t at
+        cdef int result
+        for at in range(self.waits):
+            if at + LOOK_AHEAD < self.waits:
+                BP_PREFETCH(&self.slots[bp_mix(&secret, self.waiting[at + LOOK_AHEAD].key) >> self.shift])
+            result = self.add(self.waiting[at].key, self.waiting[at].count)
+            if result < 0:
+                return result
+        self.waits = 0
+        return OK
 
     cdef inline int add(self, uint64_t key, int64_t count) noexcept nogil:
         cdef pair_slot* slot = self.find(key)
@@ -312,6 +324,7 @@ cdef class PhraseReader:
             for i in range((phrases.mask + 1) * part // parts, (phrases.mask + 1) * (part + 1) // parts):
                 if phrases.slots[i].key.high == 0 or phrases.slots[i].count == 0:
                     continue
+                fetch_ahead(phrases, i)
                 text = slot_bytes(&phrases.slots[i], &length)
                 result = self.read(text, length)
                 if result == OK and bp_work(&worker.watch, length):
@@ -359,6 +372,7 @@ cdef class PhraseReader:
             for i in range((phrases.mask + 1) * part // parts, (phrases.mask + 1) * (part + 1) // parts):
                 if phrases.slots[i].key.high == 0 or phrases.slots[i].count == 0:
                     continue
+                fetch_ahead(phrases, i)
                 text = slot_bytes(&phrases.slots[i], &length)
                 result = self.read(text, length)
                 if result == OK and bp_work(&self.worker.watch, length):
