@@ -21,7 +21,7 @@ from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
-from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry, segment
+from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, is_frequent, note_side, pair_entry, segment
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 from ._pieces cimport PieceTable
 from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
@@ -232,16 +232,18 @@ cdef class Merger:
                 continue
             open = at + length
             neighbour = symbols[at - 1]
-            if neighbour != SENTINEL:
-                if neighbour < 0:
-                    neighbour = ~neighbour
+            if neighbour < 0 and neighbour != SENTINEL:
+                neighbour = ~neighbour
+            # beside the new token there was `right`
+            if neighbour != SENTINEL and is_frequent(
+                    self.pairs, (right if neighbour == <int32_t> merged else <uint64_t> neighbour) << 32 | left):
                 result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2,
                                    <uint64_t> neighbour << 32 | merged, weight,
                                    self.segment_before(number, at, neighbour))
                 if result < 0:
                     return result
             neighbour = symbols[at + length]
-            if neighbour != SENTINEL:
+            if neighbour != SENTINEL and is_frequent(self.pairs, <uint64_t> right << 32 | <uint64_t> neighbour):
                 result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2 + 1,
                                    <uint64_t> merged << 32 | <uint64_t> neighbour, weight, number)
                 if result < 0:

@@ -4,12 +4,14 @@
   Pairs that are gone stay as tombstones with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is queued again. An entry that surfaces with an old count is sifted down.
+- Of the pairs that a merge makes beside the new token, few are frequent enough to be learned. Where rare ones need not be
+  known, a filter that fits the caches tells most of them from the pair that they replace.
 - The heap holds only the pairs that occur `floor` times or more. When it runs empty it is filled from the table again,
   with a lower floor: about a dozen passes over the table in all. Most pairs are rare and never enter the heap.
 """
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from ..headers.arithmetic cimport bp_add_overflows
@@ -18,6 +20,9 @@ from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.watch cimport bp_watch, bp_work
 from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
+
+cdef enum:
+    BITS_A_PAIR = 16       # of the filter
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
@@ -62,6 +67,7 @@ cdef class PairTable:
         self.ties_by_bytes = ties_by_bytes
         self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
         self.max_words = max_words
+        self.secret = secret
         self.mask = 4095
         self.shift = 52
         self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
@@ -76,6 +82,7 @@ cdef class PairTable:
                     drop_items(&self.lists, &self.entries[at])
             bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
         bp_free_list_memory(&self.lists)
+        free(self.frequent)
         free(self.heap)
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil:
@@ -162,7 +169,36 @@ cdef class PairTable:
                 if result < 0:
                     return result
             found = 0
+        return self.filter()
+
+    cdef int filter(self) noexcept nogil:
+        """Note which pairs are frequent enough to be learned; where no token is made twice, the others never will be.
+
+        A bit that another pair has set says no more than that the table has to be asked.
+        """
+        cdef uint64_t at
+        cdef uint64_t bits = 64
+        if not self.only_new or self.min_frequency == 1:
+            return OK
+        if self.frequent == NULL:
+            self.frequent_shift = 58
+            while bits < self.used * BITS_A_PAIR:
+                bits *= 2
+                self.frequent_shift -= 1
+            self.frequent = <uint64_t*> malloc(bits // 8)
+            if self.frequent == NULL:
+                return NO_MEMORY
+        memset(self.frequent, 0, (<uint64_t> 1 << (64 - self.frequent_shift)) // 8)
+        for at in range(self.mask + 1):
+            if self.entries[at].count >= self.min_frequency:
+                self.set_frequent(self.entries[at].key)
         return OK
+
+    cdef inline void set_frequent(self, uint64_t key) noexcept nogil:
+        cdef uint64_t at
+        if self.frequent != NULL:
+            at = bp_mix(&self.secret, key) >> self.frequent_shift
+            self.frequent[at >> 6] |= <uint64_t> 1 << (at & 63)
 
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
         """Make the entries of the pairs found, with room for their segments."""
@@ -251,6 +287,7 @@ cdef class PairTable:
             return OK
         if self.make(side.key, &entry) < 0:
             return NO_MEMORY
+        self.set_frequent(side.key)
         if bp_add_overflows(&entry.count, side.count):
             return OVERFLOW
         if entry.length == 0:
@@ -385,7 +422,7 @@ cdef class PairTable:
             elif self.push(entry.key, entry.count) < 0:
                 return NO_MEMORY
         self.below = below
-        return OK
+        return self.filter()
 
     cdef int64_t most_frequent(self) noexcept nogil:
         """How often the pair occurs that occurs most often, learned or not."""
