@@ -168,8 +168,9 @@ cdef class Merger:
         cdef uint32_t* items
         cdef uint32_t length, room, i
         cdef int result = OK
+        cdef int64_t count = entry.count
         self.joined = 0
-        if entry.key != key or entry.count == 0:
+        if entry.key != key or count == 0:
             return OK
         if self.sides.reserve(self.known.count) < 0:
             return NO_MEMORY
@@ -200,7 +201,7 @@ cdef class Merger:
             if i + LOOK_AHEAD < length:
                 BP_PREFETCH(&self.words.symbols[self.words.segments[items[i + LOOK_AHEAD]].start])
             result = self.apply_in(items[i], left, right, merged)
-            if result < 0:
+            if result < 0 or self.joined == count:     # the rest are segments that had the pair once
                 break
             self.work += 1
             if bp_work(&self.watch, SEGMENT_WORK):

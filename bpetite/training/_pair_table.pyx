@@ -4,8 +4,8 @@
   Pairs that are gone stay as tombstones with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is queued again. An entry that surfaces with an old count is sifted down.
-- Of the pairs that a merge makes beside the new token, few are frequent enough to be learned. Where rare ones need not be
-  known, a filter that fits the caches tells most of them from the pair that they replace.
+- Of the pairs that a merge makes beside the new token, few are frequent enough to be learned. Where rare ones need not
+  be known, a filter that fits the caches tells most of them from the pair that they replace.
 - The heap holds only the pairs that occur `floor` times or more. When it runs empty it is filled from the table again,
   with a lower floor: about a dozen passes over the table in all. Most pairs are rare and never enter the heap.
 """
@@ -139,8 +139,8 @@ cdef class PairTable:
 
         IN: symbols are tokens as :class:`Merger` lays them out.
         """
-        cdef pair_entry* entry
         cdef uint64_t keys[2 * SEGMENT_SLOTS]      # of several segments, so that their entries have been fetched
+        cdef pair_entry* entries[2 * SEGMENT_SLOTS]
         cdef uint32_t found_in[2 * SEGMENT_SLOTS]
         cdef uint32_t i, j, found = 0
         cdef uint64_t at
@@ -160,12 +160,17 @@ cdef class PairTable:
                     found += 1
             if found < SEGMENT_SLOTS and i + 1 < number:
                 continue
-            for j in range(found):
-                if self.make(keys[j], &entry) < 0:
+            while (self.used + found) * 4 > self.mask * 3:
+                if self.grow() < 0:
                     return NO_MEMORY
-                if bp_add_overflows(&entry.count, segments[found_in[j]].weight):
+            for j in range(found):
+                self.make(keys[j], &entries[j])    # there is room, so no entry moves
+                if entries[j].length:
+                    BP_PREFETCH(pair_items(entries[j]) + entries[j].length - 1)
+            for j in range(found):
+                if bp_add_overflows(&entries[j].count, segments[found_in[j]].weight):
                     return OVERFLOW
-                result = append_item(&self.lists, entry, found_in[j])
+                result = append_item(&self.lists, entries[j], found_in[j])
                 if result < 0:
                     return result
             found = 0

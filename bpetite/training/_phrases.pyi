@@ -18,11 +18,8 @@ class PairCounts:
     def __len__(self) -> int: ...
     def update(self, other: PairCounts) -> None:
         """Add the counts, and the error, of another table."""
-    @property
-    def total(self) -> int:
-        """The sum of all counts."""
-    def checksum(self) -> str:
-        """32 hex digits, equal for equal counts, see `CountTable.checksum`."""
+    def summary(self) -> tuple[int, str]:
+        """(the sum of all counts, 32 hex digits, equal for equal counts, see `CountTable.checksum`)."""
     def count_at(self, place: int) -> int:
         """How often the pair at a place occurs, 1 for the most frequent, at most MOST_TOLD; 0 past the last."""
 

@@ -11,7 +11,7 @@ The shape, and why.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ..engine._text cimport DONE as ENCODED
@@ -198,28 +198,20 @@ cdef class PairCounts:
         check(result)
         self.error += other.error
 
-    @property
-    def total(self):
-        """The sum of all counts."""
+    def summary(self):
+        """(the sum of all counts, 32 hex digits, equal for equal counts, see `CountTable.checksum`)."""
         cdef uint64_t at
         cdef uint64_t low = 0
         cdef uint64_t high = 0
-        for at in range(self.mask + 1):
-            if self.slots[at].key != EMPTY:
-                low += <uint64_t> self.slots[at].count & 0xFFFFFFFFU
-                high += <uint64_t> self.slots[at].count >> 32
-        return (int(high) << 32) + low
-
-    def checksum(self):
-        """32 hex digits, equal for equal counts, see `CountTable.checksum`."""
-        cdef uint64_t at
         cdef uint64_t sums[2]
         sums[0] = sums[1] = 0
         with nogil:
             for at in range(self.mask + 1):
                 if self.slots[at].key != EMPTY:
+                    low += <uint64_t> self.slots[at].count & 0xFFFFFFFFU
+                    high += <uint64_t> self.slots[at].count >> 32
                     add_checks(sums, <const uint8_t*> &self.slots[at].key, sizeof(uint64_t), self.slots[at].count)
-        return f"{sums[0]:016x}{sums[1]:016x}"
+        return (int(high) << 32) + low, f"{sums[0]:016x}{sums[1]:016x}"
 
     def count_at(self, uint64_t place):
         """How often the pair at a place occurs, 1 for the most frequent, at most MOST_TOLD; 0 past the last."""
@@ -247,21 +239,27 @@ cdef class FrequentPairs:
 
     def __cinit__(self, PairCounts pairs not None, int64_t floor):
         cdef uint64_t at, hash, number = 0, size = 64
+        # written for each pair, kept for the frequent ones: without a branch, which would often be predicted wrongly
+        cdef uint64_t* found = <uint64_t*> malloc((pairs.used + 1) * sizeof(uint64_t))
+        if found == NULL:
+            raise MemoryError
         for at in range(pairs.mask + 1):
-            number += pairs.slots[at].key != EMPTY and pairs.slots[at].count + pairs.error >= floor
+            found[number] = pairs.slots[at].key
+            number += pairs.slots[at].count + pairs.error >= floor and pairs.slots[at].key != EMPTY
         self.shift = 58
         while size < number * PAIR_BITS:
             size *= 2
             self.shift -= 1
         self.bits = <uint64_t*> calloc(size // 64, sizeof(uint64_t))
         if self.bits == NULL:
+            free(found)
             raise MemoryError
         if pairs.error >= floor:                   # any pair may be
             memset(self.bits, 0xFF, size // 8)
-        for at in range(pairs.mask + 1):
-            if pairs.slots[at].key != EMPTY and pairs.slots[at].count + pairs.error >= floor:
-                hash = bp_mix(&secret, pairs.slots[at].key) >> self.shift
-                self.bits[hash >> 6] |= <uint64_t> 1 << (hash & 63)
+        for at in range(number):
+            hash = bp_mix(&secret, found[at]) >> self.shift
+            self.bits[hash >> 6] |= <uint64_t> 1 << (hash & 63)
+        free(found)
 
     def __dealloc__(self):
         free(self.bits)
@@ -408,6 +406,7 @@ cdef class PhraseReader:
     cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, FrequentPairs frequent, PieceTable pieces,
                           int64_t count) noexcept nogil:
         cdef Py_ssize_t at, i, cuts = 0, start = 0
+        cdef int result
         if bp_grow(<void**> &self.cuts, &self.cuts_room, size + 1, sizeof(Py_ssize_t)) < 0:
             return NO_MEMORY
         for at in range(1, size):                  # without a branch, which would often be predicted wrongly
@@ -415,8 +414,10 @@ cdef class PhraseReader:
             cuts += not frequent.holds(tokens[at - 1], tokens[at])
         self.cuts[cuts] = size
         for i in range(cuts + 1):
-            if self.cuts[i] - start > 1 and pieces.add(tokens + start, self.cuts[i] - start, count) < 0:
-                return NO_MEMORY
+            if self.cuts[i] - start > 1:
+                result = pieces.add(tokens + start, self.cuts[i] - start, count)
+                if result < 0:
+                    return result
             start = self.cuts[i]
         return OK
 

@@ -91,6 +91,15 @@ cdef class PieceTable:
 
     cdef int settle(self) noexcept nogil:
         cdef int at, result
+        cdef uint64_t slot
+        for at in range(self.waits):               # those that are probably there already will be compared
+            slot = self.slots[self.waiting[at].hash >> self.shift]
+            if slot and slot >> 32 == self.waiting[at].hash >> 32:
+                BP_PREFETCH(&self.pieces[<uint32_t> slot - 1])
+        for at in range(self.waits):
+            slot = self.slots[self.waiting[at].hash >> self.shift]
+            if slot and slot >> 32 == self.waiting[at].hash >> 32:
+                BP_PREFETCH(self.tokens + self.pieces[<uint32_t> slot - 1].start)
         for at in range(self.waits):
             result = self.put(&self.waiting[at])
             if result < 0:

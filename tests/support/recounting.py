@@ -15,6 +15,7 @@ def learn(
     known: Iterable[bytes],
     n: int,
     allowed: Callable[[bytes], bool] = lambda token: True,
+    least: int = 1,
 ) -> list[Pair]:
     """Up to n merges, one after the other, each by recounting.
 
@@ -23,13 +24,14 @@ def learn(
         known: The tokens that there are, in the order that decides between pairs. What is a token already, and was not
             made of a pair, stays in parts.
         allowed: Whether a token may be made.
+        least: How often a pair must occur.
     """
     order = {token: at for at, token in enumerate(known)}
     learned: list[Pair] = []
     while len(learned) < n:
         pairs = {
             pair: count for pair, count in reference.count_pairs(words).items()
-            if pair[0] + pair[1] not in order and allowed(pair[0] + pair[1])
+            if count >= least and pair[0] + pair[1] not in order and allowed(pair[0] + pair[1])
         }  # fmt: skip
         if not pairs:
             break

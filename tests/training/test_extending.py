@@ -29,7 +29,7 @@ def cut(tok: Tokenizer, texts: Iterable[str]) -> Counter[bytes]:
     return Counter(part for part in parts if isinstance(part, bytes))
 
 
-def recount(counts: Counter[bytes], tok: Tokenizer, n: int) -> list[Pair]:
+def recount(counts: Counter[bytes], tok: Tokenizer, n: int, least: int = 1) -> list[Pair]:
     """The plain trainer, after the merges of a tokenizer: what it learns until there are n new tokens."""
     listed = tok.to_merges()
     merges, vocab = listed.merges, listed.to_vocab()
@@ -39,7 +39,7 @@ def recount(counts: Counter[bytes], tok: Tokenizer, n: int) -> list[Pair]:
             words[tuple(reference.apply_merges(pretoken, merges))] += count
     known = dict.fromkeys([*BYTES.values(), *(left + right for left, right in merges)])
     known |= dict.fromkeys(vocab.tokens[number] for number in sorted(vocab.tokens.keys() - vocab.not_looked_up))
-    return learn(words, known, n)
+    return learn(words, known, n, least=least)
 
 
 @settings(deadline=None, max_examples=60)
@@ -59,6 +59,14 @@ def test_equals_the_recounting_trainer(first: list[str], more: list[str], size: 
         # old tokens in front of the new ones are what the text was before
         origins = dict(longer.token_origins(tok))
         assert [part for one in longer.encode(text) for part in origins.get(one, [one])] == tok.encode(text)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.text("ab ", max_size=60), min_size=1, max_size=4), st.integers(0, 4), st.integers(2, 6))
+def test_rare_pairs_are_not_learned(texts: list[str], size: int, least: int) -> None:
+    """Neighbours whose pair is too rare are passed over: "aaa" too, and pairs that come and go within a merge."""
+    tok = Tokenizer.train(texts, 256 + size, pattern=None)
+    assert tok.extend(texts, 30, min_frequency=least).merges == tok.merges + recount(cut(tok, texts), tok, 30, least)
 
 
 @settings(deadline=None, max_examples=40)

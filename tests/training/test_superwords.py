@@ -14,7 +14,8 @@ from recounting import learn
 from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, reference
 from bpetite.reference import Pair
 from bpetite.training import superwords
-from bpetite.training._phrases import PairCounts, PhraseReader
+from bpetite.training._phrases import FrequentPairs, PairCounts, PhraseReader
+from bpetite.training._pieces import PieceTable
 from bpetite.training.counts import table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
@@ -127,17 +128,54 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
         for pairs in (few, all_):
             reader.count_pairs(table_of(phrases), pairs, 0, 1)
     total = sum(1 + (a * b) % 50 for a in range(100) for b in range(100))
-    assert (len(all_), all_.error, all_.total) == (10_000, 0, total)
+    assert (len(all_), all_.error, all_.summary()[0]) == (10_000, 0, total)
     ordered = sorted((1 + (a * b) % 50 for a in range(100) for b in range(100)), reverse=True)
     assert [all_.count_at(place) for place in (1, 5000, 10_000)] == [ordered[at] for at in (0, 4999, 9999)]
     assert all_.count_at(10_001) == 0
     assert len(few) <= 4096
     assert 0 < few.error < 150
-    assert 0 < all_.total - few.total <= few.error * len(all_)
+    assert 0 < all_.summary()[0] - few.summary()[0] <= few.error * len(all_)
     both = PairCounts(1 << 20)
     both.update(few)
     both.update(all_)
-    assert (both.total, both.error) == (few.total + all_.total, few.error)
+    assert (both.summary()[0], both.error) == (few.summary()[0] + all_.summary()[0], few.error)
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=2, max_size=9), st.integers(1, 3)), max_size=400))
+@settings(deadline=None, max_examples=60)
+def test_pieces_are_counted(found: list[tuple[list[int], int]]) -> None:
+    """By readers of two threads, each with a table; more of them than wait for their slots."""
+    vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
+    pairs = PairCounts(1 << 20)
+    tables = [PieceTable(), PieceTable()]
+    expected: Counter[tuple[int, ...]] = Counter()
+    for number, (piece, count) in enumerate(found):
+        reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, 1000)
+        reader.count_pairs(table_of({bytes(piece): count}), pairs, 0, 1)
+        reader.cut_kept(FrequentPairs(pairs, 1), tables[number % 2])
+        expected[tuple(piece)] += count
+    tables[0].update(tables[1])
+    assert dict(tables[0]) == expected
+    assert (len(tables[0]), tables[0].size) == (len(expected), sum(map(len, expected)))
+
+
+def test_many_pieces_are_counted() -> None:
+    vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
+    phrases = {bytes([one, other, *[7] * (one % 5)]): 1 + one for one in range(200) for other in range(50)}
+    pairs, pieces, again = PairCounts(1 << 20), PieceTable(), PieceTable()
+    for kept in (1 << 20, 0):
+        reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, kept)
+        reader.count_pairs(table_of(phrases), pairs, 0, 1)
+        assert reader.kept == (kept > 0)
+    reader.cut(table_of(phrases), FrequentPairs(pairs, 1), pieces, 0, 1)
+    assert dict(pieces) == {tuple(phrase): count for phrase, count in phrases.items()}
+    again.update(pieces)
+    again.update(pieces)
+    assert dict(again) == {piece: 2 * count for piece, count in pieces}
+    assert again.size == pieces.size
+    reader.cut(table_of({b"abc": 2**63 - 1}), FrequentPairs(PairCounts(0), 0), pieces, 0, 1)
+    with pytest.raises(OverflowError):
+        reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0), 0), pieces, 0, 1)
 
 
 def test_what_superwords_are() -> None:
