@@ -21,10 +21,11 @@ from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
-from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, is_frequent, note_side, pair_entry, segment
+from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, is_frequent, note_side, pair_entry
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 from ._pieces cimport PieceTable
-from ._words cimport SEGMENT, SENTINEL, WordEncoder, Words
+from ._segments cimport SENTINEL, head_of, read_segment, segment, segment_at
+from ._words cimport WordEncoder, Words
 
 cdef extern from "training/pair_search.h" nogil:
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
@@ -32,7 +33,7 @@ cdef extern from "training/pair_search.h" nogil:
     int bp_lowest_bit(uint64_t x) noexcept
 
 cdef enum:
-    LOOK_AHEAD = 8
+    LOOK_AHEAD = 16             # segments, or pairs
     MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
@@ -191,15 +192,11 @@ cdef class Merger:
                 if items[i - 1] >= items[i]:
                     qsort(items, length, sizeof(uint32_t), by_number)
                     break
-        for i in range(min(length, <uint32_t> (2 * LOOK_AHEAD))):
-            BP_PREFETCH(&self.words.segments[items[i]])
         for i in range(min(length, <uint32_t> LOOK_AHEAD)):
-            BP_PREFETCH(&self.words.symbols[self.words.segments[items[i]].start])
+            self.fetch(items[i])
         for i in range(length):
-            if i + 2 * LOOK_AHEAD < length:
-                BP_PREFETCH(&self.words.segments[items[i + 2 * LOOK_AHEAD]])
             if i + LOOK_AHEAD < length:
-                BP_PREFETCH(&self.words.symbols[self.words.segments[items[i + LOOK_AHEAD]].start])
+                self.fetch(items[i + LOOK_AHEAD])
             result = self.apply_in(items[i], left, right, merged)
             if result < 0 or self.joined == count:     # the rest are segments that had the pair once
                 break
@@ -211,17 +208,21 @@ cdef class Merger:
             bp_free_list(&self.pairs.lists, items, room)
         return self.settle(left, right, merged) if result == OK else result
 
+    cdef inline void fetch(self, uint32_t number) noexcept nogil:
+        """The head and about a dozen slots of a segment."""
+        BP_PREFETCH(self.words.symbols + head_of(number))
+        BP_PREFETCH(self.words.symbols + head_of(number) + 16)
+
     cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
         """Join the pair wherever it begins in one segment and note the neighbours."""
         cdef int32_t* symbols = self.words.symbols
-        cdef const segment* found_in = &self.words.segments[number]
+        cdef segment found_in = read_segment(symbols, number)
         cdef uint64_t start = found_in.start
-        cdef uint64_t slots = found_in[1].start - start
         cdef int64_t weight = found_in.weight
         cdef uint64_t left_length = self.known.width[left]
         cdef uint64_t length = left_length + self.known.width[right]
         cdef uint64_t found = bp_find_pairs(symbols + start, symbols + start + left_length, <int32_t> left,
-                                            <int32_t> right, slots if slots < SEGMENT else SEGMENT)
+                                            <int32_t> right, found_in.size)
         cdef uint64_t at
         cdef uint64_t open = 0
         cdef int32_t neighbour
@@ -240,7 +241,7 @@ cdef class Merger:
                     self.pairs, (right if neighbour == <int32_t> merged else <uint64_t> neighbour) << 32 | left):
                 result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2,
                                    <uint64_t> neighbour << 32 | merged, weight,
-                                   self.segment_before(number, at, neighbour))
+                                   segment_at(symbols, number, at - self.known.width[neighbour]))
                 if result < 0:
                     return result
             neighbour = symbols[at + length]
@@ -288,12 +289,6 @@ cdef class Merger:
     cdef inline uint64_t replaced(self, uint64_t side, uint64_t left, uint64_t right) noexcept nogil:
         """The pair that a noted pair replaces."""
         return right << 32 | side >> 1 if side & 1 else side >> 1 << 32 | left
-
-    cdef uint32_t segment_before(self, uint32_t number, uint64_t at, int32_t token) noexcept nogil:
-        """The segment in which `token` begins, given that slot `at` is the next one after it."""
-        cdef uint64_t start = self.words.segments[number].start
-        at -= self.known.width[token]
-        return number if start <= at else number - <uint32_t> ((start - at + SEGMENT - 1) // SEGMENT)
 
     cdef int record(self, uint32_t left, uint32_t right) noexcept nogil:
         if bp_grow(<void**> &self.learned, &self.learned_capacity, self.learned_count + 2, sizeof(uint32_t)) < 0:
@@ -439,16 +434,15 @@ cdef class Merger:
         return tuple(found)
 
     cdef int begin(self) except -1:
+        cdef uint32_t end = <uint32_t> (self.words.symbol_count // 2)
         cdef int result
         if not self.counted:
             self.counted = True
             with nogil:
                 if self.encoded:
-                    result = self.pairs.count_tokens(self.words.symbols, self.words.segments,
-                                                     <uint32_t> self.words.segment_count, &self.watch)
+                    result = self.pairs.count_tokens(self.words.symbols, end, &self.watch)
                 else:
-                    result = self.pairs.count_bytes(self.words.symbols, self.words.segments,
-                                                    <uint32_t> self.words.segment_count, &self.watch)
+                    result = self.pairs.count_bytes(self.words.symbols, end, &self.watch)
             self.check(result)
         return 0
 
@@ -460,7 +454,7 @@ cdef class Merger:
         if result == OVERFLOW:
             raise OverflowError("a pair occurs more than 2^63 - 1 times: divide the counts by a common factor")
         if result == TOO_LARGE:
-            raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens and 2^32 - 2 segments of words")
+            raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens, and 2^33 - 2 symbols of words")
         return -1                                  # interrupted: the exception is set
 
 

@@ -23,12 +23,6 @@ cdef extern from "training/list_memory.h" nogil:
 
 cdef enum:
     SEGMENT_WORK = 64      # bytes of text whose encoding takes as long as a segment
-    SEGMENT_SLOTS = 65     # of a segment and its SENTINEL at most
-
-
-cdef struct segment:       # a stretch of a pre-token
-    uint64_t start         # first slot in the symbol array; it ends where the next one starts
-    int64_t weight         # how often the pre-token occurs
 
 
 cdef struct pair_entry:    # 32 bytes, two to a cache line
@@ -147,10 +141,8 @@ cdef class PairTable:
     cdef void prefetch(self, uint64_t key) noexcept nogil
     cdef int filter(self) noexcept nogil
     cdef void set_frequent(self, uint64_t key) noexcept nogil
-    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number,
-                         bp_watch* watch) noexcept nogil
-    cdef int count_tokens(self, const int32_t* symbols, const segment* segments, uint32_t number,
-                          bp_watch* watch) noexcept nogil
+    cdef int count_bytes(self, const int32_t* symbols, uint32_t end, bp_watch* watch) noexcept nogil
+    cdef int count_tokens(self, const int32_t* symbols, uint32_t end, bp_watch* watch) noexcept nogil
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil
     cdef int make(self, uint64_t key, pair_entry** made) noexcept nogil
     cdef int grow(self) noexcept nogil

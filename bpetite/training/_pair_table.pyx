@@ -20,6 +20,7 @@ from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.watch cimport bp_watch, bp_work
 from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
+from ._segments cimport SEGMENT, read_segment, segment, segment_after
 
 cdef enum:
     BITS_A_PAIR = 16       # of the filter
@@ -95,70 +96,71 @@ cdef class PairTable:
     cdef void prefetch(self, uint64_t key) noexcept nogil:
         BP_PREFETCH(&self.entries[bp_mix(&secret, key) >> self.shift])
 
-    cdef int count_bytes(self, const int32_t* symbols, const segment* segments, uint32_t number,
-                         bp_watch* watch) noexcept nogil:
+    cdef int count_bytes(self, const int32_t* symbols, uint32_t end, bp_watch* watch) noexcept nogil:
         """Count every pair of bytes and note its segments, in two passes so that each list has its final size.
 
-        IN: symbols are ids of bytes, negative between pre-tokens.
+        IN: symbols are ids of bytes, with SENTINEL between pre-tokens; segments have numbers below `end`.
         """
         cdef byte_pair* found = <byte_pair*> calloc(65536, sizeof(byte_pair))
         cdef byte_pair* pair
-        cdef uint32_t i
+        cdef uint32_t number = 0
         cdef uint64_t at
+        cdef segment one
         cdef int result = OK if found != NULL else NO_MEMORY
-        if result == OK:
-            for i in range(number):
-                if bp_work(watch, SEGMENT_WORK):
-                    result = INTERRUPTED
-                    break
-                for at in range(segments[i].start, segments[i + 1].start):
-                    if symbols[at] < 0 or symbols[at + 1] < 0:
-                        continue
-                    pair = &found[symbols[at] << 8 | symbols[at + 1]]
-                    if bp_add_overflows(&pair.count, segments[i].weight):
-                        result = OVERFLOW
-                    if pair.last != i + 1:
-                        pair.last = i + 1
-                        pair.segments += 1
+        while result == OK and number < end:
+            one = read_segment(symbols, number)
+            for at in range(one.start, one.start + one.size):
+                if symbols[at + 1] < 0:
+                    continue
+                pair = &found[symbols[at] << 8 | symbols[at + 1]]
+                if bp_add_overflows(&pair.count, one.weight):
+                    result = OVERFLOW
+                if pair.last != number + 1:
+                    pair.last = number + 1
+                    pair.segments += 1
+            number = segment_after(symbols, number)
+            if bp_work(watch, SEGMENT_WORK):
+                result = INTERRUPTED
         if result == OK:
             result = self.make_byte_pairs(found)
-        if result == OK:
-            for i in range(number):
-                if bp_work(watch, SEGMENT_WORK):
-                    result = INTERRUPTED
-                    break
-                for at in range(segments[i].start, segments[i + 1].start):
-                    if symbols[at] >= 0 and symbols[at + 1] >= 0:
-                        append_item(&self.lists, found[symbols[at] << 8 | symbols[at + 1]].entry, i)
+        number = 0
+        while result == OK and number < end:
+            one = read_segment(symbols, number)
+            for at in range(one.start, one.start + one.size):
+                if symbols[at + 1] >= 0:
+                    append_item(&self.lists, found[symbols[at] << 8 | symbols[at + 1]].entry, number)
+            number = segment_after(symbols, number)
+            if bp_work(watch, SEGMENT_WORK):
+                result = INTERRUPTED
         free(found)
         return result
 
-    cdef int count_tokens(self, const int32_t* symbols, const segment* segments, uint32_t number,
-                          bp_watch* watch) noexcept nogil:
+    cdef int count_tokens(self, const int32_t* symbols, uint32_t end, bp_watch* watch) noexcept nogil:
         """Count every pair of tokens and note its segments.
 
-        IN: symbols are tokens as :class:`Merger` lays them out.
+        IN: symbols are tokens of one slot, with SENTINEL between words; segments have numbers below `end`.
         """
-        cdef uint64_t keys[2 * SEGMENT_SLOTS]      # of several segments, so that their entries have been fetched
-        cdef pair_entry* entries[2 * SEGMENT_SLOTS]
-        cdef uint32_t found_in[2 * SEGMENT_SLOTS]
-        cdef uint32_t i, j, found = 0
+        cdef uint64_t keys[2 * SEGMENT]            # of several segments, so that their entries have been fetched
+        cdef pair_entry* entries[2 * SEGMENT]
+        cdef uint32_t found_in[2 * SEGMENT]
+        cdef int64_t weights[2 * SEGMENT]
+        cdef uint32_t j, number = 0, found = 0
         cdef uint64_t at
-        cdef int32_t right
+        cdef segment one
         cdef int result
-        for i in range(number):
+        while number < end:
             if bp_work(watch, SEGMENT_WORK):
                 return INTERRUPTED
-            for at in range(segments[i].start, segments[i + 1].start):
-                if symbols[at] < 0:
-                    continue
-                right = symbols[at + self.tokens.width[symbols[at]]]
-                if right >= 0:                     # else the end of the word
-                    keys[found] = <uint64_t> symbols[at] << 32 | <uint64_t> right
-                    found_in[found] = i
+            one = read_segment(symbols, number)
+            for at in range(one.start, one.start + one.size):
+                if symbols[at + 1] >= 0:           # else the end of the word
+                    keys[found] = <uint64_t> symbols[at] << 32 | <uint64_t> symbols[at + 1]
+                    found_in[found] = number
+                    weights[found] = one.weight
                     self.prefetch(keys[found])
                     found += 1
-            if found < SEGMENT_SLOTS and i + 1 < number:
+            number = segment_after(symbols, number)
+            if found < SEGMENT and number < end:
                 continue
             while (self.used + found) * 4 > self.mask * 3:
                 if self.grow() < 0:
@@ -168,7 +170,7 @@ cdef class PairTable:
                 if entries[j].length:
                     BP_PREFETCH(pair_items(entries[j]) + entries[j].length - 1)
             for j in range(found):
-                if bp_add_overflows(&entries[j].count, segments[found_in[j]].weight):
+                if bp_add_overflows(&entries[j].count, weights[j]):
                     return OVERFLOW
                 result = append_item(&self.lists, entries[j], found_in[j])
                 if result < 0:

@@ -8,14 +8,11 @@ from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._learned_tokens cimport LearnedTokens
-from ._pair_table cimport SEGMENT_SLOTS, segment
 from ._pieces cimport PieceTable
 
 
 cdef enum:
     NO_ID = 0x7FFFFFFF
-    SEGMENT = SEGMENT_SLOTS - 1
-    SENTINEL = -0x7FFFFFFF - 1  # no id, and no complement of one
 
 
 @cython.final
@@ -35,12 +32,9 @@ cdef class WordEncoder:
 @cython.final
 cdef class Words:
     cdef LearnedTokens known
-    cdef int32_t* symbols              # one slot a byte, or a token of a piece
-    cdef uint64_t symbol_count
+    cdef int32_t* symbols              # heads and slots (_segments.pxd), then SENTINEL
+    cdef uint64_t symbol_count         # without that; even
     cdef uint64_t symbol_capacity
-    cdef segment* segments
-    cdef uint64_t segment_count
-    cdef uint64_t segment_capacity
     cdef uint8_t id_of_byte[256]
 
     # Add a word as the tokens that an encoder makes of it; all words of a table; what is left of a file, but for words
@@ -58,6 +52,7 @@ cdef class Words:
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1
     cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil
-    cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil
+    cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
-    cdef void close(self, uint64_t end, int64_t count) noexcept nogil
+    cdef int32_t* open(self) noexcept nogil
+    cdef void close(self, uint64_t size, int64_t count) noexcept nogil

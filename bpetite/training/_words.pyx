@@ -3,7 +3,7 @@
 The shape, and why.
 
 - One slot of `symbols` for each byte of each pre-token, or for each token of a piece that is encoded already, SENTINEL
-  between words. A token of n slots that begins at slot p has its id at p and ~id at p + n - 1; the slots between are
+  around words. A token of n slots that begins at slot p has its id at p and ~id at p + n - 1; the slots between are
   negative and never looked at. So the token after a pair is `symbols[p + n]`, the one before is read off
   `symbols[p - 1]`, a merge writes three slots, nothing moves, and no links are stored. (Words as lists that shrink were
   as fast on short pre-tokens and quadratic on one long one, which is what a corpus without a split pattern is.)
@@ -25,8 +25,8 @@ from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
-from ._pair_table cimport segment
 from ._pieces cimport PieceTable
+from ._segments cimport HEAD, NEXT_HEAD, SEGMENT, SENTINEL, even, head_of, symbols_of
 
 cdef extern from "training/pair_search.h" nogil:
     enum:
@@ -99,14 +99,12 @@ cdef class Words:
         if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
             raise MemoryError
         self.symbols[0] = SENTINEL
-        self.symbol_count = 1
 
     def __dealloc__(self):
         free(self.symbols)
-        free(self.segments)
 
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
-        cdef int result = self.reserve(length + 1, length // SEGMENT + 1)
+        cdef int result = self.reserve(1, length)
         if result == OK:
             self.push(word, length, count)
         return result
@@ -114,17 +112,17 @@ cdef class Words:
     cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil:
         """Make room for all words of a table, a symbol for each byte."""
         cdef uint64_t i
-        cdef uint64_t symbols = 0
-        cdef uint64_t segments = 0
+        cdef uint64_t words = 0
+        cdef uint64_t slots = 0
         cdef Py_ssize_t length
         for i in range(table.mask + 1):
             if bp_work(watch, SLOT_WORK):
                 return INTERRUPTED
             if table.slots[i].key.high and table.slots[i].count:
                 slot_bytes(&table.slots[i], &length)
-                symbols += length + 1
-                segments += length // SEGMENT + 1
-        return self.reserve(symbols, segments)
+                words += 1
+                slots += length
+        return self.reserve(words, slots)
 
     cdef int add_encoded(self, const uint8_t* data, Py_ssize_t length, int64_t count, WordEncoder encoder,
                          bp_watch* watch) noexcept nogil:
@@ -134,10 +132,10 @@ cdef class Words:
             return INTERRUPTED if watch.interrupted else NO_MEMORY
         if size < 2:
             return OK
-        result = self.reserve(size + 1, size // SEGMENT + 1)
+        result = self.reserve(1, size)
         if result == OK:
-            memcpy(self.symbols + self.symbol_count, encoder.space.ids, size * sizeof(int32_t))
-            self.close(self.symbol_count + size, count)
+            memcpy(self.open(), encoder.space.ids, size * sizeof(int32_t))
+            self.close(size, count)
         return result
 
     cdef int add_encoded_table(self, CountTable table, WordEncoder encoder, bp_watch* watch) noexcept nogil:
@@ -192,8 +190,8 @@ cdef class Words:
     cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil:
         cdef uint64_t i, at, size
         cdef const token_t* numbers
-        # a segment for each piece, and one more for every SEGMENT tokens
-        cdef int result = self.reserve(pieces.used + pieces.number, pieces.number + pieces.used // SEGMENT)
+        cdef int32_t* slots
+        cdef int result = self.reserve(pieces.number, pieces.used)
         if result != OK:
             return result
         for i in range(pieces.number):
@@ -201,45 +199,56 @@ cdef class Words:
                 return INTERRUPTED
             numbers = pieces.tokens + pieces.pieces[i].start
             size = pieces.pieces[i + 1].start - pieces.pieces[i].start
+            slots = self.open()
             for at in range(size):
-                self.symbols[self.symbol_count + at] = <int32_t> ids[numbers[at]]
-            self.close(self.symbol_count + size, pieces.pieces[i].count)
+                slots[at] = <int32_t> ids[numbers[at]]
+            self.close(size, pieces.pieces[i].count)
         return OK
 
-    cdef int reserve(self, uint64_t symbols, uint64_t segments) noexcept nogil:
-        """Make room for more symbols (one for each place and each word) and segments."""
-        cdef uint64_t slots
-        if self.segment_count + segments + 1 > UINT32_MAX:
+    cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil:
+        """Make room for more words and their slots (one for each place)."""
+        cdef uint64_t symbols = symbols_of(words, slots)
+        if self.symbol_count + symbols > head_of(UINT32_MAX):
             return TOO_LARGE
-        slots = self.symbol_count + symbols + SEGMENT + BP_OVERREAD
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, slots, sizeof(int32_t)) < 0:
-            return NO_MEMORY
-        # One more: the last segment ends where the next one would begin.
-        slots = self.segment_count + segments + 1
-        if bp_grow(<void**> &self.segments, &self.segment_capacity, slots, sizeof(segment)) < 0:
+        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, self.symbol_count + symbols + SEGMENT + BP_OVERREAD,
+                   sizeof(int32_t)) < 0:
             return NO_MEMORY
         bp_use_large_pages(self.symbols + self.symbol_count, symbols * sizeof(int32_t))
-        bp_use_large_pages(self.segments + self.segment_count, segments * sizeof(segment))
         return OK
 
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
         """IN: room has been made. A word of less than two bytes holds no pair and is left out."""
-        cdef uint64_t at = self.symbol_count
+        cdef int32_t* slots = self.open()
         cdef uint64_t i
         if length < 2:
             return
         for i in range(length):
-            self.symbols[at + i] = self.id_of_byte[word[i]]
-        self.close(at + length, count)
+            slots[i] = self.id_of_byte[word[i]]
+        self.close(length, count)
 
-    cdef void close(self, uint64_t end, int64_t count) noexcept nogil:
-        """End the word whose symbols reach up to `end`, and cut it into segments."""
-        cdef uint64_t start = self.symbol_count
+    cdef int32_t* open(self) noexcept nogil:
+        """Where the slots of the next word go."""
+        return self.symbols + self.symbol_count + HEAD
+
+    cdef void close(self, uint64_t size, int64_t count) noexcept nogil:
+        """End the word of so many slots, and cut it into segments."""
+        cdef uint64_t word = self.symbol_count
+        cdef uint64_t start = word + HEAD
+        cdef uint64_t end = start + size
+        cdef int32_t* head = self.symbols + word
+        head[0] = head[4] = SENTINEL
+        head[1] = <int32_t> min(size, <uint64_t> SEGMENT)
+        memcpy(head + 2, &count, sizeof(int64_t))
         self.symbols[end] = SENTINEL
-        while start < end:
-            self.segments[self.segment_count].start = start
-            self.segments[self.segment_count].weight = count
-            self.segment_count += 1
+        self.symbol_count = even(end)
+        while end - start > SEGMENT:
             start += SEGMENT
-        self.symbol_count = end + 1
-        self.segments[self.segment_count].start = self.symbol_count
+            head = self.symbols + self.symbol_count
+            head[0] = SENTINEL
+            head[1] = head[4] = 0
+            memcpy(head + 2, &count, sizeof(int64_t))
+            head[5] = <int32_t> min(end - start, <uint64_t> SEGMENT)
+            memcpy(head + 6, &start, sizeof(uint64_t))
+            memcpy(head + 8, &word, sizeof(uint64_t))
+            self.symbol_count += NEXT_HEAD
+        self.symbols[self.symbol_count] = SENTINEL
