@@ -55,6 +55,7 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     bint scan_is_ascii(const uint8_t* text, int size)
     int scan_known_state(const scan_tables* tables, const uint8_t* codes, int at)
     void scan_put_end(const scan_tables* tables, scan_span* span)
+    void scan_find_alike(scan_tables* tables)
     uint64_t scan_encode(const scan_tables* tables, const uint8_t* text, Py_ssize_t size, uint8_t* codes)
     uint32_t scan_run_span(const scan_tables* tables, scan_span* span, uint32_t state)
     void scan_follow_marks(const scan_tables* tables, scan_cursor* cursor, const scan_span* span)
@@ -118,6 +119,7 @@ cdef class Scanner:
         self.tables.states, self.tables.columns = tables.states, tables.columns
         self.tables.used_bits, self.tables.mark_back = tables.used_bits, tables.mark_back
         self.tables.continuation, self.tables.end = tables.continuation, tables.end
+        scan_find_alike(&self.tables)
         if self.lanes > 1:
             self.tables.twos = self.twos = scan_make_twos(&self.tables, &failed)
             if failed:

@@ -6,8 +6,9 @@
 
    The state at the start of a lane depends on the text before it. A first pass therefore runs the subset automaton over
    the last codes of every lane: it starts from the set of all states, and once one state is left, the next lane starts
-   in that state. A few characters nearly always suffice. A lane where they do not is run again by itself after the one
-   before it.
+   in that state. A few characters nearly always suffice. Where they do not, as in a long word of a pattern that tells
+   apart how words began, a lane starts in the state that these characters lead to from the start of a pre-token. It is
+   run again by itself where the lane before it ends in another state.
 
    Text arrives lane by lane and is needed code by code; outputs arrive code by code and are needed lane by lane. Hence
    the two transpositions. */
@@ -141,16 +142,33 @@ BP_AVX512_INLINE __m512i scan_first_states(const scan_vector *vector, const uint
     return _mm512_maskz_loadu_epi8(UINT64_MAX >> (SCAN_VECTOR_LANES - 1 - last), first);
 }
 
+/* The states after the last codes of the lanes before, where a pre-token begins with these codes. */
+BP_AVX512_INLINE __m512i scan_likely_states(const scan_vector *vector, const uint8_t *steps, const int lane,
+                                          const int ascii, const uint32_t pages)
+{
+    uint8_t first[SCAN_VECTOR_LANES + 1] = {0};
+    __m512i states = _mm512_setzero_si512();
+    for (int i = lane - SCAN_SYNCHRONIZE; i < lane; i++)
+        states = scan_look_up(vector->next, scan_look_up_paged(&vector->transition, pages,
+                                                               _mm512_loadu_si512(steps + 64 * i), states, ascii));
+    _mm512_storeu_si512(first + 1, states);
+    return _mm512_loadu_si512(first);
+}
+
 BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, scan_span *span,
                                           const int lane, const int ascii, const uint32_t pages, uint32_t state)
 {
     const uint8_t *codes = span->codes;
-    uint8_t steps[SCAN_VECTOR_LANES * 64], after[SCAN_VECTOR_LANES];
+    uint8_t steps[SCAN_VECTOR_LANES * 64], before[SCAN_VECTOR_LANES], after[SCAN_VECTOR_LANES];
     uint64_t outputs[SCAN_BITS][64];
     const int last = (span->count - 1) / lane;
     scan_transpose_codes(codes, lane, steps);
     __m512i states = scan_first_states(vector, steps, lane, ascii, state, last);
     uint64_t unknown = _mm512_cmpge_epu8_mask(states, _mm512_set1_epi8((char)tables->states));
+    if (BP_UNLIKELY(unknown)) {
+        states = _mm512_mask_mov_epi8(states, unknown, scan_likely_states(vector, steps, lane, ascii, pages));
+        _mm512_storeu_si512(before, states);
+    }
 
     for (int i = 0; i < lane; i++) {
         const __m512i transition =
@@ -169,6 +187,8 @@ BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const sca
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
         const int at = scan_lowest(unknown);
         uint8_t out[SCAN_BLOCK] = {0};
+        if (after[at - 1] == before[at])
+            continue;
         after[at] = (uint8_t)scan_run(tables, codes + at * lane, lane, after[at - 1], out);
         for (int bit = 0; bit < SCAN_BITS; bit++)
             if (tables->used_bits >> bit & 1) {
@@ -200,6 +220,7 @@ BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, cons
 BP_AVX512_TARGET static void scan_encode_avx512(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                             uint8_t *codes, uint64_t *leads)
 {
+    const __m512i firsts = _mm512_loadu_si512(tables->alike), later = _mm512_set1_epi8((char)tables->continuation);
     for (int block = 0; block < blocks; block++, text += SCAN_BLOCK, left -= SCAN_BLOCK, codes += SCAN_BLOCK) {
         const __m512i bytes = _mm512_loadu_si512(text);
         const uint64_t high = _mm512_movepi8_mask(bytes);
@@ -209,8 +230,10 @@ BP_AVX512_TARGET static void scan_encode_avx512(const scan_tables *tables, const
             continue;
         }
         leads[block] = ~high | _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(0x40));
-        _mm512_storeu_si512(codes, _mm512_mask_mov_epi8(bytes, high, _mm512_set1_epi8((char)tables->continuation)));
-        scan_encode_others(tables, text, left, high & leads[block], codes);
+        const __m512i alike = _mm512_maskz_permutexvar_epi8(high & leads[block], bytes, firsts);
+        const uint64_t known = _mm512_test_epi8_mask(alike, alike);
+        _mm512_storeu_si512(codes, _mm512_mask_mov_epi8(_mm512_mask_mov_epi8(bytes, high, later), known, alike));
+        scan_encode_others(tables, text, left, high & leads[block] & ~known, codes);
     }
 }
 

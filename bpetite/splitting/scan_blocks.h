@@ -101,6 +101,22 @@ static inline int scan_is_ascii(const uint8_t *text, int size)
     return (any & SCAN_EACH(0x80)) == 0;
 }
 
+/* Set tables->alike for characters of two and three bytes: all of Hangul syllables and most Chinese ones have one code. */
+static inline void scan_find_alike(scan_tables *tables)
+{
+    memset(tables->alike, 0, sizeof tables->alike);
+    for (int first = 0xC2; first < 0xF0; first++) {
+        const int from = first == 0xE0 ? 32 : (first & 0x0F) << 6; /* pages of 64 characters */
+        const int page = first < 0xE0 ? first & 0x1F : from, stop = first < 0xE0 ? page + 1 : (first & 0x0F) * 64 + 64;
+        const uint8_t code = tables->pages[(uint32_t)tables->stage[page] << 6];
+        int alike = 1;
+        for (int i = page; i < stop && alike; i++)
+            for (int j = 0; j < 64 && alike; j++)
+                alike = tables->pages[((uint32_t)tables->stage[i] << 6) + j] == code;
+        tables->alike[first & 0x3F] = alike ? code : 0;
+    }
+}
+
 /* Write the codes of the characters that begin at the bits of `others` and are not ASCII; see scan_encode. */
 BP_INLINE void scan_encode_others(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint64_t others,
                                       uint8_t *codes)

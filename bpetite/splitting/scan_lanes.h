@@ -128,7 +128,7 @@ BP_FORM_TARGET static inline uint32_t BP_FORM(scan_run_halves)(const scan_tables
 {
     const int lane = span->lane, ascii = span->ascii, count = ascii ? (int)rows->ascii_count : (int)rows->count;
     const int last = (span->count - 1) / lane;
-    uint8_t steps[64 * 64], outputs[64 * 64], sets[65], after[64];
+    uint8_t steps[64 * 64], outputs[64 * 64], sets[65], likely[65] = {0}, before[64], after[64];
     SCAN_VEC states[BP_FORM(SCAN_VECS)];
     uint64_t unknown = 0;
 
@@ -146,6 +146,18 @@ BP_FORM_TARGET static inline uint32_t BP_FORM(scan_run_halves)(const scan_tables
         /* Numbers from tables->states on, up to 31, are sets of more than one state. */
         unknown |= V(signs)(V(add8)(states[k], V(each8)(128 - tables->states))) << k * SCAN_WIDTH;
     }
+    if (BP_UNLIKELY(unknown)) { /* from the start of a pre-token */
+        for (int k = 0; k < BP_FORM(SCAN_VECS); k++)
+            states[k] = V(each8)(0);
+        for (int i = lane - SCAN_SYNCHRONIZE; i < lane; i++)
+            BP_FORM(scan_step)(rows->transition, halves, count, steps + 64 * i, states);
+        for (int k = 0; k < BP_FORM(SCAN_VECS); k++)
+            V(store)(likely + 1 + k * SCAN_WIDTH, V(and)(states[k], V(each8)(0x1F)));
+        for (int i = 0; i < 64; i++)
+            before[i] = unknown >> i & 1 ? likely[i] : sets[i];
+        for (int k = 0; k < BP_FORM(SCAN_VECS); k++)
+            states[k] = V(load)(before + k * SCAN_WIDTH);
+    }
 
     for (int i = 0; i < lane; i++) {
         BP_FORM(scan_step)(rows->transition, halves, count, steps + 64 * i, states);
@@ -157,6 +169,8 @@ BP_FORM_TARGET static inline uint32_t BP_FORM(scan_run_halves)(const scan_tables
         after[i] = steps[64 * (lane - 1) + i] & 0x1F;
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
         const int at = scan_lowest(unknown);
+        if (after[at - 1] == before[at])
+            continue;
         after[at] = (uint8_t)scan_run(tables, span->codes + at * lane, lane, after[at - 1], outputs + at * lane);
     }
     for (int bit = 0; bit < SCAN_BITS; bit++)
@@ -180,18 +194,32 @@ BP_FORM_TARGET BP_NOINLINE static void BP_FORM(scan_encode)(const scan_tables *t
                                                             Py_ssize_t left, int blocks, uint8_t *codes,
                                                             uint64_t *leads)
 {
-    const SCAN_VEC top = V(each8)(0x80), later = V(each8)(tables->continuation);
+    const SCAN_VEC top = V(each8)(0x80), later = V(each8)(tables->continuation), upper = V(each8)(0xF0);
     for (int block = 0; block < blocks; block++, text += SCAN_BLOCK, left -= SCAN_BLOCK, codes += SCAN_BLOCK) {
-        uint64_t high = 0, second = 0;
+        uint64_t high = 0, second = 0, known = 0;
         for (int k = 0; k < BP_FORM(SCAN_VECS); k++) {
             const SCAN_VEC bytes = V(load)(text + k * SCAN_WIDTH);
-            high |= V(signs)(bytes) << k * SCAN_WIDTH;
+            SCAN_VEC alike = V(each8)(0);
+            const uint64_t here = V(signs)(bytes);
+            high |= here << k * SCAN_WIDTH;
+            if (!here) {
+                V(store)(codes + k * SCAN_WIDTH, bytes);
+                continue;
+            }
             second |= V(signs)(V(left16)(bytes, 1)) << k * SCAN_WIDTH;
-            V(store)(codes + k * SCAN_WIDTH, V(choose)(V(equal8)(V(and)(bytes, top), top), later, bytes));
+            for (int row = 0; row < 3; row++) { /* C, D, E */
+                const SCAN_VEC own = V(equal8)(V(and)(bytes, upper), V(each8)(0xC0 + 16 * row));
+                const SCAN_VEC found = V(shuffle)(V(row)(tables->alike + 16 * row), V(and)(bytes, V(each8)(0x0F)));
+                alike = V(or)(alike, V(and)(own, found));
+            }
+            known |= V(signs)(alike) << k * SCAN_WIDTH; /* such codes are 128 or more */
+            V(store)(codes + k * SCAN_WIDTH,
+                     V(choose)(V(equal8)(alike, V(each8)(0)),
+                               V(choose)(V(equal8)(V(and)(bytes, top), top), later, bytes), alike));
         }
         leads[block] = ~high | second;
         if (high)
-            scan_encode_others(tables, text, left, high & leads[block], codes);
+            scan_encode_others(tables, text, left, high & leads[block] & ~known, codes);
     }
 }
 #endif

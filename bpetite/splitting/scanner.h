@@ -42,6 +42,7 @@ typedef struct {
     uint32_t mark_back; /* how many characters back the mark is set */
     const uint16_t *stage; /* code point / 64 -> page */
     const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
+    uint8_t alike[64];     /* first byte of a character, C0 to FF -> the code of all that begin with it, or 0 */
     uint8_t continuation, end;
     const scan_twos *twos; /* NULL where a text is read in one lane */
 } scan_tables;

@@ -77,6 +77,27 @@ def test_every_size_around_the_spans_of_many_lanes(name: str) -> None:
                 assert list(scanner(COMPILED[name], kind).ends(cut)) == expected, (seed, size, kind)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_long_words_that_may_have_begun_in_several_ways(name: str, kind: str) -> None:
+    """Where the last codes before a lane leave several states, it starts in a likely one: right, wrong, and both."""
+    for first in ("", "a", "A", "1", " ", "aB", "中a", "\u0301"):
+        for last in ("A", "a", "aA", "'s", "1", " x"):
+            word = first + "中文字の가" * 47 + last
+            text = word * 9 + " " + "文" * 5_000 + last + word
+            assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected_ends(text, COMPILED[name])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+def test_characters_by_their_first_byte(name: str, kind: str) -> None:
+    """All that begin with a byte may have one code; one among them may not."""
+    text = "".join(chr(number) for number in [*range(0x80, 0xD800), *range(0xE000, 0x10400), *range(0x1F300, 0x1F700)])
+    mixed = "".join(one + "中가aA1 "[at % 6] for at, one in enumerate(text[::3]))
+    for each in (text, mixed):
+        assert list(scanner(COMPILED[name], kind).ends(each.encode())) == expected_ends(each, COMPILED[name])
+
+
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
 def test_lanes_that_begin_where_nothing_is_known(name: str) -> None:
     """Runs that the machine does not forget anything in, so that lanes are run again, some or all of them."""
