@@ -5,12 +5,12 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .headers.memory cimport bp_grow
+from .headers.pairs cimport bp_pairs
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
-    LOW_IDS = 256      # pairs of ids below it have a table of their own
     PASS_SHARE = 16    # more tokens are merged by passes, while the pairs of a pass are at least one in PASS_SHARE
     SECTION = 2048     # tokens of a section: what merging them reads and writes stays in the first caches
     SECTION_GROWTH = 4  # a section that cannot be merged on its own becomes that many times longer
@@ -20,12 +20,6 @@ cdef enum:
     PERIOD = 32        # ids; a longer period is none
     LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
     EDGE_TOKENS = 32   # tokens that are remembered of either end of a section
-
-
-cdef struct merge_entry:
-    uint64_t pair          # left id << 32 | right id
-    uint32_t rank          # NO_MERGE in an empty entry
-    uint32_t unused
 
 
 cdef struct merge_node:
@@ -100,13 +94,7 @@ cdef struct known_pair:
 
 @cython.final
 cdef class MergeTable:
-    cdef merge_entry* entries
-    cdef uint32_t* low_pairs               # left * LOW_IDS + right -> rank or NO_MERGE, of ids below LOW_IDS
-    cdef uint64_t* filter                  # Bloom filter: a bit for each pair, at its hash
-    cdef uint64_t filter_mask
-    cdef token_t* joined                   # rank -> id of the token that a pair of this rank becomes
-    cdef uint64_t mask                     # entries - 1
-    cdef int shift                         # a pair belongs into entry hash >> shift
+    cdef bp_pairs pairs
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
 

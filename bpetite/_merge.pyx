@@ -29,22 +29,28 @@ Random letters with GPT-2's merges take 0.08 us a byte that way, 16 MB of them w
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
 vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
 
-The table is one open-addressing hash table, pair -> rank, and an array rank -> resulting id; a dict of tuples would
-need the interpreter lock and three allocations per pair. It does not fit into the processor's caches beside everything
-else, so most look-ups never reach it: pairs of ids below 256, the single bytes in most vocabularies, have a small table
-of their own, and a Bloom filter with one hash function answers for most pairs that have no rank. Together they save a
-quarter of the time that the new words of a text take.
+The table is C (pairs.h); a dict of tuples would need the interpreter lock and three allocations per pair. Its small
+part and its filter save a quarter of the time that a new word takes when it is merged alone. The new words of a text
+are merged side by side (merge_words.h), which saves up to half of it.
 """
 cimport cython
 from cpython.array cimport array, clone
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from .headers.bytes cimport BP_PREFETCH
-from .headers.hashing cimport bp_mix, bp_secret, draw_secret
+from .headers.hashing cimport bp_secret, draw_secret
 from .headers.heap cimport bp_push, bp_sift_down
 from .headers.memory cimport bp_close_gap, bp_grow
+from .headers.pairs cimport (
+    bp_pair_entry,
+    bp_pair_hash,
+    bp_pair_rank,
+    bp_pairs,
+    bp_pairs_add,
+    bp_pairs_free,
+    bp_pairs_init,
+)
 from .headers.types cimport token_t
 from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
@@ -68,10 +74,7 @@ cdef class MergeTable:
     """
 
     def __dealloc__(self):
-        free(self.entries)
-        free(self.low_pairs)
-        free(self.filter)
-        free(self.joined)
+        bp_pairs_free(&self.pairs)
 
     def __len__(self):
         return self.size
@@ -79,13 +82,13 @@ cdef class MergeTable:
     def get(self, token_t left, token_t right):
         """(rank, resulting id) of a pair, or None."""
         cdef uint32_t rank = self.find(left, right) if self.size else NO_MERGE
-        return None if rank == NO_MERGE else (rank, self.joined[rank])
+        return None if rank == NO_MERGE else (rank, self.pairs.joined[rank])
 
     def results(self):
         """uint32 ids as an ``array('I')``: what each merge gives, in rank order; for a table made of a list."""
         cdef array made = clone(new_array("I"), self.ranks, False)
         if self.ranks:
-            memcpy(made.data.as_voidptr, self.joined, self.ranks * sizeof(token_t))
+            memcpy(made.data.as_voidptr, self.pairs.joined, self.ranks * sizeof(token_t))
         return made
 
     def apply(self, const uint32_t[::1] ids not None, *, Py_ssize_t section=SECTION):
@@ -129,60 +132,20 @@ cdef class MergeTable:
             space_free(&space)
 
     cdef int reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1:
-        cdef uint64_t capacity = 16, i
-        if self.entries != NULL:
+        if self.pairs.entries != NULL:
             raise TypeError("a merge table is filled once")
-        self.shift = 60
-        # A load of up to 0.8: a smaller table, which misses the caches less often, is worth more than shorter probes.
-        while capacity < <uint64_t> pairs + <uint64_t> pairs // 4:
-            capacity *= 2
-            self.shift -= 1
-        self.entries = <merge_entry*> malloc(capacity * sizeof(merge_entry))
-        self.joined = <token_t*> malloc((ranks + 1) * sizeof(token_t))
-        self.low_pairs = <uint32_t*> malloc(LOW_IDS * LOW_IDS * sizeof(uint32_t))
-        self.filter = <uint64_t*> calloc(capacity // 8, sizeof(uint64_t))
-        self.filter_mask = 8 * capacity - 1
-        if self.entries == NULL or self.joined == NULL or self.low_pairs == NULL or self.filter == NULL:
-            raise MemoryError()
-        memset(self.low_pairs, 0xFF, LOW_IDS * LOW_IDS * sizeof(uint32_t))
-        self.mask = capacity - 1
         self.ranks = ranks
-        for i in range(capacity):
-            self.entries[i].pair = 0
-            self.entries[i].rank = NO_MERGE
+        if not bp_pairs_init(&self.pairs, &secret, pairs, ranks):
+            raise MemoryError()
         return 0
 
     cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil:
-        cdef uint64_t pair = <uint64_t> left << 32 | right
-        cdef uint64_t hash = bp_mix(&secret, pair), at = hash >> self.shift
-        self.joined[rank] = joined
-        while self.entries[at].rank != NO_MERGE:
-            if self.entries[at].pair == pair:
-                return False
-            at = (at + 1) & self.mask
-        self.entries[at].pair = pair
-        self.entries[at].rank = rank
-        self.filter[(hash & self.filter_mask) >> 6] |= <uint64_t> 1 << (hash & 63)
-        if left < LOW_IDS and right < LOW_IDS:
-            self.low_pairs[left * LOW_IDS + right] = rank
-        self.size += 1
-        return True
+        cdef bint new = bp_pairs_add(&self.pairs, left, right, rank, joined)
+        self.size += new
+        return new
 
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil:
-        cdef uint64_t pair = <uint64_t> left << 32 | right
-        cdef uint64_t at
-        cdef merge_entry* entry
-        if left < LOW_IDS and right < LOW_IDS:
-            return self.low_pairs[left * LOW_IDS + right]
-        at = bp_mix(&secret, pair)
-        if not self.filter[(at & self.filter_mask) >> 6] >> (at & 63) & 1:
-            return NO_MERGE
-        at >>= self.shift
-        while True:
-            entry = self.entries + at
-            if entry.pair == pair or entry.rank == NO_MERGE:
-                return entry.rank
-            at = (at + 1) & self.mask
+        return bp_pair_rank(&self.pairs, left, right)
 
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch,
                           Py_ssize_t section=SECTION) noexcept nogil:
@@ -205,15 +168,17 @@ cdef class MergeTable:
 
     cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
-        cdef uint64_t pair, at
+        cdef bp_pairs* pairs = &self.pairs
+        cdef bp_pair_entry* entry
+        cdef uint64_t pair
         for i in range(n - 1):
-            pair = <uint64_t> ids[min(i + LOOK_AHEAD, n - 2)] << 32 | ids[min(i + LOOK_AHEAD + 1, n - 1)]
-            BP_PREFETCH(self.entries + (bp_mix(&secret, pair) >> self.shift))
+            BP_PREFETCH(pairs.entries + (bp_pair_hash(pairs, ids[min(i + LOOK_AHEAD, n - 2)],
+                                                      ids[min(i + LOOK_AHEAD + 1, n - 1)]) >> pairs.shift))
             pair = <uint64_t> ids[i] << 32 | ids[i + 1]
-            at = bp_mix(&secret, pair) >> self.shift
-            while (self.entries[at].pair != pair) & (self.entries[at].rank != NO_MERGE):   # one branch, seldom taken
-                at = (at + 1) & self.mask
-            ranks[i] = self.entries[at].rank
+            entry = pairs.entries + (bp_pair_hash(pairs, ids[i], ids[i + 1]) >> pairs.shift)
+            while (entry.pair != pair) & (entry.rank != NO_MERGE):   # one branch, seldom taken
+                entry = pairs.entries + (<uint64_t> (entry - pairs.entries + 1) & pairs.mask)
+            ranks[i] = entry.rank
 
     cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
                                        bp_watch* watch) noexcept nogil:
@@ -376,7 +341,7 @@ cdef class MergeTable:
         """
         cdef Py_ssize_t i = 0, kept = 0
         cdef uint32_t rank = step.rank
-        cdef token_t joined = self.joined[rank]
+        cdef token_t joined = self.pairs.joined[rank]
         cdef known_pair left = known_pair(0, NO_MERGE), right = known_pair(0, NO_MERGE)
         step.rank = NO_MERGE
         step.pairs = 0
@@ -422,7 +387,7 @@ cdef class MergeTable:
                 break
             n -= 1
             best = <Py_ssize_t> <uint32_t> lowest
-            ids[best] = self.joined[lowest >> 32]
+            ids[best] = self.pairs.joined[lowest >> 32]
             bp_close_gap(ids, ranks, best + 1, n)
             if best + 1 < n:
                 ranks[best] = self.find(ids[best], ids[best + 1])
@@ -470,7 +435,7 @@ cdef class MergeTable:
                 continue                       # the pair that was here is gone
             level = max(level, node.rank)
             other = nodes + node.next
-            node.id = self.joined[node.rank]
+            node.id = self.pairs.joined[node.rank]
             other.rank = NO_MERGE              # it is joined to its left: no pair starts with it any more
             node.next = other.next
             node.rank = NO_MERGE

@@ -142,7 +142,7 @@ cdef class Dropout:
                     break
                 k -= 1
             at = <Py_ssize_t> <uint32_t> lowest - 1
-            ids[at] = merges.joined[ranks[at]]
+            ids[at] = merges.pairs.joined[ranks[at]]
             n -= 1
             candidates -= 1
             if at < n - 1:                         # the pair of the next token is gone, and there is a new one
@@ -188,7 +188,7 @@ cdef class Dropout:
                 break
             at = tree_find(nodes, root, k)
             other = nodes[at].next
-            nodes[at].id = merges.joined[nodes[at].rank]
+            nodes[at].id = merges.pairs.joined[nodes[at].rank]
             root = tree_remove(nodes, root, at)
             root = tree_remove(nodes, root, other)
             nodes[at].next = nodes[other].next

@@ -3,6 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
 from ..headers.hashing cimport bp_secret
+from ..headers.merge_words cimport BP_WORDS, bp_word
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
 from ..splitting._byte_splits cimport ByteSplits
@@ -41,6 +42,21 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
+cdef extern from "engine/unknown_words.h" nogil:
+    enum: BP_WAITING_SPAN
+
+    ctypedef struct bp_unknown:
+        uint64_t key[2]
+        Py_ssize_t start, length, at, same
+        bp_word word
+
+    void bp_wait(bp_unknown* unknown, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t start,
+                 Py_ssize_t end, Py_ssize_t at) noexcept
+    bint bp_remember_unknown(bp_cache* cache, const bp_unknown* unknown, Py_ssize_t count, const uint8_t* text) noexcept
+    Py_ssize_t bp_count_unknown(const bp_unknown* unknown, Py_ssize_t count) noexcept
+    void bp_put_unknown(const bp_unknown* unknown, Py_ssize_t count, Py_ssize_t total, token_t* out,
+                        Py_ssize_t used) noexcept
+
 
 cdef class Core:
     # What encoding reads; nothing changes after construction, so threads share it.
@@ -49,6 +65,7 @@ cdef class Core:
     cdef readonly Scanner scanner          # None where only `regex` can split
     cdef readonly ByteSplits byte_splits   # what cuts pre-tokens again, or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
+    cdef bint batched                      # short pre-tokens are merged in one piece
     cdef readonly Core words               # of the merges within words, which are done first; or None
     # With words: the pairs of tokens of words that stand side by side in a token -> their rank in merges, which is
     # merges.ranks where they have none.
@@ -76,6 +93,8 @@ cdef class Worker:
     cdef Py_ssize_t used, capacity
     cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
     cdef Py_ssize_t counted                # and this is how many the others are
+    cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
+    cdef Py_ssize_t waiting                # of them
 
     # How many words the caches hold.
     cdef size_t known(self) noexcept nogil
@@ -102,11 +121,22 @@ cdef class Worker:
     # The same with dropout: past the cache.
     cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                              Py_ssize_t* done) noexcept nogil
+    # encode_block, but that pre-tokens may wait; after the last one of a text _encode_waiting takes them.
+    cdef int _encode_known(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
+    # Merge and remember those waiting, and put their ids to their places. *moved, *done as below.
+    cdef int _encode_waiting(self, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil
+    cdef int _merge_waiting(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil
+    # OUT: slots, of those waiting that are tokens, -1 for the others.
+    cdef void _find_waiting(self, const uint8_t* text, Py_ssize_t* slots) noexcept nogil
     # Append the ids of one pre-token, cut again where there are byte splits.
     cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
     # The same with `counting`.
     cdef int _count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil
+    # What to do with pre-token i of a block, which the cache does not know: it waits, or is merged.
+    cdef int _encode_missing(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
+                             bint* moved, Py_ssize_t* done) noexcept nogil
     # Cut one pre-token again, merge its parts and remember the ids of all of it; *moved is set where keys prepared
     # before have to be prepared again.
     cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,

@@ -5,7 +5,10 @@ call takes one from a pool, so two threads never write to the same worker, and n
 is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
-prefetches, bp_emit puts out the ids of those that the cache knows, the rest are merged and remembered (word_cache.h).
+prefetches, bp_emit puts out the ids of those that the cache knows. Of the rest, short ones wait until there are some to
+be merged side by side (unknown_words.h), also from one block to the next; longer ones are merged at once. Then they are
+remembered (word_cache.h). Beside merging one after the other, 10 MB of English with an empty cache take a tenth less
+time with GPT-2's merges, a third less with cl100k.
 
 The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for those of
 GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000 characters then takes 0.02 ms less, one
@@ -22,8 +25,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
+from ..headers.bytes cimport bp_key
 from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_grow
+from ..headers.merge_words cimport BP_NARROW_IDS, BP_WORD_IDS, BP_WORDS, bp_merge_words, bp_word, bp_word_begin
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch_check, bp_work
 from ..splitting._byte_splits cimport ByteSplits, byte_cut
@@ -70,6 +75,7 @@ cdef class Core:
         self.whole = whole
         self.byte_splits = byte_splits
         self.cuts = cuts
+        self.batched = byte_splits is None and word_merges is None and merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -192,27 +198,37 @@ cdef class Worker:
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
         cdef int status
+        cdef bint moved
         if final and 0 < length < SCAN_SHORT:
             n = self.core.scanner.short_ends(text, length, ends)
             if n:
                 done[0] = length
                 return self.encode_block(text, 0, ends, n, readable, done)
         self.core.scanner.begin(&cursor, text, length, final)
-        while True:
+        self.waiting = 0
+        while not (final and start == length):     # asking for further ends costs a short text a good part
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
-                done[0] = start
-                return DONE
-            status = self.encode_block(text, start, ends, n, readable, done)
+                break
+            status = self._encode_known(text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
-            if final and start == length:          # asking for further ends costs a short text a good part
-                done[0] = start
-                return DONE
+        status = self._encode_waiting(text, &moved, done) if self.waiting else DONE
+        if status == DONE:
+            done[0] = start
+        return status
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+        cdef bint moved
+        cdef int status
+        self.waiting = 0
+        status = self._encode_known(text, start, ends, n, readable, done)
+        return self._encode_waiting(text, &moved, done) if status == DONE and self.waiting else status
+
+    cdef int _encode_known(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         cdef bp_keys keys
         cdef Py_ssize_t i = 0
         cdef int status
@@ -229,16 +245,20 @@ cdef class Worker:
                 return NO_MEMORY
             i = bp_emit(&self.cache, &keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
             if i == n:
-                return DONE
+                break
             if not starved:
-                status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+                status = self._encode_missing(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
                 if status != DONE:
                     return status
-                if moved:
-                    bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
                 i += 1
                 if i == n:
-                    return DONE
+                    break
+                if moved:
+                    bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
+                    moved = False
+        if self.waiting and self.used - self.unknown[0].at > BP_WAITING_SPAN:
+            return self._encode_waiting(text, &moved, done)
+        return DONE
 
     cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                              Py_ssize_t* done) noexcept nogil:
@@ -260,14 +280,28 @@ cdef class Worker:
             i = bp_tally(&self.cache, keys, text, start, ends, i, n, &self.counted)
             if i == n:
                 return DONE
-            status = self._encode_unknown(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+            status = self._encode_missing(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
             if status != DONE:
                 return status
             self.counted += self.used - used
             self.used = used
-            if moved:
-                bp_prepare(&self.cache, text, start, ends, n, readable, keys)
             i += 1
+            if moved and i < n:
+                bp_prepare(&self.cache, text, start, ends, n, readable, keys)
+                moved = False
+
+    cdef int _encode_missing(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
+                             bint* moved, Py_ssize_t* done) noexcept nogil:
+        cdef int status, earlier
+        if self.core.batched and end - start <= BP_WORD_IDS:
+            bp_wait(self.unknown, self.waiting, key, text, start, end, self.used)
+            self.waiting += 1
+            return self._encode_waiting(text, moved, done) if self.waiting == BP_WORDS else DONE
+        status = self._encode_unknown(text, start, end, key, moved, done)
+        if status == NO_TOKEN and self.waiting:        # the first one in the text is to be reported
+            earlier = self._merge_waiting(text, done)
+            return earlier if earlier != DONE else status
+        return status
 
     cdef Py_ssize_t count(self) noexcept nogil:
         cdef Py_ssize_t n = self.used
@@ -286,6 +320,67 @@ cdef class Worker:
             return DONE                                # long phrases hardly ever come again
         moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
         return DONE
+
+    cdef int _encode_waiting(self, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t count = self.waiting, total
+        cdef int status = self._merge_waiting(text, done)
+        self.waiting = 0
+        if status != DONE:
+            return status
+        moved[0] = bp_remember_unknown(&self.cache, self.unknown, count, text)
+        total = bp_count_unknown(self.unknown, count)
+        if self.counting:
+            self.counted += total
+            return DONE
+        if not self.reserve(total):
+            return NO_MEMORY
+        bp_put_unknown(self.unknown, count, total, self.out, self.used)
+        self.used += total
+        return DONE
+
+    cdef int _merge_waiting(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
+        cdef Py_ssize_t slots[BP_WORDS]
+        cdef bp_word* narrow[BP_WORDS]
+        cdef bp_word* wide[BP_WORDS]
+        cdef bp_unknown* one
+        cdef Py_ssize_t k, i, narrow_count = 0, wide_count = 0
+        self._find_waiting(text, slots)
+        for k in range(self.waiting):
+            one = &self.unknown[k]
+            if one.same != k:
+                continue
+            if slots[k] >= 0 and not self.core.excluded[slots[k]]:
+                one.word.ids[0] = self.core.tokens.ids[slots[k]]
+                one.word.size = 1
+                continue
+            for i in range(one.start, one.start + one.length):
+                if not self.core.byte_known[text[i]]:
+                    done[0] = i
+                    return NO_TOKEN
+            bp_word_begin(&self.core.merges.pairs, &one.word, text + one.start, one.length, self.core.byte_ids)
+            if one.length > BP_NARROW_IDS:
+                wide[wide_count] = &one.word
+                wide_count += 1
+            else:
+                narrow[narrow_count] = &one.word
+                narrow_count += 1
+        bp_merge_words(&self.core.merges.pairs, narrow, narrow_count, False)
+        bp_merge_words(&self.core.merges.pairs, wide, wide_count, True)
+        return DONE
+
+    cdef void _find_waiting(self, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
+        cdef bp_key keys[BP_WORDS]
+        cdef Py_ssize_t k
+        if not self.core.whole:
+            for k in range(self.waiting):
+                slots[k] = -1
+            return
+        for k in range(self.waiting):
+            keys[k] = bp_key(self.unknown[k].key[0], self.unknown[k].key[1])
+        self.core.tokens.find_keys(keys, self.waiting, slots)
+        for k in range(self.waiting):
+            if self.unknown[k].key[1] == BP_IS_LONG:
+                slots[k] = self.core.tokens.find(text + self.unknown[k].start, self.unknown[k].length)
 
     cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                            Py_ssize_t* done) noexcept nogil:
@@ -310,6 +405,8 @@ cdef class Worker:
         cdef const uint8_t* apart = self.core.cuts.apart
         cdef uint16_t pair = text[start]
         cdef int status = DONE
+        cdef bint moved
+        self.waiting = 0
         while start < end and status == DONE:
             n = 0
             while n < BP_BLOCK // 2 and at + 1 < end:
@@ -322,9 +419,9 @@ cdef class Worker:
             if at + 1 == end:
                 ends[n] = at = end
                 n += 1
-            status = self.encode_block(text, start, ends, n, end, done)
+            status = self._encode_known(text, start, ends, n, end, done)
             start = ends[n - 1]
-        return status
+        return self._encode_waiting(text, &moved, done) if status == DONE and self.waiting else status
 
     cdef int _encode_words(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                            Py_ssize_t* done) noexcept nogil:

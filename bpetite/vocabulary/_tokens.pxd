@@ -1,11 +1,13 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from ..headers.bytes cimport bp_key
 from ..headers.types cimport token_t
 
 
 cdef enum:
     BP_MANY = 255
+    BP_FOUND_AT_ONCE = 32
 
 
 cdef class TokenTable:
@@ -22,8 +24,10 @@ cdef class TokenTable:
     cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
     cdef uint64_t direct           # entries of slot_of
-    cdef uint32_t* by_bytes        # hash table of slot + 1, 0 for empty
+    # Hash table of slot + 1, 0 for empty, and bits of the hash above it: what has another hash is not compared.
+    cdef uint32_t* by_bytes
     cdef uint64_t mask             # of by_bytes
+    cdef int tag_shift             # bits of by_bytes that are the slot's
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
@@ -31,6 +35,10 @@ cdef class TokenTable:
     cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # The slot of the token with these bytes, or -1; of several that are not hidden the lowest.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
+    # The same for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
+    cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
+    cdef Py_ssize_t _next_alike(self, uint64_t* place, uint32_t tag) noexcept nogil
+    cdef bint _has_key(self, Py_ssize_t slot, const bp_key* key) noexcept nogil
 
 
 # Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.

@@ -11,7 +11,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers.hashing cimport bp_hash_bytes, bp_secret, draw_secret
+from ..headers.bytes cimport BP_KEY_BYTES, BP_PREFETCH, bp_key, bp_load_key
+from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_secret, draw_secret
 from ..headers.types cimport token_t
 
 cdef bp_secret secret = draw_secret()
@@ -33,7 +34,8 @@ cdef class TokenTable:
     def __cinit__(self, dict tokens, unreachable=()):
         cdef list order, values
         cdef Py_ssize_t size = len(tokens), slot
-        cdef uint64_t total = 0, capacity = 16, at
+        cdef uint64_t total = 0, capacity = 16, hash, at
+        cdef uint32_t tag, known
         cdef bytes token
         cdef bint same, some_unreachable = bool(unreachable)
         for token_id, value in tokens.items():
@@ -53,8 +55,10 @@ cdef class TokenTable:
         self.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
         self.sizes = <uint8_t*> malloc(size + 1)
         self.blob = <uint8_t*> malloc(total + 16)
+        self.tag_shift = 4
         while capacity < 2 * <uint64_t> size:
             capacity *= 2
+            self.tag_shift = min(self.tag_shift + 1, 31)
         self.mask = capacity - 1
         self.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
         if (self.ids == NULL or self.starts == NULL or self.sizes == NULL or self.blob == NULL
@@ -76,13 +80,17 @@ cdef class TokenTable:
             if PyBytes_GET_SIZE(token) == 0 or (some_unreachable and order[slot] in unreachable):
                 self.hidden += 1
                 continue
-            at = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token)) >> 32
+            hash = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token))
+            tag = <uint32_t> hash << self.tag_shift
+            at = hash >> 32
             same = False
             while self.by_bytes[at & self.mask]:
-                same = same or self.holds(<Py_ssize_t> self.by_bytes[at & self.mask] - 1,
-                                          self.blob + self.starts[slot], PyBytes_GET_SIZE(token))
+                known = self.by_bytes[at & self.mask] ^ tag
+                if known >> self.tag_shift == 0:
+                    same = same or self.holds(<Py_ssize_t> known - 1, self.blob + self.starts[slot],
+                                              PyBytes_GET_SIZE(token))
                 at += 1
-            self.by_bytes[at & self.mask] = <uint32_t> (slot + 1)
+            self.by_bytes[at & self.mask] = <uint32_t> (slot + 1) | tag
             self.repeated += same
         self.starts[size] = total
         if size and self.ids[size - 1] < 8 * <uint64_t> size + 65536:
@@ -114,15 +122,54 @@ cdef class TokenTable:
         return low if low < self.size and self.ids[low] == token_id else -1
 
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t at = bp_hash_bytes(&secret, data, length) >> 32
-        cdef Py_ssize_t slot
+        cdef uint64_t hash = bp_hash_bytes(&secret, data, length), place = (hash >> 32) & self.mask
+        cdef Py_ssize_t slot = -1
         while True:
-            slot = <Py_ssize_t> self.by_bytes[at & self.mask] - 1
-            if slot < 0:
-                return -1
-            if self.holds(slot, data, length):
+            slot = self._next_alike(&place, <uint32_t> hash << self.tag_shift)
+            if slot < 0 or self.holds(slot, data, length):
                 return slot
-            at += 1
+            place = (place + 1) & self.mask
+
+    cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil:
+        # Each pass fetches for all keys what the next one reads of them.
+        cdef uint64_t places[BP_FOUND_AT_ONCE]
+        cdef uint32_t tags[BP_FOUND_AT_ONCE]
+        cdef uint64_t hash
+        cdef Py_ssize_t i
+        for i in range(n):
+            hash = bp_hash_key(&secret, keys[i].low, keys[i].high)
+            tags[i] = <uint32_t> hash << self.tag_shift
+            places[i] = (hash >> 32) & self.mask
+            BP_PREFETCH(self.by_bytes + places[i])
+        for i in range(n):
+            slots[i] = self._next_alike(&places[i], tags[i])
+            BP_PREFETCH(self.starts + max(slots[i], 0))
+        for i in range(n):
+            BP_PREFETCH(self.blob + self.starts[max(slots[i], 0)])
+        for i in range(n):
+            while slots[i] >= 0 and not self._has_key(slots[i], &keys[i]):
+                places[i] = (places[i] + 1) & self.mask
+                slots[i] = self._next_alike(&places[i], tags[i])
+
+    cdef inline Py_ssize_t _next_alike(self, uint64_t* place, uint32_t tag) noexcept nogil:
+        """The first slot from a place of by_bytes on that has a tag, or -1. INOUT: *place."""
+        cdef uint32_t known
+        while True:
+            known = self.by_bytes[place[0]]
+            if known == 0:
+                return -1
+            known ^= tag
+            if known >> self.tag_shift == 0:
+                return <Py_ssize_t> known - 1
+            place[0] = (place[0] + 1) & self.mask
+
+    cdef inline bint _has_key(self, Py_ssize_t slot, const bp_key* key) noexcept nogil:
+        cdef uint64_t start = self.starts[slot], length = self.starts[slot + 1] - start
+        cdef bp_key own
+        if length > <uint64_t> BP_KEY_BYTES:
+            return False
+        own = bp_load_key(self.blob + start, length)
+        return own.low == key.low and own.high == key.high
 
     cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
         cdef uint64_t start = self.starts[slot]

@@ -14,7 +14,8 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
 
-from .._merge cimport MergeTable, merge_entry
+from .._merge cimport MergeTable
+from ..headers.pairs cimport bp_pair_entry
 from ..headers.types cimport token_t
 from ._tokens cimport TokenTable
 
@@ -33,10 +34,10 @@ cdef class WordMerges:
         cdef Py_ssize_t size = 0
         cdef uint64_t at
         cdef uint32_t pair
-        cdef merge_entry* entry
+        cdef bp_pair_entry* entry
         memset(self.apart, 1, sizeof(self.apart))
-        for at in range(table.mask + 1 if table.size else 0):
-            entry = table.entries + at
+        for at in range(table.pairs.mask + 1 if table.size else 0):
+            entry = table.pairs.entries + at
             if entry.rank < end and junction(tokens, entry, &pair):
                 self.apart[pair] = 0
                 size += 1
@@ -45,14 +46,14 @@ cdef class WordMerges:
             return
         self.merges = MergeTable()
         self.merges.reserve(size, end)
-        for at in range(table.mask + 1 if size else 0):
-            entry = table.entries + at
+        for at in range(table.pairs.mask + 1 if size else 0):
+            entry = table.pairs.entries + at
             if entry.rank < end and junction(tokens, entry, &pair):
                 self.merges.add(<token_t> (entry.pair >> 32), <token_t> entry.pair, entry.rank,
-                                table.joined[entry.rank])
+                                table.pairs.joined[entry.rank])
 
 
-cdef inline bint junction(TokenTable tokens, const merge_entry* entry, uint32_t* pair) noexcept nogil:
+cdef inline bint junction(TokenTable tokens, const bp_pair_entry* entry, uint32_t* pair) noexcept nogil:
     """OUT: the last byte of the left token << 8 | the first of the right one. False where one has no bytes: no text
     gives such a token."""
     cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
@@ -75,11 +76,11 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     """
     cdef uint32_t first = NONE, pair
     cdef uint64_t at
-    cdef merge_entry* entry
+    cdef bp_pair_entry* entry
     if table.size == 0 or not some_has_space(tokens):
         return None
-    for at in range(table.mask + 1):
-        entry = table.entries + at
+    for at in range(table.pairs.mask + 1):
+        entry = table.pairs.entries + at
         if (entry.rank < first and junction(tokens, entry, &pair) and pair & 0xFF == SPACE and pair >> 8 > SPACE
                 and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
             first = entry.rank

@@ -1,0 +1,165 @@
+/* Merging many words side by side.
+
+   Merging one word is a chain: find the lowest rank, join, look up the ranks of the two new pairs, which are somewhere in
+   megabytes, and again. Nothing of it can be done ahead. But words do not depend on each other, so of all words one pair is
+   joined and the entries of its new pairs are fetched, then those of all words are read. Without branches on what is in
+   the tables: whether a pair has a rank cannot be predicted. */
+#ifndef BPETITE_MERGE_WORDS_H
+#define BPETITE_MERGE_WORDS_H
+
+#include "pairs.h"
+#include "simd.h"
+
+enum {
+    BP_WORDS = 32,         /* merged side by side */
+    BP_WORD_IDS = 31,      /* ids that a word may have */
+    BP_NARROW_IDS = 15,    /* up to this many cost less */
+    BP_WORD_SPACE = 2 * (BP_WORD_IDS + 1)
+};
+
+typedef struct {
+    uint32_t size;                          /* ids */
+    uint32_t at;                            /* the id that was joined last */
+    const bp_pair_entry *left, *right;      /* where to look for its pairs with its neighbours */
+    uint32_t ids[BP_WORD_SPACE];
+    uint32_t ranks[1 + BP_WORD_SPACE];      /* [i + 1]: of id i with the next, BP_NO_MERGE from the last on; [0]: unused */
+} bp_word;
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BP_OPAQUE(x) __asm__("" : "+r"(x))
+#else
+#define BP_OPAQUE(x) ((void)0)
+#endif
+
+/* Move the items after the first one to the front, as many as there may be: faster than a loop over as many as there
+   are. */
+BP_INLINE void bp_close_plain(uint32_t *items, int wide) {
+    uint32_t moved[BP_WORD_IDS + 1];
+    const size_t size = (wide ? BP_WORD_IDS + 1 : BP_NARROW_IDS + 1) * sizeof(uint32_t);
+    memcpy(moved, items + 1, size);
+    memcpy(items, moved, size);
+}
+
+/* The lowest rank of a word, and the first place that has it: rank << 32 | place. */
+BP_INLINE uint64_t bp_lowest_plain(const bp_word *word, int wide) {
+    uint64_t lowest = (uint64_t)BP_NO_MERGE << 32;
+    (void)wide;
+    for (uint32_t i = 0; i + 1 < word->size; i++) {
+        const uint64_t each = (uint64_t)word->ranks[i + 1] << 32 | i;
+        lowest = each < lowest ? each : lowest;
+    }
+    return lowest;
+}
+
+#ifdef BP_HAS_AVX2
+BP_AVX2_INLINE void bp_close_avx2(uint32_t *items, int wide) {
+    __m256i moved[(BP_WORD_IDS + 1) / 8];
+#pragma GCC unroll 4
+    for (int i = 0; i < (wide ? 4 : 2); i++) moved[i] = _mm256_loadu_si256((const __m256i *)(items + 1 + 8 * i));
+#pragma GCC unroll 4
+    for (int i = 0; i < (wide ? 4 : 2); i++) _mm256_storeu_si256((__m256i *)(items + 8 * i), moved[i]);
+}
+
+BP_AVX2_INLINE uint64_t bp_lowest_avx2(const bp_word *word, int wide) {
+    __m256i ranks[(BP_WORD_IDS + 1) / 8], lowest = _mm256_set1_epi32(-1);
+    unsigned places = 0;
+#pragma GCC unroll 4
+    for (int i = 0; i < (wide ? 4 : 2); i++) {
+        ranks[i] = _mm256_loadu_si256((const __m256i *)(word->ranks + 1 + 8 * i));
+        lowest = _mm256_min_epu32(lowest, ranks[i]);
+    }
+    lowest = _mm256_min_epu32(lowest, _mm256_permute4x64_epi64(lowest, 0x4E));
+    lowest = _mm256_min_epu32(lowest, _mm256_shuffle_epi32(lowest, 0x4E));
+    lowest = _mm256_min_epu32(lowest, _mm256_shuffle_epi32(lowest, 0xB1));
+#pragma GCC unroll 4
+    for (int i = 0; i < (wide ? 4 : 2); i++)
+        places |= (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(ranks[i], lowest))) << 8 * i;
+    return (uint64_t)(uint32_t)_mm256_cvtsi256_si32(lowest) << 32 | (unsigned)__builtin_ctz(places);
+}
+#endif
+
+/* The entry at which to look for a pair of this hash; the one that is always empty, where the filter has no such pair or
+   none is `wanted` (0 or 1). */
+BP_INLINE const bp_pair_entry *bp_pair_home(const bp_pairs *pairs, uint64_t hash, uint64_t wanted) {
+    const uint64_t none = (bp_pair_likely(pairs, hash) & wanted) - 1; /* all ones for none */
+    const bp_pair_entry *entry = &pairs->entries[(hash >> pairs->shift & ~none) | ((pairs->mask + 1) & none)];
+    BP_PREFETCH(entry);
+    return entry;
+}
+
+/* The rank of a pair from bp_pair_home on. */
+BP_INLINE uint32_t bp_pair_from(const bp_pairs *pairs, const bp_pair_entry *entry, uint32_t left, uint32_t right) {
+    const uint64_t pair = (uint64_t)left << 32 | right;
+    for (;;) {
+        unsigned other = (entry->pair != pair) & (entry->rank != BP_NO_MERGE);
+        BP_OPAQUE(other); /* else compilers make two branches of it, one of which cannot be predicted */
+        if (BP_LIKELY(!other)) break;
+        entry = &pairs->entries[(uint64_t)(entry - pairs->entries + 1) & pairs->mask];
+    }
+    BP_PREFETCH(&pairs->joined[(uint32_t)(entry->rank + 1)]); /* nearly always the line of that rank, and there for none */
+    return entry->rank;
+}
+
+BP_INLINE void bp_merge_words_by(const bp_pairs *pairs, bp_word **words, size_t count, int wide,
+                                 uint64_t (*lowest_of)(const bp_word *, int), void (*close)(uint32_t *, int)) {
+    for (;;) {
+        size_t going = 0;
+        for (size_t i = 0; i < count; i++) {
+            bp_word *word = words[i];
+            const uint64_t lowest = lowest_of(word, wide);
+            if (lowest >> 32 == BP_NO_MERGE) continue;
+            const uint32_t at = word->at = (uint32_t)lowest;
+            const uint32_t id = word->ids[at] = pairs->joined[lowest >> 32];
+            word->size--;
+            close(word->ids + at + 1, wide);
+            close(word->ranks + at + 1, wide);
+            word->left = bp_pair_home(pairs, bp_pair_hash(pairs, word->ids[at ? at - 1 : 0], id), at > 0);
+            word->right = bp_pair_home(pairs, bp_pair_hash(pairs, id, word->ids[at + 1]), at + 1 < word->size);
+            words[going++] = word;
+        }
+        if (!going) return;
+        count = going;
+        for (size_t i = 0; i < count; i++) {
+            bp_word *word = words[i];
+            const uint32_t at = word->at, id = word->ids[at];
+            word->ranks[at] = bp_pair_from(pairs, word->left, word->ids[at ? at - 1 : 0], id);
+            word->ranks[at + 1] = bp_pair_from(pairs, word->right, id, word->ids[at + 1]);
+        }
+    }
+}
+
+#ifdef BP_HAS_AVX2
+BP_AVX2_TARGET static void bp_merge_words_avx2(const bp_pairs *pairs, bp_word **words, size_t count, int wide) {
+    if (wide)
+        bp_merge_words_by(pairs, words, count, 1, bp_lowest_avx2, bp_close_avx2);
+    else
+        bp_merge_words_by(pairs, words, count, 0, bp_lowest_avx2, bp_close_avx2);
+}
+#endif
+
+/* Merge `count` words, each on its own, until none of their pairs has a rank. INOUT: their ids; `words` is overwritten.
+   With `wide` they may have more than BP_NARROW_IDS ids. */
+BP_NOINLINE static void bp_merge_words(const bp_pairs *pairs, bp_word **words, size_t count, int wide) {
+#ifdef BP_HAS_AVX2
+    if (bp_simd() == BP_SIMD_AVX2 || bp_simd() == BP_SIMD_AVX512) {
+        bp_merge_words_avx2(pairs, words, count, wide);
+        return;
+    }
+#endif
+    if (wide)
+        bp_merge_words_by(pairs, words, count, 1, bp_lowest_plain, bp_close_plain);
+    else
+        bp_merge_words_by(pairs, words, count, 0, bp_lowest_plain, bp_close_plain);
+}
+
+/* Begin a word of the bytes text[0:size], whose ids are byte_ids; up to BP_WORD_IDS of them. */
+static inline void bp_word_begin(const bp_pairs *pairs, bp_word *word, const uint8_t *text, size_t size,
+                                 const uint32_t *byte_ids) {
+    const size_t end = size > BP_NARROW_IDS ? 1 + BP_WORD_SPACE : 1 + 2 * (BP_NARROW_IDS + 1);
+    word->size = (uint32_t)size;
+    for (size_t i = 0; i < size; i++) word->ids[i] = byte_ids[text[i]];
+    for (size_t i = 0; i + 1 < size; i++) word->ranks[i + 1] = bp_pair_rank(pairs, word->ids[i], word->ids[i + 1]);
+    memset(word->ranks + size, 0xFF, (end - size) * sizeof(uint32_t));
+}
+
+#endif
