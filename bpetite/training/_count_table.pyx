@@ -8,7 +8,7 @@
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers.arithmetic cimport bp_add_overflows
@@ -16,7 +16,7 @@ from ..headers.bytes cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_key, bp_load_key, bp_load_last_key,
 )
 from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_hash_long, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ..headers.memory cimport bp_allocate, bp_free_table, bp_grow, bp_new_table
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 cdef extern from "training/count_records.h" nogil:
@@ -27,7 +27,8 @@ cdef extern from "training/count_records.h" nogil:
     int bp_compare_bytes(const uint8_t* a, size_t n, const uint8_t* b, size_t m) noexcept
 
 cdef enum:
-    CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time
+    CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time, at least
+    LARGEST_CHUNK = 1 << 22
     LEAST_SLOTS = 1 << 12
     SLOT_MEMORY = 48            # bytes of a slot while the table grows from half its size, or is sorted
     FEW = 24                    # pre-tokens that are sorted by insertion
@@ -54,6 +55,17 @@ cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int
     cdef int which
     for which in range(2):
         sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length), <uint64_t> count)
+
+
+cdef void add_pair_checks(uint64_t* sums, uint64_t pair, int64_t count) noexcept nogil:
+    cdef int which
+    cdef uint64_t both[2]                          # bp_load_key reads sixteen bytes
+    cdef bp_key key
+    both[0] = pair
+    both[1] = 0
+    key = bp_load_key(<const uint8_t*> both, sizeof(uint64_t))
+    for which in range(2):
+        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_key(&CHECKS[which], key.low, key.high), <uint64_t> count)
 
 
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
@@ -212,10 +224,14 @@ cdef class CountTable:
         if key.high >= LONG:
             length = key.high & ~LONG
             if length > self.chunk_room:
-                room = CHUNK if length < CHUNK else length
+                # Large chunks are in large pages; those of a table with a bound stay small beside it.
+                room = min(self.chunk_bytes // 2, self.memory // 64)
+                room = min(max(room, <size_t> CHUNK), <size_t> LARGEST_CHUNK)
+                if room < length:
+                    room = length
                 if bp_grow(<void**> &self.chunks, &self.chunk_capacity, self.chunk_count + 1, sizeof(void*)) < 0:
                     return NO_MEMORY
-                self.chunk_next = <uint8_t*> malloc(room)
+                self.chunk_next = <uint8_t*> bp_allocate(room)
                 if self.chunk_next == NULL:
                     self.chunk_room = 0
                     return NO_MEMORY

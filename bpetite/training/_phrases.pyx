@@ -19,12 +19,12 @@ from ..engine._worker cimport Core, Worker
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table, bp_use_large_pages
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
-from ._count_table cimport NO_MEMORY, OK, OVERFLOW, CountTable, add_checks, check, slot_bytes
+from ._count_table cimport NO_MEMORY, OK, OVERFLOW, CountTable, add_pair_checks, check, slot_bytes
 from ._pieces cimport PieceTable
 
 cdef enum:
@@ -39,12 +39,11 @@ cdef enum:
     MOST_TOLD = 1 << 16         # counts up to here are told apart when pairs are put in order
     PAIR_BITS = 32              # of the filter of frequent pairs, for each of them
 
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
 
 
-cdef struct pair_slot:          # 16 bytes, four to a cache line
-    uint64_t key                # left << 32 | right; EMPTY where unused
+cdef struct pair_count:
+    uint64_t key
     int64_t count
 
 
@@ -65,39 +64,71 @@ cdef class PairCounts:
 
     Where there would be more pairs than `most`, the rarest half is left out (lossy counting, Manku and Motwani 2002):
     no count is then too low by more than `error`.
+
+    A slot of eight bytes holds a pair and its count, in the bits that are left. The few counts that are too large for
+    them are in a list.
+
+    Args:
+        most: Pairs; a table of LEAST_ROOM never leaves any out.
+        tokens: How many numbers of tokens there are, at most 2^31.
     """
-    cdef pair_slot* slots
+    cdef uint64_t* slots               # key << count_bits | count; 0 where unused
     cdef uint64_t mask
     cdef int shift
+    cdef int id_bits                   # of a token's number; a key is left << id_bits | right
+    cdef int count_bits
+    cdef uint64_t most_count           # that a slot can hold; then the pair is in `large`, with its whole count
+    cdef pair_count* large
+    cdef uint64_t large_used
+    cdef uint64_t large_room
     cdef uint64_t used
     cdef uint64_t most
     cdef readonly int64_t error
-    cdef pair_slot waiting[WAITING]    # pairs to be added, so that the slot of one is fetched while others are added
+    cdef pair_count waiting[WAITING]   # pairs to be added, so that the slot of one is fetched while others are added
     cdef uint32_t waits                # how many
 
-    def __cinit__(self, uint64_t most):
+    def __cinit__(self, uint64_t most, uint64_t tokens):
+        if tokens > <uint64_t> 1 << 31:
+            raise ValueError(f"there are {tokens} tokens, more than 2^31")
+        self.id_bits = 1
+        while tokens > <uint64_t> 1 << self.id_bits:
+            self.id_bits += 1
+        self.count_bits = 64 - 2 * self.id_bits
+        self.most_count = (<uint64_t> 1 << self.count_bits) - 1
         self.most = most if most > LEAST_ROOM else LEAST_ROOM
         self.mask = 4095
         self.shift = 52
-        self.slots = <pair_slot*> bp_new_table((self.mask + 1) * sizeof(pair_slot), 0xFF)
+        self.slots = <uint64_t*> bp_new_table((self.mask + 1) * sizeof(uint64_t), 0)
         if self.slots == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        bp_free_table(self.slots, (self.mask + 1) * sizeof(pair_slot))
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
+        free(self.large)
 
     def __len__(self):
         return self.used
 
-    cdef inline pair_slot* find(self, uint64_t key) noexcept nogil:
+    cdef inline uint64_t* find(self, uint64_t key) noexcept nogil:
         cdef uint64_t at = bp_mix(&secret, key) >> self.shift
-        while self.slots[at].key != key and self.slots[at].key != EMPTY:
+        while self.slots[at] and self.slots[at] >> self.count_bits != key:
             at = (at + 1) & self.mask
         return &self.slots[at]
 
-    cdef inline int put(self, uint64_t key, int64_t count) noexcept nogil:
+    cdef inline int64_t count_of(self, uint64_t slot) noexcept nogil:
+        cdef uint64_t count = slot & self.most_count
+        return self.large_count(slot >> self.count_bits) if count == self.most_count else <int64_t> count
+
+    cdef int64_t large_count(self, uint64_t key) noexcept nogil:
+        cdef uint64_t at
+        for at in range(self.large_used):
+            if self.large[at].key == key:
+                return self.large[at].count
+        return <int64_t> self.most_count
+
+    cdef inline int put(self, uint64_t left, uint64_t right, int64_t count) noexcept nogil:
         """Add to a pair, once there are enough for `settle`, which comes after the last."""
-        self.waiting[self.waits].key = key
+        self.waiting[self.waits].key = left << self.id_bits | right
         self.waiting[self.waits].count = count
         self.waits += 1
         return self.settle() if self.waits == WAITING else OK
@@ -115,17 +146,33 @@ cdef class PairCounts:
         return OK
 
     cdef inline int add(self, uint64_t key, int64_t count) noexcept nogil:
-        cdef pair_slot* slot = self.find(key)
-        if slot.key == key:
-            return OVERFLOW if bp_add_overflows(&slot.count, count) else OK
-        if (self.used + 1) * 8 > self.mask * 5 or self.used >= self.most:
-            if self.make_room() < 0:
-                return NO_MEMORY
-            slot = self.find(key)
-        slot.key = key
-        slot.count = count
-        self.used += 1
+        cdef uint64_t* slot = self.find(key)
+        if slot[0] == 0:
+            if (self.used + 1) * 8 > self.mask * 5 or self.used >= self.most:
+                if self.make_room() < 0:
+                    return NO_MEMORY
+                slot = self.find(key)
+            slot[0] = key << self.count_bits
+            self.used += 1
+        if <uint64_t> count > self.most_count - (slot[0] & self.most_count):
+            return self.add_large(slot, count)
+        slot[0] += count
         return OK
+
+    cdef int add_large(self, uint64_t* slot, int64_t count) noexcept nogil:
+        """Add to a count that becomes too large for its slot."""
+        cdef uint64_t key = slot[0] >> self.count_bits
+        cdef uint64_t at = 0
+        while at < self.large_used and self.large[at].key != key:
+            at += 1
+        if at == self.large_used:
+            if bp_grow(<void**> &self.large, &self.large_room, at + 1, sizeof(pair_count)) < 0:
+                return NO_MEMORY
+            self.large[at].key = key
+            self.large[at].count = <int64_t> (slot[0] & self.most_count)
+            self.large_used += 1
+        slot[0] |= self.most_count
+        return OVERFLOW if bp_add_overflows(&self.large[at].count, count) else OK
 
     cdef int make_room(self) noexcept nogil:
         """Twice the slots; the pairs that are too many are left out."""
@@ -133,23 +180,30 @@ cdef class PairCounts:
         cdef int shift = self.shift
         cdef int64_t least = 0
         cdef uint64_t at, to, used = 0
-        cdef pair_slot* slots
+        cdef uint64_t* slots
         if self.used >= self.most:
             least = self.median()
         else:
             mask = mask * 2 + 1
             shift -= 1
-        slots = <pair_slot*> bp_new_table((mask + 1) * sizeof(pair_slot), 0xFF)
+        slots = <uint64_t*> bp_new_table((mask + 1) * sizeof(uint64_t), 0)
         if slots == NULL:
             return NO_MEMORY
         for at in range(self.mask + 1):
-            if self.slots[at].key != EMPTY and self.slots[at].count > least:
-                to = bp_mix(&secret, self.slots[at].key) >> shift
-                while slots[to].key != EMPTY:
+            if self.slots[at] and (least == 0 or self.count_of(self.slots[at]) > least):
+                to = bp_mix(&secret, self.slots[at] >> self.count_bits) >> shift
+                while slots[to]:
                     to = (to + 1) & mask
                 slots[to] = self.slots[at]
                 used += 1
-        bp_free_table(self.slots, (self.mask + 1) * sizeof(pair_slot))
+        at = 0
+        while at < self.large_used:
+            if self.large[at].count <= least:
+                self.large_used -= 1
+                self.large[at] = self.large[self.large_used]
+            else:
+                at += 1
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
         self.slots = slots
         self.mask = mask
         self.shift = shift
@@ -168,8 +222,8 @@ cdef class PairCounts:
         for count in range(FEW + 1):
             number[count] = 0
         for at in range(self.mask + 1):
-            if self.slots[at].key != EMPTY:
-                count = self.slots[at].count
+            if self.slots[at]:
+                count = self.count_of(self.slots[at])
                 if count <= FEW:
                     number[count] += 1
                 elif least == 0 or count < least:
@@ -181,17 +235,19 @@ cdef class PairCounts:
         return least
 
     def update(self, PairCounts other not None):
-        """Add the counts, and the error, of another table."""
+        """Add the counts, and the error, of another table for as many tokens."""
         cdef uint64_t at
         cdef int result = OK
         cdef bp_watch watch
+        if other.id_bits != self.id_bits:
+            raise ValueError("the other table is not for as many tokens")
         bp_watch_begin(&watch, NULL)
         with nogil:
             for at in range(other.mask + 1):
-                if bp_work(&watch, sizeof(pair_slot)):
+                if bp_work(&watch, sizeof(pair_count)):
                     break
-                if other.slots[at].key != EMPTY:
-                    result = self.add(other.slots[at].key, other.slots[at].count)
+                if other.slots[at]:
+                    result = self.add(other.slots[at] >> self.count_bits, other.count_of(other.slots[at]))
                     if result < 0:
                         break
         bp_watch_check(&watch)
@@ -200,17 +256,21 @@ cdef class PairCounts:
 
     def summary(self):
         """(the sum of all counts, 32 hex digits, equal for equal counts, see `CountTable.checksum`)."""
-        cdef uint64_t at
+        cdef uint64_t at, key
+        cdef int64_t count
         cdef uint64_t low = 0
         cdef uint64_t high = 0
         cdef uint64_t sums[2]
+        cdef uint64_t ids = (<uint64_t> 1 << self.id_bits) - 1
         sums[0] = sums[1] = 0
         with nogil:
             for at in range(self.mask + 1):
-                if self.slots[at].key != EMPTY:
-                    low += <uint64_t> self.slots[at].count & 0xFFFFFFFFU
-                    high += <uint64_t> self.slots[at].count >> 32
-                    add_checks(sums, <const uint8_t*> &self.slots[at].key, sizeof(uint64_t), self.slots[at].count)
+                if self.slots[at]:
+                    count = self.count_of(self.slots[at])
+                    key = self.slots[at] >> self.count_bits
+                    low += <uint64_t> count & 0xFFFFFFFFU
+                    high += <uint64_t> count >> 32
+                    add_pair_checks(sums, key >> self.id_bits << 32 | key & ids, count)
         return (int(high) << 32) + low, f"{sums[0]:016x}{sums[1]:016x}"
 
     def count_at(self, uint64_t place):
@@ -222,8 +282,8 @@ cdef class PairCounts:
             raise MemoryError
         with nogil:
             for at in range(self.mask + 1):
-                if self.slots[at].key != EMPTY:
-                    number[min(self.slots[at].count, <int64_t> MOST_TOLD)] += 1
+                if self.slots[at]:
+                    number[min(self.count_of(self.slots[at]), <int64_t> MOST_TOLD)] += 1
             while count > 0 and above + number[count] < place:
                 above += number[count]
                 count -= 1
@@ -236,6 +296,7 @@ cdef class FrequentPairs:
     """The pairs that may occur `floor` times: a Bloom filter with one hash function, which fits the caches."""
     cdef uint64_t* bits
     cdef int shift
+    cdef int id_bits
 
     def __cinit__(self, PairCounts pairs not None, int64_t floor):
         cdef uint64_t at, hash, number = 0, size = 64
@@ -244,8 +305,9 @@ cdef class FrequentPairs:
         if found == NULL:
             raise MemoryError
         for at in range(pairs.mask + 1):
-            found[number] = pairs.slots[at].key
-            number += pairs.slots[at].count + pairs.error >= floor and pairs.slots[at].key != EMPTY
+            found[number] = pairs.slots[at] >> pairs.count_bits
+            number += pairs.slots[at] != 0 and pairs.count_of(pairs.slots[at]) + pairs.error >= floor
+        self.id_bits = pairs.id_bits
         self.shift = 58
         while size < number * PAIR_BITS:
             size *= 2
@@ -265,7 +327,7 @@ cdef class FrequentPairs:
         free(self.bits)
 
     cdef inline bint holds(self, token_t left, token_t right) noexcept nogil:
-        cdef uint64_t hash = bp_mix(&secret, <uint64_t> left << 32 | right) >> self.shift
+        cdef uint64_t hash = bp_mix(&secret, <uint64_t> left << self.id_bits | right) >> self.shift
         return self.bits[hash >> 6] >> (hash & 63) & 1
 
 
@@ -330,7 +392,7 @@ cdef class PhraseReader:
                 if result == OK:
                     result = self.keep(phrases.slots[i].count)
                 for at in range(1, worker.used if result == OK else 0):
-                    result = pairs.put(<uint64_t> worker.out[at - 1] << 32 | worker.out[at], phrases.slots[i].count)
+                    result = pairs.put(worker.out[at - 1], worker.out[at], phrases.slots[i].count)
                     if result < 0:
                         break
                 if result < 0:
@@ -350,8 +412,10 @@ cdef class PhraseReader:
             self.tokens = NULL
             self.tokens_used = self.tokens_room = 0
             return OK
-        if bp_grow(<void**> &self.tokens, &self.tokens_room, self.tokens_used + size, sizeof(token_t)) < 0:
-            return NO_MEMORY
+        if self.tokens_used + size > self.tokens_room:
+            if bp_grow(<void**> &self.tokens, &self.tokens_room, self.tokens_used + size, sizeof(token_t)) < 0:
+                return NO_MEMORY
+            bp_use_large_pages(self.tokens + self.tokens_used, (self.tokens_room - self.tokens_used) * sizeof(token_t))
         memcpy(self.tokens + self.tokens_used, &count, sizeof(count))
         self.tokens[self.tokens_used + HEAD - 1] = <token_t> self.worker.used
         memcpy(self.tokens + self.tokens_used + HEAD, self.worker.out, self.worker.used * sizeof(token_t))

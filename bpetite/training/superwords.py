@@ -36,7 +36,7 @@ log: logging.Logger = logging.getLogger("bpetite.training.train")
 
 MAX_WORDS = 4  # of a superword
 BLOCK = 1 << 26  # characters (bytes of bytes) whose phrases are counted at a time
-MOST_PAIRS = 1 << 25  # counted at a time, on all threads together: at most 1 GiB
+MOST_PAIRS = 1 << 26  # counted at a time, on all threads together: at most 1 GiB
 MOST_THREADS = 8  # that share them
 KEPT = 1 << 26  # tokens of phrases that are held, so that their texts are not read a third time: 256 MiB
 
@@ -96,7 +96,7 @@ def learn_superwords(
     readers = [
         PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, KEPT // threads) for _ in range(threads)
     ]
-    pairs = _pairs(phrases, readers)
+    pairs = _pairs(phrases, readers, len(vocab.tokens))
     least = max(min_frequency, pairs.error + 1)
     floor = max(_first_floor(pairs, n), least)
     while True:
@@ -147,8 +147,8 @@ def _internal_ids(vocab: Vocab, ids: Mapping[int, int]) -> array[int]:
     return array("I", [internal.get(number, 0) for number in sorted(vocab.tokens)])
 
 
-def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader]) -> PairCounts:
-    found = [PairCounts(MOST_PAIRS // len(readers)) for _ in readers]
+def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader], tokens: int) -> PairCounts:
+    found = [PairCounts(MOST_PAIRS // len(readers), tokens) for _ in readers]
     for table in phrases:
         _together(partial(_count_part, table, readers, found), len(readers))
     for other in found[1:]:

@@ -122,7 +122,7 @@ def test_pairs_beyond_memory(prose: list[str], monkeypatch: pytest.MonkeyPatch) 
 def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
     vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
     reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, 0)
-    few, all_ = PairCounts(0), PairCounts(1 << 20)
+    few, all_ = PairCounts(0, 256), PairCounts(1 << 20, 256)
     for first in range(100):
         phrases = {bytes([first, second]): 1 + (first * second) % 50 for second in range(100)}
         for pairs in (few, all_):
@@ -135,7 +135,7 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
     assert len(few) <= 4096
     assert 0 < few.error < 150
     assert 0 < all_.summary()[0] - few.summary()[0] <= few.error * len(all_)
-    both = PairCounts(1 << 20)
+    both = PairCounts(1 << 20, 256)
     both.update(few)
     both.update(all_)
     assert (both.summary()[0], both.error) == (few.summary()[0] + all_.summary()[0], few.error)
@@ -146,7 +146,7 @@ def test_pairs_that_are_too_many_are_low_by_the_error() -> None:
 def test_pieces_are_counted(found: list[tuple[list[int], int]]) -> None:
     """By readers of two threads, each with a table; more of them than wait for their slots."""
     vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
-    pairs = PairCounts(1 << 20)
+    pairs = PairCounts(1 << 20, 256)
     tables = [PieceTable(), PieceTable()]
     expected: Counter[tuple[int, ...]] = Counter()
     for number, (piece, count) in enumerate(found):
@@ -162,7 +162,7 @@ def test_pieces_are_counted(found: list[tuple[list[int], int]]) -> None:
 def test_many_pieces_are_counted() -> None:
     vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
     phrases = {bytes([one, other, *[7] * (one % 5)]): 1 + one for one in range(200) for other in range(50)}
-    pairs, pieces, again = PairCounts(1 << 20), PieceTable(), PieceTable()
+    pairs, pieces, again = PairCounts(1 << 20, 256), PieceTable(), PieceTable()
     for kept in (1 << 20, 0):
         reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, kept)
         reader.count_pairs(table_of(phrases), pairs, 0, 1)
@@ -173,9 +173,44 @@ def test_many_pieces_are_counted() -> None:
     again.update(pieces)
     assert dict(again) == {piece: 2 * count for piece, count in pieces}
     assert again.size == pieces.size
-    reader.cut(table_of({b"abc": 2**63 - 1}), FrequentPairs(PairCounts(0), 0), pieces, 0, 1)
+    reader.cut(table_of({b"abc": 2**63 - 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
     with pytest.raises(OverflowError):
-        reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0), 0), pieces, 0, 1)
+        reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
+
+
+@pytest.mark.parametrize("tokens", [257, 1 << 20, (1 << 29) + 1, 1 << 31])
+def test_counts_that_are_too_large_for_a_slot(tokens: int) -> None:
+    """From 46 bits down to 2 are left for a count, depending on how many tokens there may be."""
+    vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
+    reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, 0)
+    found = {bytes([one, 255 - one]): 3**power for one, power in enumerate((0, 1, 1, 2, 5, 10, 15, 25, 38))}
+    small, large = PairCounts(0, 256), PairCounts(0, tokens)
+    for times in (1, 2):
+        for pairs in (small, large):
+            reader.count_pairs(table_of(found), pairs, 0, 1)
+        assert large.summary() == small.summary()
+        assert small.summary()[0] == times * sum(found.values())
+        assert [large.count_at(place) for place in range(1, 11)] == [small.count_at(place) for place in range(1, 11)]
+    both = PairCounts(0, tokens)
+    both.update(large)
+    both.update(large)
+    assert both.summary()[0] == 2 * large.summary()[0]
+    # the many that come then make room more than once
+    many = {bytes([one, other]): 1 + one % 2 for one in range(200) for other in range(100)}
+    for pairs in (small, large):
+        reader.count_pairs(table_of(many), pairs, 0, 1)
+    assert large.error == small.error > 0
+    assert [large.count_at(place) for place in range(1, 8)] == [small.count_at(place) for place in range(1, 8)]
+    reader.count_pairs(table_of({b"ab": 2**63 - 1}), large, 0, 1)
+    with pytest.raises(OverflowError):
+        reader.count_pairs(table_of({b"ab": 1}), large, 0, 1)
+
+
+def test_tables_of_pairs_have_as_many_tokens() -> None:
+    with pytest.raises(ValueError, match="there are 2147483649 tokens"):
+        PairCounts(0, (1 << 31) + 1)
+    with pytest.raises(ValueError, match="as many tokens"):
+        PairCounts(0, 257).update(PairCounts(0, 256))
 
 
 def test_what_superwords_are() -> None:
