@@ -18,8 +18,8 @@ FORMS = ["plain", "neon"]
 CORE = [
     "test_merge.py", "vocabulary", "splitting/test_scan.py", "splitting/test_byte_splits.py",
     "splitting/test_scanner_tables.py", "engine/test_encode.py", "engine/test_batch.py", "engine/test_decode.py",
-    "engine/test_special.py", "engine/test_ids.py", "engine/test_stream_decoder.py", "training/test_merger.py",
-    "training/test_counts.py",
+    "engine/test_special.py", "engine/test_ids.py", "engine/test_unknown_words.py", "engine/test_stream_decoder.py",
+    "training/test_merger.py", "training/test_counts.py",
 ]  # fmt: skip
 LONG = (
     "test_members_are_found", "test_random_patterns", "test_random_syntax", "test_shared_texts", "test_same_merges_as",

@@ -28,7 +28,7 @@ from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_res
 from ..headers.bytes cimport bp_key
 from ..headers.hashing cimport bp_secret, draw_secret
 from ..headers.memory cimport bp_grow
-from ..headers.merge_words cimport BP_NARROW_IDS, BP_WORD_IDS, BP_WORDS, bp_merge_words, bp_word, bp_word_begin
+from ..headers.merge_words cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch_check, bp_work
 from ..splitting._byte_splits cimport ByteSplits, byte_cut
@@ -340,10 +340,11 @@ cdef class Worker:
 
     cdef int _merge_waiting(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t slots[BP_WORDS]
-        cdef bp_word* narrow[BP_WORDS]
-        cdef bp_word* wide[BP_WORDS]
+        cdef bp_words words
         cdef bp_unknown* one
-        cdef Py_ssize_t k, i, narrow_count = 0, wide_count = 0
+        cdef Py_ssize_t k, i
+        for i in range(BP_WORD_WIDTHS):
+            words.counts[i] = 0
         self._find_waiting(text, slots)
         for k in range(self.waiting):
             one = &self.unknown[k]
@@ -357,15 +358,8 @@ cdef class Worker:
                 if not self.core.byte_known[text[i]]:
                     done[0] = i
                     return NO_TOKEN
-            bp_word_begin(&self.core.merges.pairs, &one.word, text + one.start, one.length, self.core.byte_ids)
-            if one.length > BP_NARROW_IDS:
-                wide[wide_count] = &one.word
-                wide_count += 1
-            else:
-                narrow[narrow_count] = &one.word
-                narrow_count += 1
-        bp_merge_words(&self.core.merges.pairs, narrow, narrow_count, False)
-        bp_merge_words(&self.core.merges.pairs, wide, wide_count, True)
+            bp_add_word(&self.core.merges.pairs, &words, &one.word, text + one.start, one.length, self.core.byte_ids)
+        bp_merge_words(&self.core.merges.pairs, &words)
         return DONE
 
     cdef void _find_waiting(self, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:

@@ -12,18 +12,25 @@
 
 enum {
     BP_WORDS = 32,         /* merged side by side */
-    BP_WORD_IDS = 31,      /* ids that a word may have */
-    BP_NARROW_IDS = 15,    /* up to this many cost less */
-    BP_WORD_SPACE = 2 * (BP_WORD_IDS + 1)
+    BP_WORD_WIDTHS = 3,
+    BP_WORD_NARROWEST = 16, /* ids; each width is twice the one before, and a word has fewer ids than its width */
+    BP_WORD_WIDEST = BP_WORD_NARROWEST << (BP_WORD_WIDTHS - 1),
+    BP_WORD_IDS = BP_WORD_WIDEST - 1 /* ids that a word may have */
 };
 
 typedef struct {
     uint32_t size;                          /* ids */
     uint32_t at;                            /* the id that was joined last */
     const bp_pair_entry *left, *right;      /* where to look for its pairs with its neighbours */
-    uint32_t ids[BP_WORD_SPACE];
-    uint32_t ranks[1 + BP_WORD_SPACE];      /* [i + 1]: of id i with the next, BP_NO_MERGE from the last on; [0]: unused */
+    uint32_t ids[2 * BP_WORD_WIDEST];
+    uint32_t ranks[1 + 2 * BP_WORD_WIDEST]; /* [i + 1]: of id i with the next, BP_NO_MERGE from the last on; [0]: unused */
 } bp_word;
+
+/* The words of each width. */
+typedef struct {
+    bp_word *words[BP_WORD_WIDTHS][BP_WORDS];
+    size_t counts[BP_WORD_WIDTHS];
+} bp_words;
 
 #if defined(__GNUC__) || defined(__clang__)
 #define BP_OPAQUE(x) __asm__("" : "+r"(x))
@@ -33,17 +40,16 @@ typedef struct {
 
 /* Move the items after the first one to the front, as many as there may be: faster than a loop over as many as there
    are. */
-BP_INLINE void bp_close_plain(uint32_t *items, int wide) {
-    uint32_t moved[BP_WORD_IDS + 1];
-    const size_t size = (wide ? BP_WORD_IDS + 1 : BP_NARROW_IDS + 1) * sizeof(uint32_t);
-    memcpy(moved, items + 1, size);
-    memcpy(items, moved, size);
+BP_INLINE void bp_close_plain(uint32_t *items, size_t width) {
+    uint32_t moved[BP_WORD_WIDEST];
+    memcpy(moved, items + 1, width * sizeof(uint32_t));
+    memcpy(items, moved, width * sizeof(uint32_t));
 }
 
 /* The lowest rank of a word, and the first place that has it: rank << 32 | place. */
-BP_INLINE uint64_t bp_lowest_plain(const bp_word *word, int wide) {
+BP_INLINE uint64_t bp_lowest_plain(const bp_word *word, size_t width) {
     uint64_t lowest = (uint64_t)BP_NO_MERGE << 32;
-    (void)wide;
+    (void)width;
     for (uint32_t i = 0; i + 1 < word->size; i++) {
         const uint64_t each = (uint64_t)word->ranks[i + 1] << 32 | i;
         lowest = each < lowest ? each : lowest;
@@ -52,29 +58,31 @@ BP_INLINE uint64_t bp_lowest_plain(const bp_word *word, int wide) {
 }
 
 #ifdef BP_HAS_AVX2
-BP_AVX2_INLINE void bp_close_avx2(uint32_t *items, int wide) {
-    __m256i moved[(BP_WORD_IDS + 1) / 8];
-#pragma GCC unroll 4
-    for (int i = 0; i < (wide ? 4 : 2); i++) moved[i] = _mm256_loadu_si256((const __m256i *)(items + 1 + 8 * i));
-#pragma GCC unroll 4
-    for (int i = 0; i < (wide ? 4 : 2); i++) _mm256_storeu_si256((__m256i *)(items + 8 * i), moved[i]);
+BP_AVX2_INLINE void bp_close_avx2(uint32_t *items, size_t width) {
+    __m256i moved[BP_WORD_WIDEST / 8];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < width / 8; i++) moved[i] = _mm256_loadu_si256((const __m256i *)(items + 1 + 8 * i));
+#pragma GCC unroll 8
+    for (size_t i = 0; i < width / 8; i++) _mm256_storeu_si256((__m256i *)(items + 8 * i), moved[i]);
 }
 
-BP_AVX2_INLINE uint64_t bp_lowest_avx2(const bp_word *word, int wide) {
-    __m256i ranks[(BP_WORD_IDS + 1) / 8], lowest = _mm256_set1_epi32(-1);
-    unsigned places = 0;
-#pragma GCC unroll 4
-    for (int i = 0; i < (wide ? 4 : 2); i++) {
+BP_AVX2_INLINE uint64_t bp_lowest_avx2(const bp_word *word, size_t width) {
+    __m256i ranks[BP_WORD_WIDEST / 8], lowest = _mm256_set1_epi32(-1);
+    uint64_t places = 0;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < width / 8; i++) {
         ranks[i] = _mm256_loadu_si256((const __m256i *)(word->ranks + 1 + 8 * i));
         lowest = _mm256_min_epu32(lowest, ranks[i]);
     }
     lowest = _mm256_min_epu32(lowest, _mm256_permute4x64_epi64(lowest, 0x4E));
     lowest = _mm256_min_epu32(lowest, _mm256_shuffle_epi32(lowest, 0x4E));
     lowest = _mm256_min_epu32(lowest, _mm256_shuffle_epi32(lowest, 0xB1));
-#pragma GCC unroll 4
-    for (int i = 0; i < (wide ? 4 : 2); i++)
-        places |= (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(ranks[i], lowest))) << 8 * i;
-    return (uint64_t)(uint32_t)_mm256_cvtsi256_si32(lowest) << 32 | (unsigned)__builtin_ctz(places);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < width / 8; i++) {
+        const __m256i same = _mm256_cmpeq_epi32(ranks[i], lowest);
+        places |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same)) << 8 * i;
+    }
+    return (uint64_t)(uint32_t)_mm256_cvtsi256_si32(lowest) << 32 | (unsigned)__builtin_ctzll(places);
 }
 #endif
 
@@ -100,66 +108,81 @@ BP_INLINE uint32_t bp_pair_from(const bp_pairs *pairs, const bp_pair_entry *entr
     return entry->rank;
 }
 
-BP_INLINE void bp_merge_words_by(const bp_pairs *pairs, bp_word **words, size_t count, int wide,
-                                 uint64_t (*lowest_of)(const bp_word *, int), void (*close)(uint32_t *, int)) {
-    for (;;) {
-        size_t going = 0;
-        for (size_t i = 0; i < count; i++) {
-            bp_word *word = words[i];
-            const uint64_t lowest = lowest_of(word, wide);
-            if (lowest >> 32 == BP_NO_MERGE) continue;
-            const uint32_t at = word->at = (uint32_t)lowest;
-            const uint32_t id = word->ids[at] = pairs->joined[lowest >> 32];
-            word->size--;
-            close(word->ids + at + 1, wide);
-            close(word->ranks + at + 1, wide);
-            word->left = bp_pair_home(pairs, bp_pair_hash(pairs, word->ids[at ? at - 1 : 0], id), at > 0);
-            word->right = bp_pair_home(pairs, bp_pair_hash(pairs, id, word->ids[at + 1]), at + 1 < word->size);
-            words[going++] = word;
-        }
-        if (!going) return;
-        count = going;
-        for (size_t i = 0; i < count; i++) {
-            bp_word *word = words[i];
-            const uint32_t at = word->at, id = word->ids[at];
-            word->ranks[at] = bp_pair_from(pairs, word->left, word->ids[at ? at - 1 : 0], id);
-            word->ranks[at + 1] = bp_pair_from(pairs, word->right, id, word->ids[at + 1]);
-        }
+/* Join one pair of each word; words that have none are done with. Returns how many are left. In two loops: a processor
+   has several words under way, and more of them when a loop does less for each. */
+BP_INLINE size_t bp_join_words(const bp_pairs *pairs, bp_word **words, size_t count, size_t width,
+                               uint64_t (*lowest_of)(const bp_word *, size_t), void (*close)(uint32_t *, size_t)) {
+    size_t left = 0;
+    uint32_t ranks[BP_WORDS];
+    for (size_t i = 0; i < count; i++) {
+        bp_word *word = words[i];
+        const uint64_t lowest = lowest_of(word, width);
+        word->at = (uint32_t)lowest;
+        words[left] = word;
+        ranks[left] = (uint32_t)(lowest >> 32);
+        left += lowest >> 32 != BP_NO_MERGE;
+    }
+    for (size_t i = 0; i < left; i++) {
+        bp_word *word = words[i];
+        const uint32_t at = word->at;
+        const uint32_t id = word->ids[at] = pairs->joined[ranks[i]];
+        word->size--;
+        close(word->ids + at + 1, width);
+        close(word->ranks + at + 1, width);
+        word->left = bp_pair_home(pairs, bp_pair_hash(pairs, word->ids[at ? at - 1 : 0], id), at > 0);
+        word->right = bp_pair_home(pairs, bp_pair_hash(pairs, id, word->ids[at + 1]), at + 1 < word->size);
+    }
+    return left;
+}
+
+/* Look up the ranks of the pairs that bp_join_words has made. */
+BP_INLINE void bp_rank_words(const bp_pairs *pairs, bp_word **words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        bp_word *word = words[i];
+        const uint32_t at = word->at, id = word->ids[at];
+        word->ranks[at] = bp_pair_from(pairs, word->left, word->ids[at ? at - 1 : 0], id);
+        word->ranks[at + 1] = bp_pair_from(pairs, word->right, id, word->ids[at + 1]);
+    }
+}
+
+BP_INLINE void bp_merge_words_by(const bp_pairs *pairs, bp_words *all, uint64_t (*lowest_of)(const bp_word *, size_t),
+                                 void (*close)(uint32_t *, size_t)) {
+    while (all->counts[0] | all->counts[1] | all->counts[2]) {
+        all->counts[0] = bp_join_words(pairs, all->words[0], all->counts[0], BP_WORD_NARROWEST, lowest_of, close);
+        all->counts[1] = bp_join_words(pairs, all->words[1], all->counts[1], BP_WORD_NARROWEST << 1, lowest_of, close);
+        all->counts[2] = bp_join_words(pairs, all->words[2], all->counts[2], BP_WORD_NARROWEST << 2, lowest_of, close);
+        for (int width = 0; width < BP_WORD_WIDTHS; width++)
+            bp_rank_words(pairs, all->words[width], all->counts[width]);
     }
 }
 
 #ifdef BP_HAS_AVX2
-BP_AVX2_TARGET static void bp_merge_words_avx2(const bp_pairs *pairs, bp_word **words, size_t count, int wide) {
-    if (wide)
-        bp_merge_words_by(pairs, words, count, 1, bp_lowest_avx2, bp_close_avx2);
-    else
-        bp_merge_words_by(pairs, words, count, 0, bp_lowest_avx2, bp_close_avx2);
+BP_AVX2_TARGET static void bp_merge_words_avx2(const bp_pairs *pairs, bp_words *all) {
+    bp_merge_words_by(pairs, all, bp_lowest_avx2, bp_close_avx2);
 }
 #endif
 
-/* Merge `count` words, each on its own, until none of their pairs has a rank. INOUT: their ids; `words` is overwritten.
-   With `wide` they may have more than BP_NARROW_IDS ids. */
-BP_NOINLINE static void bp_merge_words(const bp_pairs *pairs, bp_word **words, size_t count, int wide) {
+/* Merge words, each on its own, until none of their pairs has a rank. INOUT: their ids; `all` is empty afterwards. */
+BP_NOINLINE static void bp_merge_words(const bp_pairs *pairs, bp_words *all) {
 #ifdef BP_HAS_AVX2
     if (bp_simd() == BP_SIMD_AVX2 || bp_simd() == BP_SIMD_AVX512) {
-        bp_merge_words_avx2(pairs, words, count, wide);
+        bp_merge_words_avx2(pairs, all);
         return;
     }
 #endif
-    if (wide)
-        bp_merge_words_by(pairs, words, count, 1, bp_lowest_plain, bp_close_plain);
-    else
-        bp_merge_words_by(pairs, words, count, 0, bp_lowest_plain, bp_close_plain);
+    bp_merge_words_by(pairs, all, bp_lowest_plain, bp_close_plain);
 }
 
-/* Begin a word of the bytes text[0:size], whose ids are byte_ids; up to BP_WORD_IDS of them. */
-static inline void bp_word_begin(const bp_pairs *pairs, bp_word *word, const uint8_t *text, size_t size,
-                                 const uint32_t *byte_ids) {
-    const size_t end = size > BP_NARROW_IDS ? 1 + BP_WORD_SPACE : 1 + 2 * (BP_NARROW_IDS + 1);
+/* Add to `all` a word of the bytes text[0:size], up to BP_WORD_IDS of them, whose ids are byte_ids. */
+static inline void bp_add_word(const bp_pairs *pairs, bp_words *all, bp_word *word, const uint8_t *text, size_t size,
+                               const uint32_t *byte_ids) {
+    const int width = (size >= BP_WORD_NARROWEST) + (size >= BP_WORD_NARROWEST << 1);
+    const size_t end = 1 + (2 * BP_WORD_NARROWEST << width); /* what bp_join_words moves to the front, too */
     word->size = (uint32_t)size;
     for (size_t i = 0; i < size; i++) word->ids[i] = byte_ids[text[i]];
     for (size_t i = 0; i + 1 < size; i++) word->ranks[i + 1] = bp_pair_rank(pairs, word->ids[i], word->ids[i + 1]);
     memset(word->ranks + size, 0xFF, (end - size) * sizeof(uint32_t));
+    all->words[width][all->counts[width]++] = word;
 }
 
 #endif

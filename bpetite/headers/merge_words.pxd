@@ -7,12 +7,15 @@ cdef extern from "headers/merge_words.h" nogil:
     enum:
         BP_WORDS
         BP_WORD_IDS
-        BP_NARROW_IDS
+        BP_WORD_WIDTHS
 
     ctypedef struct bp_word:
         uint32_t size
         uint32_t ids[1]            # declared short: the header has its size
 
-    void bp_word_begin(const bp_pairs* pairs, bp_word* word, const uint8_t* text, size_t size,
-                       const uint32_t* byte_ids) noexcept
-    void bp_merge_words(const bp_pairs* pairs, bp_word** words, size_t count, bint wide) noexcept
+    ctypedef struct bp_words:
+        size_t counts[BP_WORD_WIDTHS]
+
+    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, const uint8_t* text, size_t size,
+                     const uint32_t* byte_ids) noexcept
+    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept

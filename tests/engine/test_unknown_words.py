@@ -16,7 +16,8 @@ HIGHEST = 2**32 - 1
 words = st.one_of(
     st.text("abcde", min_size=1, max_size=9),
     st.text("ab", min_size=13, max_size=18),
-    st.text("abc", min_size=28, max_size=35),
+    st.text("abc", min_size=29, max_size=34),
+    st.text("abc", min_size=60, max_size=66),
 )
 pieces = st.lists(st.text("abcde ", min_size=2, max_size=6).map(str.encode), unique=True, max_size=40)
 
@@ -63,7 +64,7 @@ def different(count: int, length: int) -> list[str]:
 
 
 @pytest.mark.parametrize("ranks", [False, True])
-@pytest.mark.parametrize("length", [5, 14, 15, 16, 30, 31, 32])
+@pytest.mark.parametrize("length", [5, 14, 15, 16, 30, 31, 32, 62, 63, 64])
 @pytest.mark.parametrize("count", [1, 2, 30, 31, 32, 33, 63, 64, 65, 200])
 def test_how_many_wait(count: int, length: int, ranks: bool) -> None:
     tokens, merges = vocabulary([b"ab", b"ba", b"aab", b" a", b" ab", b"cd", b"abcd", b"aaaae"], random.Random(5))
@@ -72,6 +73,17 @@ def test_how_many_wait(count: int, length: int, ranks: bool) -> None:
     assert tok.count(once) == len(alone(tok, once))
     for text in (once, f"{once} {once}"):
         assert tok.with_cache(1 << 20).encode(text) == alone(tok, text)
+
+
+def test_words_of_every_length_at_once() -> None:
+    tokens, merges = vocabulary([b"ab", b"ba", b"aab", b" a", b" ab", b"cd", b"abcd", b"aaaae"], random.Random(5))
+    order = random.Random(1)
+    for _ in range(30):
+        lengths = order.choices([3, 8, 15, 20, 31, 40, 63, 90], k=70)
+        text = " ".join("".join(order.choices("abcd", k=length)) for length in lengths)
+        for kind in (merges, None):
+            tok = Tokenizer(tokens, kind)
+            assert tok.encode(text) == alone(tok, text)
 
 
 @pytest.mark.parametrize("between", [0, 1, 1300, 1360, 1370, 4090, 4100, 20_000])
@@ -85,8 +97,8 @@ def test_known_words_between(between: int) -> None:
     assert tok.with_cache(0).encode(text) == tok.encode(text)
 
 
-@pytest.mark.parametrize("earlier", ["abz", "abcdez" * 4, "abcdez" * 9])
-@pytest.mark.parametrize("later", ["zab", "zabcde" * 4, "zabcde" * 9])
+@pytest.mark.parametrize("earlier", ["abz", "abcdez" * 4, "abcdez" * 9, "abcdez" * 12])
+@pytest.mark.parametrize("later", ["zab", "zabcde" * 4, "zabcde" * 9, "zabcde" * 12])
 @pytest.mark.parametrize("count", [0, 3, 28, 29, 30, 31, 40])
 def test_the_first_byte_without_a_token_is_reported(earlier: str, later: str, count: int) -> None:
     tokens, merges = vocabulary([b"ab", b" a"], random.Random(5))
