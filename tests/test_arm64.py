@@ -30,7 +30,7 @@ LONG = (
     "test_of_a_published_encoding", "test_many_live_streams", "test_few_ids", "test_long_arrays",
     "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind", "test_damaged_files",
     "test_one_text_in_parts", "in_any_order", "advised_about", "that_free_long", "a_hundred_thousand",
-    "many_large_pages", "what_another_knows", "a_str_of_many_pages", "by_their_first_byte", "may_have_begun_in_several",
+    "many_large_pages", "what_another_knows", "a_str_of_many_pages", "may_have_begun_in_several",
 )  # fmt: skip
 
 #: Tests of what depends on the form, which run once for each.
