@@ -140,7 +140,7 @@ BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, p
     else
 #endif
 #ifdef BP_HAS_AVX2
-    if (cache->simd == BP_SIMD_AVX2)
+    if (cache->simd == BP_SIMD_AVX2 && padded >= 16)
         bp_prepare_avx2(cache, text, start, ends, padded, keys);
     else
 #endif
