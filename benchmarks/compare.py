@@ -99,7 +99,7 @@ def workloads(text: str, size: int, found: dict[str, Any], folder: Path) -> list
         batch["gigatoken"] = lambda peer=peer: peer.encode_batch(documents, parallel=False)
         lists["gigatoken"] = lambda peer=peer: peer.encode_batch_list(documents, parallel=False)
         decoded["gigatoken"] = lambda peer=peer: peer.decode(ids)
-        one["gigatoken"] = peer.encode
+        one["gigatoken"] = lambda short, peer=peer: peer.encode(short).tolist()
         corpus = folder / f"{text}.txt"
         corpus.write_text(texts.END.join(documents), encoding="utf-8")
         separated = sys.modules["gigatoken"].TextFileSource([str(corpus)], separator=texts.END)

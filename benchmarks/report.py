@@ -36,7 +36,8 @@ batches. Before anything is timed, ids and decoded texts of all libraries are co
 with the [definition](reference/parts.md). A library that lacks a call has no figure.
 
 - What is measured is the second and later calls, with warm caches; a first call in a new process is slower.
-- "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents.
+- "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents;
+  calls give lists.
 - Everything has one core and one thread.
 - Training learns from the same documents with the same pattern; ties may go otherwise, so merges may differ.
 - The vector instructions are chosen when bpetite is imported; `BPETITE_SIMD=avx2` in the environment asks for others.
