@@ -178,7 +178,7 @@ cdef class Encoder:
         if best is None or best.known() < WORTH_A_COPY:
             return 0
         for worker in idle:
-            helpers -= worker.known() >= best.known() // 4
+            helpers -= not worker.lacks(best)
         if helpers > 0 and (self._teacher is None or self._teacher.known() < best.known() // 2):
             teacher = Worker(self.core, self._cache_bytes)
             teacher.learn(best)

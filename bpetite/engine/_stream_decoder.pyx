@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
 from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New, bp_token_value
-from ..headers.utf8 cimport bp_utf8_read, bp_utf8_valid
+from ..headers.utf8 cimport bp_units_from_utf8, bp_utf8_valid
 from ..errors import UnknownTokenError, show
 
 
@@ -179,7 +179,7 @@ cdef class StreamDecoder:
             size += self.held
         if size <= BP_HEAD + 4 and bp_utf8_valid(data, size) == size:
             self.held = 0
-            return PyUnicode_FromKindAndData(4, characters, bp_utf8_read(data, size, characters))
+            return PyUnicode_FromKindAndData(4, characters, bp_units_from_utf8(4, data, size, characters))
         text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, self.handler, &read)
         self.held = min(size - read, 3)
         memcpy(self.open, data + read, self.held)

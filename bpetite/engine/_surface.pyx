@@ -317,8 +317,7 @@ cdef class Surface:
         Args:
             texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
                 no Python objects are made.
-            num_threads: Threads to use; one for each usable processor when None, and never more. The ids never depend
-                on it.
+            num_threads: Threads to use; one for each usable processor when None, never more. No id depends on it.
             allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Raises:

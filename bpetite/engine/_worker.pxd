@@ -98,7 +98,9 @@ cdef class Worker:
 
     # How many words the caches hold.
     cdef size_t known(self) noexcept nogil
-    # Know what another worker of the same core knows, where that is four times as much. It must not be in use.
+    # Whether another worker of the same core knows so much more that a copy of it is worth while.
+    cdef bint lacks(self, Worker other) noexcept nogil
+    # Know what it knows then. It must not be in use.
     cdef void learn(self, Worker other) noexcept nogil
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil

@@ -148,8 +148,11 @@ cdef class Worker:
         cdef size_t words = self.cache.short_used + self.cache.long_used
         return words + self.words.known() if self.words is not None else words
 
+    cdef bint lacks(self, Worker other) noexcept nogil:
+        return self.known() < other.known() // MUCH
+
     cdef void learn(self, Worker other) noexcept nogil:
-        if self.known() < other.known() // MUCH:
+        if self.lacks(other):
             bp_cache_copy(&self.cache, &other.cache)       # without memory it goes on with what it knows
         if self.words is not None:
             self.words.learn(other.words)

@@ -61,22 +61,6 @@ static inline uint8_t bp_utf8_top(const uint8_t *p, ptrdiff_t n) {
     return top;
 }
 
-/* The code points of n bytes of valid UTF-8; returns how many. */
-static inline ptrdiff_t bp_utf8_read(const uint8_t *p, ptrdiff_t n, uint32_t *out) {
-    const uint8_t *end = p + n;
-    uint32_t *at = out;
-    while (p < end) {
-        uint32_t c = *p++;
-        if (c >= 0x80) {
-            int more = c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
-            c &= 0x3Fu >> more;
-            while (more--) c = c << 6 | (*p++ & 0x3F);
-        }
-        *at++ = c;
-    }
-    return at - out;
-}
-
 BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     if (c < 0x80) {
         *to++ = (uint8_t)c;
@@ -388,14 +372,15 @@ static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
     return bp_utf8_valid_plain(p, at, n);
 }
 
-/* The units of n bytes of valid UTF-8, `kind` (1, 2 or 4) bytes each, which all characters fit into. */
-static inline void bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
+/* The units of n bytes of valid UTF-8, `kind` (1, 2 or 4) bytes each, which all characters fit into; returns how many. */
+static inline ptrdiff_t bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
     uint8_t *to = (uint8_t *)units;
     ptrdiff_t at = 0;
 #ifdef BP_HAS_VEC16
     if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = BP_UTF8_FORM(bp_units_from_utf8)(kind, p, &at, n, to);
 #endif
     while (at < n) to = bp_unit_from_utf8(kind, p, &at, to);
+    return (to - (uint8_t *)units) / kind;
 }
 
 #endif
