@@ -14,12 +14,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from ..engine._id_memory cimport ids_free, ids_grow
 from ..engine._text cimport DONE as ENCODED
 from ..engine._worker cimport Core, Worker
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table, bp_use_large_pages
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
@@ -344,7 +345,7 @@ cdef class PhraseReader:
     cdef Worker worker
     cdef token_t* tokens               # kept: for each phrase its count, how many tokens it has, and these
     cdef uint64_t tokens_used
-    cdef uint64_t tokens_room
+    cdef Py_ssize_t tokens_room
     cdef uint64_t most_kept
     cdef readonly bint kept
     cdef bint numbered                 # the ids are these numbers
@@ -358,7 +359,7 @@ cdef class PhraseReader:
         self.numbered = tokens.size == 0 or tokens.ids[tokens.size - 1] == <uint64_t> tokens.size - 1
 
     def __dealloc__(self):
-        free(self.tokens)
+        ids_free(self.tokens, self.tokens_room)
         free(self.cuts)
 
     cdef int read(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
@@ -404,18 +405,20 @@ cdef class PhraseReader:
     cdef int keep(self, int64_t count) noexcept nogil:
         """Note the phrase just read: its count, the number of its tokens, its tokens."""
         cdef uint64_t size = HEAD + self.worker.used
+        cdef token_t* grown
         if not self.kept or self.worker.used < 2:
             return OK
         if self.tokens_used + size > self.most_kept:
             self.kept = False
-            free(self.tokens)
+            ids_free(self.tokens, self.tokens_room)
             self.tokens = NULL
             self.tokens_used = self.tokens_room = 0
             return OK
-        if self.tokens_used + size > self.tokens_room:
-            if bp_grow(<void**> &self.tokens, &self.tokens_room, self.tokens_used + size, sizeof(token_t)) < 0:
+        if self.tokens_used + size > <uint64_t> self.tokens_room:
+            grown = ids_grow(self.tokens, self.tokens_used, &self.tokens_room, 2 * (self.tokens_used + size))
+            if grown == NULL:
                 return NO_MEMORY
-            bp_use_large_pages(self.tokens + self.tokens_used, (self.tokens_room - self.tokens_used) * sizeof(token_t))
+            self.tokens = grown
         memcpy(self.tokens + self.tokens_used, &count, sizeof(count))
         self.tokens[self.tokens_used + HEAD - 1] = <token_t> self.worker.used
         memcpy(self.tokens + self.tokens_used + HEAD, self.worker.out, self.worker.used * sizeof(token_t))

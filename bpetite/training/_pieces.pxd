@@ -26,7 +26,7 @@ cdef struct waiting_piece:
 cdef class PieceTable:
     cdef token_t* tokens               # of all pieces, in the order in which they came up
     cdef uint64_t used
-    cdef uint64_t room
+    cdef Py_ssize_t room
     cdef piece* pieces                 # and one more, which only starts
     cdef uint64_t number
     cdef uint64_t piece_room

@@ -9,10 +9,11 @@ from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
+from ..engine._id_memory cimport ids_free, ids_grow
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH, bp_load64
 from ..headers.hashing cimport bp_hash_key, bp_hash_long, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table, bp_use_large_pages
+from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ._count_table cimport NO_MEMORY, OK, OVERFLOW, check
@@ -40,7 +41,7 @@ cdef class PieceTable:
         self.pieces[0].start = 0
 
     def __dealloc__(self):
-        free(self.tokens)
+        ids_free(self.tokens, self.room)
         free(self.pieces)
         bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
 
@@ -110,6 +111,7 @@ cdef class PieceTable:
     cdef int put(self, const waiting_piece* one) noexcept nogil:
         cdef uint64_t at = one.hash >> self.shift
         cdef piece* found
+        cdef token_t* grown
         while self.slots[at]:
             if self.slots[at] >> 32 == one.hash >> 32:
                 found = &self.pieces[<uint32_t> self.slots[at] - 1]
@@ -119,10 +121,11 @@ cdef class PieceTable:
             at = (at + 1) & self.mask
         if self.number >= UINT32_MAX - 1:
             return NO_MEMORY
-        if self.used + one.size > self.room:
-            if bp_grow(<void**> &self.tokens, &self.room, self.used + one.size, sizeof(token_t)) < 0:
+        if self.used + one.size > <uint64_t> self.room:
+            grown = ids_grow(self.tokens, self.used, &self.room, 2 * (self.used + one.size))
+            if grown == NULL:
                 return NO_MEMORY
-            bp_use_large_pages(self.tokens + self.used, (self.room - self.used) * sizeof(token_t))
+            self.tokens = grown
         if bp_grow(<void**> &self.pieces, &self.piece_room, self.number + 2, sizeof(piece)) < 0:
             return NO_MEMORY
         memcpy(self.tokens + self.used, one.tokens, one.size * sizeof(token_t))
