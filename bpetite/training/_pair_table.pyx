@@ -392,7 +392,7 @@ cdef class PairTable:
                 count = entry.count if entry.key == top.key else 0
                 known = 0
                 if count == top.count:
-                    if self.only_new:              # the token may have been made since the pair was queued
+                    if self.only_new:              # asked here, as most pairs that are queued never come up
                         known = self.tokens.has_joined(<uint32_t> (top.key >> 32), <uint32_t> top.key)
                     if known <= 0:
                         key[0] = top.key
@@ -440,20 +440,12 @@ cdef class PairTable:
         return most
 
     cdef int fits(self, uint64_t key) noexcept nogil:
-        """1 where the token that the pair would give is short enough and, where it must be, new; 0 where it is not."""
+        """1 where the token that the pair would give is short enough and has few enough words, 0 where not."""
         cdef uint32_t left = <uint32_t> (key >> 32)
         cdef uint32_t right = <uint32_t> key
-        cdef int known
         if token_length(self.tokens, left) + token_length(self.tokens, right) > self.max_token_bytes:
             return 0
-        if self.max_words:
-            known = self.is_superword(left, right)
-            if known <= 0:
-                return known
-        if not self.only_new:
-            return 1
-        known = self.tokens.has_joined(left, right)
-        return known if known < 0 else not known
+        return self.is_superword(left, right) if self.max_words else 1
 
     cdef int is_superword(self, uint32_t left, uint32_t right) noexcept nogil:
         """1 where the bytes of left + right have few enough words and no ": ", 0 where not."""
