@@ -2,47 +2,29 @@
 
 The shape, and why.
 
-- A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
-  table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
 - Ids here are internal: bytes have 0..255, learned tokens follow from 256 in the order they were learned. `train.py`
   turns them into the ids of the vocabulary, so the ids of special tokens cannot change what is learned, and the bytes
   can have the order of another trainer, which decides ties.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, qsort
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 
 from .._merge cimport MergeTable
-from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
-from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, is_frequent, note_side, pair_entry
+from ._joining cimport Joiner
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
+from ._pair_table cimport PairTable, Sides
 from ._pieces cimport PieceTable
-from ._segments cimport SENTINEL, head_of, read_segment, segment, segment_at
 from ._words cimport WordEncoder, Words
 
-cdef extern from "training/pair_search.h" nogil:
-    uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
-                           uint64_t n) noexcept
-    int bp_lowest_bit(uint64_t x) noexcept
-
 cdef enum:
-    LOOK_AHEAD = 16             # segments, or pairs
     MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
-
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
-
-
-cdef int by_number(const void* one, const void* other) noexcept nogil:
-    cdef uint32_t a = (<uint32_t*> one)[0]
-    cdef uint32_t b = (<uint32_t*> other)[0]
-    return (a > b) - (a < b)
 
 
 @cython.final
@@ -66,6 +48,7 @@ cdef class Merger:
     cdef LearnedTokens known
     cdef PairTable pairs
     cdef Sides sides
+    cdef Joiner joiner
     # What was learned: left, right, left, right, ...
     cdef uint32_t* learned
     cdef uint64_t learned_count
@@ -73,8 +56,6 @@ cdef class Merger:
     cdef bint counted
     cdef bint encoded                  # the words are tokens, not bytes
     cdef readonly int64_t frequency    # how often the pair that was learned last occurred; 0 before the first
-    cdef int64_t joined                # pairs that `apply` has joined, each as often as its word occurs
-    cdef uint64_t work
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
@@ -83,6 +64,7 @@ cdef class Merger:
         self.sides = Sides() if beside is None else beside.sides
         self.words = Words(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
+        self.joiner = Joiner(self.known, self.words, self.pairs, self.sides)
 
     def __dealloc__(self):
         free(self.learned)
@@ -161,135 +143,6 @@ cdef class Merger:
 
     # ---- merging --------------------------------------------------------------------------------------------------
 
-    cdef int apply(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Join the pair everywhere and bring the counts of its neighbours up to date."""
-        cdef uint64_t key = <uint64_t> left << 32 | right
-        cdef pair_entry* entry = self.pairs.find(key)
-        cdef uint32_t inline_items[2]
-        cdef uint32_t* items
-        cdef uint32_t length, room, i
-        cdef int result = OK
-        cdef int64_t count = entry.count
-        self.joined = 0
-        if entry.key != key or count == 0:
-            return OK
-        if self.sides.reserve(self.known.count) < 0:
-            return NO_MEMORY
-        # The entry moves when the table grows, so its list is taken out first.
-        room = entry.capacity
-        length = entry.length
-        if room:
-            items = <uint32_t*> entry.items
-        else:
-            memcpy(inline_items, &entry.items, 8)
-            items = inline_items
-        entry.count = 0
-        entry.length = 0
-        entry.capacity = 0
-        # A pair of two equal tokens must be joined from the left also where segments of one word meet.
-        if left == right:
-            for i in range(1, length):
-                if items[i - 1] >= items[i]:
-                    qsort(items, length, sizeof(uint32_t), by_number)
-                    break
-        for i in range(min(length, <uint32_t> LOOK_AHEAD)):
-            self.fetch(items[i])
-        for i in range(length):
-            if i + LOOK_AHEAD < length:
-                self.fetch(items[i + LOOK_AHEAD])
-            result = self.apply_in(items[i], left, right, merged)
-            if result < 0 or self.joined == count:     # the rest are segments that had the pair once
-                break
-            self.work += 1
-            if bp_work(&self.watch, SEGMENT_WORK):
-                result = INTERRUPTED
-                break
-        if room:
-            bp_free_list(&self.pairs.lists, items, room)
-        return self.settle(left, right, merged) if result == OK else result
-
-    cdef inline void fetch(self, uint32_t number) noexcept nogil:
-        """The head and about a dozen slots of a segment."""
-        BP_PREFETCH(self.words.symbols + head_of(number))
-        BP_PREFETCH(self.words.symbols + head_of(number) + 16)
-
-    cdef int apply_in(self, uint32_t number, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Join the pair wherever it begins in one segment and note the neighbours."""
-        cdef int32_t* symbols = self.words.symbols
-        cdef segment found_in = read_segment(symbols, number)
-        cdef uint64_t start = found_in.start
-        cdef int64_t weight = found_in.weight
-        cdef uint64_t left_length = self.known.width[left]
-        cdef uint64_t length = left_length + self.known.width[right]
-        cdef uint64_t found = bp_find_pairs(symbols + start, symbols + start + left_length, <int32_t> left,
-                                            <int32_t> right, found_in.size)
-        cdef uint64_t at
-        cdef uint64_t open = 0
-        cdef int32_t neighbour
-        cdef int result
-        while found:
-            at = start + bp_lowest_bit(found)
-            found &= found - 1
-            if at < open:       # the second of three equal tokens
-                continue
-            open = at + length
-            neighbour = symbols[at - 1]
-            if neighbour < 0 and neighbour != SENTINEL:
-                neighbour = ~neighbour
-            # beside the new token there was `right`
-            if neighbour != SENTINEL and is_frequent(
-                    self.pairs, (right if neighbour == <int32_t> merged else <uint64_t> neighbour) << 32 | left):
-                result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2,
-                                   <uint64_t> neighbour << 32 | merged, weight,
-                                   segment_at(symbols, number, at - self.known.width[neighbour]))
-                if result < 0:
-                    return result
-            neighbour = symbols[at + length]
-            if neighbour != SENTINEL and is_frequent(self.pairs, <uint64_t> right << 32 | <uint64_t> neighbour):
-                result = note_side(self.sides, &self.pairs.lists, <uint64_t> neighbour * 2 + 1,
-                                   <uint64_t> merged << 32 | <uint64_t> neighbour, weight, number)
-                if result < 0:
-                    return result
-            self.joined += weight
-            symbols[at + left_length] = ~(<int32_t> merged)
-            symbols[at + length - 1] = ~(<int32_t> merged)
-            symbols[at] = <int32_t> merged
-        return OK
-
-    cdef int settle(self, uint32_t left, uint32_t right, uint32_t merged) noexcept nogil:
-        """Add the noted pairs to the table, subtract the pairs they replace, and queue them.
-
-        Wherever x now comes before the new token, x came before `left`. A pair that appeared and disappeared within the
-        merge (x being the new token) is added before it is subtracted.
-        """
-        cdef uint64_t key = <uint64_t> left << 32 | right
-        cdef uint64_t i, old
-        cdef pair_entry* side
-        cdef int result
-        for i in range(self.sides.touched_length):
-            if i + LOOK_AHEAD < self.sides.touched_length:
-                self.pairs.prefetch(self.sides.entries[self.sides.touched[i + LOOK_AHEAD]].key)
-            result = self.pairs.put(&self.sides.entries[self.sides.touched[i]])
-            if result < 0:
-                return result
-        for i in range(self.sides.touched_length):
-            if i + LOOK_AHEAD < self.sides.touched_length:
-                self.pairs.prefetch(self.replaced(self.sides.touched[i + LOOK_AHEAD], left, right))
-            old = self.replaced(self.sides.touched[i], left, right)
-            if old != key:
-                self.pairs.take(old, self.sides.entries[self.sides.touched[i]].count)
-        for i in range(self.sides.touched_length):
-            side = &self.sides.entries[self.sides.touched[i]]
-            if not self.pairs.is_rare(side) and self.pairs.queue(side.key) < 0:
-                return NO_MEMORY
-            side.key = EMPTY
-        self.sides.touched_length = 0
-        return OK
-
-    cdef inline uint64_t replaced(self, uint64_t side, uint64_t left, uint64_t right) noexcept nogil:
-        """The pair that a noted pair replaces."""
-        return right << 32 | side >> 1 if side & 1 else side >> 1 << 32 | left
-
     cdef int record(self, uint32_t left, uint32_t right) noexcept nogil:
         if bp_grow(<void**> &self.learned, &self.learned_capacity, self.learned_count + 2, sizeof(uint32_t)) < 0:
             return NO_MEMORY
@@ -300,12 +153,12 @@ cdef class Merger:
 
     cdef int run(self, uint32_t token_limit, uint64_t work_limit) noexcept nogil:
         """Merge until there are `token_limit` tokens, or nothing to merge (DONE), or enough work is done (MORE)."""
-        cdef uint64_t stop = self.work + work_limit
+        cdef uint64_t stop = self.joiner.work + work_limit
         cdef uint64_t key
         cdef uint32_t merged
         cdef int result
         while self.known.count < token_limit:
-            if self.work >= stop:
+            if self.joiner.work >= stop:
                 return MORE
             result = self.pairs.best(&key)
             if result != OK:
@@ -316,10 +169,10 @@ cdef class Merger:
                 return result
             result = self.record(<uint32_t> (key >> 32), <uint32_t> key)
             if result == OK:
-                result = self.apply(<uint32_t> (key >> 32), <uint32_t> key, merged)
+                result = self.joiner.apply(<uint32_t> (key >> 32), <uint32_t> key, merged, &self.watch)
             if result < 0:
                 return result
-            self.work += 1
+            self.joiner.work += 1
             if bp_work(&self.watch, MERGE_WORK):
                 return INTERRUPTED
         return DONE
@@ -407,6 +260,7 @@ cdef class Merger:
         self.pairs = PairTable(self.known, 1, False, 0, 0)
         self.words = Words(self.known)
         self.sides = Sides()
+        self.joiner = Joiner(self.known, self.words, self.pairs, self.sides)
         self.counted = True
 
     def all_tokens(self):
@@ -474,7 +328,7 @@ def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t
         merger.pairs.prefetch(<uint64_t> left << 32 | right)
     for number, merger in enumerate(mergers):
         bp_watch_begin(&merger.watch, NULL)
-        merger.check(merger.apply(left, right, token))
-        if merger.joined:
-            fewer.append((number, merger.joined))
+        merger.check(merger.joiner.apply(left, right, token, &merger.watch))
+        if merger.joiner.joined:
+            fewer.append((number, merger.joiner.joined))
     return fewer

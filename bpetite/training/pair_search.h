@@ -5,25 +5,33 @@
 #include "../headers/bytes.h"
 
 /* Slots that bp_find_pairs may read after the last of its n. */
-#define BP_OVERREAD 8
+#define BP_OVERREAD 16
 
-/* Bit i is set where first[i] == left and second[i] == right, for i below n; n is at most 64. */
+#ifdef BP_SSE2
+/* Eight slots: bit i is set where first[i] == left and second[i] == right. */
+static inline uint64_t bp_find_eight(const int32_t *first, const int32_t *second, __m128i lefts, __m128i rights) {
+    __m128i low = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)first), lefts),
+                                _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)second), rights));
+    __m128i high = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(first + 4)), lefts),
+                                 _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(second + 4)), rights));
+    return (uint64_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128()));
+}
+#endif
+
+/* Bit i is set where first[i] == left and second[i] == right, for i below n; n is from 1 to 64. Most words have up to
+   sixteen slots, which are searched without a branch. */
 static inline uint64_t bp_find_pairs(const int32_t *first, const int32_t *second, int32_t left, int32_t right,
                                      uint64_t n) {
-    uint64_t found = 0;
 #ifdef BP_SSE2
-    const __m128i lefts = _mm_set1_epi32(left), rights = _mm_set1_epi32(right), none = _mm_setzero_si128();
-    for (uint64_t i = 0; i < n; i += 8) {
-        __m128i low = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(first + i)), lefts),
-                                    _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(second + i)), rights));
-        __m128i high = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(first + i + 4)), lefts),
-                                     _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(second + i + 4)), rights));
-        found |= (uint64_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high), none)) << i;
-    }
+    const __m128i lefts = _mm_set1_epi32(left), rights = _mm_set1_epi32(right);
+    uint64_t found = bp_find_eight(first, second, lefts, rights) |
+                     bp_find_eight(first + 8, second + 8, lefts, rights) << 8;
+    for (uint64_t i = 16; i < n; i += 8) found |= bp_find_eight(first + i, second + i, lefts, rights) << i;
 #else
+    uint64_t found = 0;
     for (uint64_t i = 0; i < n; i++) found |= (uint64_t)(first[i] == left && second[i] == right) << i;
 #endif
-    return n < 64 ? found & (((uint64_t)1 << n) - 1) : found;
+    return found & (~(uint64_t)0 >> (64 - n));
 }
 
 static inline int bp_lowest_bit(uint64_t x) {
