@@ -16,7 +16,7 @@ from ._text cimport utf8_window
 cdef extern from "engine/word_cache_blocks.h" nogil:
     enum: BP_BLOCK
     enum: BP_SLACK
-    enum: BP_INLINE_IDS
+    enum: BP_NARROW_IDS
     enum: BP_LONGEST
     const uint64_t BP_IS_LONG
 
@@ -26,7 +26,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     ctypedef struct bp_keys:
         uint64_t bytes[1][2]       # declared short: the header has its size
 
-    bint bp_cache_init(bp_cache* cache, size_t bytes, const bp_secret* secret) noexcept
+    bint bp_cache_init(bp_cache* cache, size_t bytes, bint narrow, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
     bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
@@ -71,6 +71,7 @@ cdef class Core:
     # merges.ranks where they have none.
     cdef readonly MergeTable across
     cdef readonly WordMerges cuts          # where encode_cut cuts, or None
+    cdef bint narrow                       # all ids of ordinary text are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]

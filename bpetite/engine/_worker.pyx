@@ -83,6 +83,10 @@ cdef class Core:
             slot = tokens.slot(token_id)
             if slot >= 0:
                 self.excluded[slot] = 1
+        self.narrow = True
+        for slot in range(tokens.size):
+            if tokens.ids[slot] >= 1 << 16 and not self.excluded[slot]:
+                self.narrow = False
         for value in range(256):
             byte = <uint8_t> value
             slot = tokens.find(&byte, 1)
@@ -135,7 +139,7 @@ cdef class Worker:
         if core.words is not None:
             self.words = Worker(core.words, cache_bytes // 2)
             cache_bytes -= cache_bytes // 2
-        if not bp_cache_init(&self.cache, cache_bytes, &secret):
+        if not bp_cache_init(&self.cache, cache_bytes, core.narrow, &secret):
             raise MemoryError()
 
     def __dealloc__(self):
@@ -244,7 +248,7 @@ cdef class Worker:
         if self.counting:
             return self._count_block(text, start, ends, n, readable, &keys, done)
         while True:
-            if not self.reserve(BP_INLINE_IDS * (n - i) + BP_SLACK + BP_LONGEST):
+            if not self.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
                 return NO_MEMORY
             i = bp_emit(&self.cache, &keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
             if i == n:

@@ -2,8 +2,9 @@
    a copy.
 
    Two open-addressing tables. A key of up to 15 bytes is in the entry, with its length, so a hit is one cache line and
-   one comparison of sixteen bytes; one to three ids are there too. Longer keys, and longer lists of ids, are in an arena
-   that the entries point into. Equality is always decided on the bytes, never on a hash.
+   one comparison of sixteen bytes; one to three ids are there too, or up to seven where all ids fit into two bytes. Longer
+   keys, and longer lists of ids, are in an arena that the entries point into. Equality is always decided on the bytes,
+   never on a hash.
 
    The cache is bounded. It grows by doubling up to its bound. When it is full, or there is no memory to grow, it forgets
    everything and fills again: it then answers less often, never differently. */
@@ -16,16 +17,17 @@
 
 enum {
     BP_BLOCK = 192,        /* pre-tokens in flight between the two steps */
-    BP_INLINE_IDS = 3,
+    BP_WIDE_IDS = 3,       /* in an entry, of four bytes each */
+    BP_NARROW_IDS = 7,     /* in an entry, of two bytes each */
     BP_LONGEST = 256,      /* longer pre-tokens are not remembered */
-    BP_SLACK = 4,          /* words that a hit may write after its ids */
+    BP_SLACK = 8,          /* words that a hit may write after its ids */
     BP_PROBES = 32         /* entries that are looked at for a key: the home entry and those after it */
 };
 
 typedef struct {
     uint64_t low, high;            /* its bp_key; high is 0 in an empty entry */
-    uint32_t ids[BP_INLINE_IDS];   /* or ids[0] = index in the arena when count is larger */
-    uint32_t count;
+    uint8_t ids[14];               /* or the index in the arena when count is larger than what fits */
+    uint16_t count;
 } bp_short;
 
 typedef struct {
@@ -44,6 +46,7 @@ typedef struct {
     size_t short_used, long_used, arena_used, arena_capacity;
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
     size_t forgotten;              /* how often it was full */
+    int narrow;                    /* ids are held in two bytes, here and in the arena */
     int simd;                      /* the form in use: bp_simd() */
     bp_secret secret;
 } bp_cache;
@@ -69,10 +72,12 @@ static inline size_t bp_power_below(size_t n) {
 }
 
 /* Make an empty cache that stays within `bytes`: half for short entries, a quarter each for long ones and the arena.
-   Below what a start needs it is no cache: it holds nothing. Returns 0 where there is no memory at all. */
-static inline int bp_cache_init(bp_cache *cache, size_t bytes, const bp_secret *secret) {
+   Below what a start needs it is no cache: it holds nothing. With `narrow`, all ids are below 2^16. Returns 0 where there
+   is no memory at all. */
+static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const bp_secret *secret) {
     memset(cache, 0, sizeof *cache);
     cache->secret = *secret;
+    cache->narrow = narrow;
     cache->simd = bp_simd();
     cache->short_bound = bp_power_below(bytes / 2 / sizeof(bp_short));
     cache->long_bound = bp_power_below(bytes / 4 / sizeof(bp_long));
@@ -238,12 +243,34 @@ static inline int bp_longs_room(bp_cache *cache) {
     return 1;
 }
 
+/* How many ids an entry holds. */
+BP_INLINE size_t bp_inline_ids(const bp_cache *cache) { return cache->narrow ? BP_NARROW_IDS : BP_WIDE_IDS; }
+
+/* The index in the arena of an entry that does not hold its ids. */
+BP_INLINE uint32_t bp_arena_index(const bp_short *entry) {
+    uint32_t index;
+    memcpy(&index, entry->ids, sizeof index);
+    return index;
+}
+
+/* Write ids as the cache holds them. */
+static inline void bp_hold_ids(const bp_cache *cache, void *to, const uint32_t *ids, size_t count) {
+    if (!cache->narrow) {
+        memcpy(to, ids, count * sizeof(uint32_t));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t id = (uint16_t)ids[i];
+        memcpy((uint8_t *)to + i * sizeof id, &id, sizeof id);
+    }
+}
+
 /* Remember a pre-token that bp_emit did not find. It may be forgotten at once. Returns 1 where the table of short
    entries was replaced, so that keys have to be prepared again. */
 static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_t *p, size_t length, const uint32_t *ids,
                         size_t count) {
     size_t words = (length > BP_KEY_BYTES ? (length + 3) / 4 : 0)
-                   + (count > BP_INLINE_IDS || length > BP_KEY_BYTES ? count : 0);
+                   + (count > bp_inline_ids(cache) || length > BP_KEY_BYTES ? cache->narrow ? (count + 1) / 2 : count : 0);
     const bp_short *table = cache->shorts;
     if (length > BP_LONGEST) return 0;
     if (cache->arena_bound < 64 || cache->short_bound < 4 || cache->long_bound < 4) return 0;  /* none wanted */
@@ -261,7 +288,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         entry->key = index;
         entry->count = (uint32_t)count;
         memcpy(to, p, length);
-        memcpy(to + (length + 3) / 4, ids, count * sizeof(uint32_t));
+        bp_hold_ids(cache, to + (length + 3) / 4, ids, count);
         cache->long_used++;
         return 0;
     }
@@ -269,12 +296,12 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         cache->shorts, bp_shorts(cache) - 1, bp_hash_word(&cache->secret, key[0], key[1]) >> cache->short_shift);
     entry->low = key[0];
     entry->high = key[1];
-    entry->count = (uint32_t)count;
-    if (count > BP_INLINE_IDS) {
-        memcpy(to, ids, count * sizeof(uint32_t));
-        entry->ids[0] = index;
+    entry->count = (uint16_t)count;
+    if (count > bp_inline_ids(cache)) {
+        bp_hold_ids(cache, to, ids, count);
+        memcpy(entry->ids, &index, sizeof index);
     } else {
-        memcpy(entry->ids, ids, count * sizeof(uint32_t));
+        bp_hold_ids(cache, entry->ids, ids, count);
     }
     cache->short_used++;
     return cache->shorts != table;

@@ -165,9 +165,9 @@ BP_AVX512_INLINE int bp_same_avx512(const bp_short *entry, const uint64_t *key) 
 }
 #endif
 
-/* The ids of a pre-token that is not in its home slot, or NULL. Not inlined: it would cost the loop its registers. */
-BP_NOINLINE static const uint32_t *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
-                                               const uint8_t *end, ptrdiff_t i, size_t *count) {
+/* The ids of a pre-token that is not in its home slot, as the cache holds them, or NULL. Not inlined: it would cost the loop its registers. */
+BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
+                                           const uint8_t *end, ptrdiff_t i, size_t *count) {
     const uint64_t *key = keys->bytes[i];
     if (key[1] == BP_IS_LONG) {
         const size_t length = (size_t)(end - p);
@@ -179,35 +179,49 @@ BP_NOINLINE static const uint32_t *bp_find_far(bp_cache *cache, const bp_keys *k
     const bp_short *entry = bp_find_short(cache, key, keys->at[i]);
     if (!entry) return NULL;
     *count = entry->count;
-    return entry->count <= BP_INLINE_IDS ? entry->ids : cache->arena + entry->ids[0];
+    return entry->count <= bp_inline_ids(cache) ? (const void *)entry->ids : cache->arena + bp_arena_index(entry);
+}
+
+/* Write the ids in sixteen bytes of the cache. */
+BP_INLINE void bp_put_ids(uint32_t *to, const void *from, int narrow) {
+    uint16_t eight[8];
+    if (!narrow) {
+        memcpy(to, from, 16);
+        return;
+    }
+    memcpy(eight, from, 16);
+    for (int i = 0; i < 8; i++) to[i] = eight[i];
 }
 
 /* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.
    INOUT: *used, the words of out that are taken. If the remaining capacity may not be enough, *starved is set, and the
-   cache may know the pre-token returned. `same` is bp_same or bp_same_avx512, a constant that is inlined. */
+   cache may know the pre-token returned. `narrow` is cache->narrow and `same` is bp_same or bp_same_avx512, constants that
+   are inlined. */
 BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                  ptrdiff_t *used, int *starved, int (*same)(const bp_short *, const uint64_t *)) {
+                                  ptrdiff_t *used, int *starved, const int narrow,
+                                  int (*same)(const bp_short *, const uint64_t *)) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
+    const size_t held = narrow ? BP_NARROW_IDS : BP_WIDE_IDS, group = narrow ? 8 : 4; /* ids in an entry, in 16 bytes */
     uint32_t *at = out + *used;
     /* Up to here, every remaining pre-token can write its inline ids without a check of the capacity. */
-    const uint32_t *limit = out + capacity - BP_INLINE_IDS * (n - i) - BP_SLACK;
+    const uint32_t *limit = out + capacity - (ptrdiff_t)held * (n - i) - BP_SLACK;
     *starved = at > limit;
     if (*starved) return i;
     for (; i < n; i++) {
         const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
-        const uint32_t *ids = entry->ids;
+        const uint8_t *ids;
         size_t count = entry->count;
-        memcpy(at, ids, 16); /* before it is known whether the entry is the right one: a store off the critical path */
+        bp_put_ids(at, entry->ids, narrow); /* before it is known whether the entry is the right one: a store off the critical path */
         if (BP_LIKELY(same(entry, keys->bytes[i]))) {
-            if (BP_LIKELY(count <= BP_INLINE_IDS)) {
+            if (BP_LIKELY(count <= held)) {
                 at += count;
                 continue;
             }
-            ids = cache->arena + ids[0];
+            ids = (const uint8_t *)(cache->arena + bp_arena_index(entry));
         } else {
             size_t found; /* `count` itself would be kept in memory, as bp_find_far takes its address */
-            ids = bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found);
+            ids = (const uint8_t *)bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found);
             if (!ids) break;
             count = found;
         }
@@ -215,7 +229,7 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
             *starved = 1;
             break;
         }
-        for (size_t done = 0; done < count; done += 4) memcpy(at + done, ids + done, 16);
+        for (size_t done = 0; done < count; done += group, ids += 16) bp_put_ids(at + done, ids, narrow);
         at += count;
     }
     *used = at - out;
@@ -246,7 +260,8 @@ BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const u
 BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same_avx512);
+    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same_avx512)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same_avx512);
 }
 
 BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
@@ -260,7 +275,8 @@ BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys
 BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
+    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
 }
 
 BP_AVX2_TARGET static ptrdiff_t bp_tally_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
@@ -281,7 +297,8 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
     if (cache->simd == BP_SIMD_AVX2)
         return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
-    return bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, bp_same);
+    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
 }
 
 BP_NOINLINE static ptrdiff_t bp_tally(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
