@@ -130,17 +130,24 @@ BP_INLINE int bp_equal_long(const uint8_t *p, const uint8_t *q, size_t n) {
     return differ == 0;
 }
 
+/* The entries that are looked at for a key: its home, the other one of the same cache line, and those of the lines after
+   it. */
+BP_INLINE size_t bp_probe_short(size_t home, size_t probe) {
+    return probe < 2 ? home ^ probe : (home & ~(size_t)1) + probe;
+}
+
 /* The entry of a key that is not in its home entry, or NULL. It is swapped with the entry that is there: words come
-   back soon, and the more frequent of two with one home should have it. Both are still found, since no entry between the
-   home of either and its new position is empty. */
+   back soon, and the more frequent of two with one home should have it. Both are still found, since no entry from the
+   cache line of the home of either to its new position is empty. */
 static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key, uint64_t home) {
     const size_t mask = bp_shorts(cache) - 1, first = home / sizeof(bp_short);
     for (size_t probe = 0; probe < BP_PROBES; probe++) {
-        bp_short *entry = &cache->shorts[(first + probe) & mask];
+        const size_t at = bp_probe_short(first, probe) & mask;
+        bp_short *entry = &cache->shorts[at];
         if (entry->low == key[0] && entry->high == key[1]) {
             bp_short *const best = &cache->shorts[first], other = *best;
             const size_t belongs = bp_hash_word(&cache->secret, other.low, other.high) >> cache->short_shift;
-            if (((first + probe - belongs) & mask) >= BP_PROBES) return entry;
+            if (((at - (belongs & ~(size_t)1)) & mask) >= BP_PROBES) return entry;
             *best = *entry;
             *entry = other;
             return best;
@@ -164,8 +171,10 @@ static inline const bp_long *bp_find_long(const bp_cache *cache, uint64_t hash, 
 
 /* The entry to write a new key to: the first empty one, or its home when all within reach are taken. */
 static inline bp_short *bp_place_short(bp_short *shorts, size_t mask, size_t home) {
-    for (size_t at = home; at < home + BP_PROBES; at++)
-        if (shorts[at & mask].high == 0) return &shorts[at & mask];
+    for (size_t probe = 0; probe < BP_PROBES; probe++) {
+        bp_short *entry = &shorts[bp_probe_short(home, probe) & mask];
+        if (entry->high == 0) return entry;
+    }
     return &shorts[home & mask];
 }
 
