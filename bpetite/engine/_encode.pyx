@@ -22,6 +22,7 @@ from array import array as new_array
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
+    RUN = 1 << 16              # bytes searched for special tokens, then encoded: still in the second-level cache
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 
@@ -65,7 +66,23 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, offset)
     if not worker.counting:
         worker.reserve(guess_ids(view))
-    return encode_utf8(worker, specials, view.utf8, view.length, view.length, True, offset)
+    return _encode_runs(worker, specials, view, offset)
+
+
+cdef int _encode_runs(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
+    cdef Py_ssize_t start = 0, run = RUN, end, done = 0
+    cdef int status
+    while True:
+        end = start + run if view.length - start > run + run // 2 else view.length
+        while end < view.length and (view.utf8[end] & 0xC0) == 0x80:
+            end -= 1                           # to where a character begins
+        status = encode_utf8(worker, specials, view.utf8 + start, end - start, view.length - start,
+                             end == view.length, &done)
+        start += done
+        offset[0] = start
+        if status != DONE or end == view.length:
+            return status
+        run = RUN if done else 2 * run         # a pre-token that is not closed in it
 
 
 cdef int _encode_units(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
