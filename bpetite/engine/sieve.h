@@ -8,6 +8,9 @@
 
 #include "../headers/utf8.h"
 
+/* Bytes: a page, since processors do not read ahead into the next one by themselves. */
+enum { BP_SIEVE_AHEAD = 4096 };
+
 typedef struct {
     uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> a string starts with them */
     int few;                       /* distinct pairs; 5 if more than four */
@@ -68,6 +71,7 @@ BP_AVX2_INLINE ptrdiff_t bp_sieve_few_of(const bp_sieve *sieve, int few, const u
     }
     for (; at + 65 <= length; at += 64) {
         __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        BP_PREFETCH(text + at + BP_SIEVE_AHEAD);
         for (int half = 0; half < 2; half++) {
             const __m256i here = _mm256_loadu_si256((const __m256i *)(text + at + 32 * half));
             const __m256i next = _mm256_loadu_si256((const __m256i *)(text + at + 32 * half + 1));
@@ -142,6 +146,7 @@ BP_INLINE ptrdiff_t bp_sieve_neon_of(const bp_sieve *sieve, int few, const uint8
     uint8x16_t nibbles[4], found[4];
     for (int i = 0; i < 4; i++) nibbles[i] = vld1q_u8(sieve->nibbles[i]);
     for (; at + 65 <= length; at += 64) {
+        BP_PREFETCH(text + at + BP_SIEVE_AHEAD);
         for (int i = 0; i < 4; i++) found[i] = bp_sieve_sixteen_neon(sieve, nibbles, few, text + at + 16 * i);
         if (!bp_vec_any(vorrq_u8(vorrq_u8(found[0], found[1]), vorrq_u8(found[2], found[3])))) continue;
         for (uint64_t mask = bp_vec_bits64(found[0], found[1], found[2], found[3]); mask; mask &= mask - 1) {
@@ -185,6 +190,7 @@ BP_AVX512_TARGET static ptrdiff_t bp_sieve_avx512(const bp_sieve *sieve, const u
     for (int i = 0; i < 4; i++)
         table[i] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)sieve->nibbles[i]));
     for (; at + 1 < length; at += 64) {
+        BP_PREFETCH(text + at + BP_SIEVE_AHEAD);
         const ptrdiff_t left = length - at - 1; /* positions with a byte after them */
         const __mmask64 valid = left >= 64 ? ~(__mmask64)0 : _bzhi_u64(~UINT64_C(0), (unsigned)left);
         const __m512i here = _mm512_maskz_loadu_epi8(valid, text + at);

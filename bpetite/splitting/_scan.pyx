@@ -51,6 +51,7 @@ cdef extern from "splitting/scan_blocks.h" nogil:
         uint64_t leads[1]
         uint64_t masks[6][64]
 
+    void scan_prefetch(const uint8_t* text, int size)
     int scan_lowest(uint64_t mask)
     bint scan_is_ascii(const uint8_t* text, int size)
     int scan_known_state(const scan_tables* tables, const uint8_t* codes, int at)
@@ -260,6 +261,8 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
     if cursor.ended or (cursor.position == cursor.length and not cursor.final):
         return False
     measure_span(scanner, cursor, &span)
+    if cursor.length - cursor.position > SCAN_LONGEST:
+        scan_prefetch(cursor.text + cursor.position + SCAN_LONGEST, span.size)
     encode_span(scanner, cursor, &span)
     if span.lane:
         cursor.state = scan_run_in_lanes(scanner.simd, &scanner.tables, &scanner.vector, &span, cursor.state)
