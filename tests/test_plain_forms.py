@@ -15,7 +15,7 @@ CORE = ["splitting", "vocabulary", "engine", "serving", "training"]
 BY_FORM = [
     "splitting/test_scan.py", "splitting/test_vector_tables.py", "engine/test_encode.py", "engine/test_special.py",
     "engine/test_batch.py", "engine/test_ids.py", "engine/test_decode.py", "engine/test_unknown_words.py",
-    "serving/test_canonical.py", "serving/test_growing.py",
+    "engine/test_word_cache.py", "serving/test_canonical.py", "serving/test_growing.py",
 ]  # fmt: skip
 EVERY = ["plain", "ssse3", "avx2", "neon", "avx512"]
 
