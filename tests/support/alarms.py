@@ -1,4 +1,5 @@
 """Signals that come while a test makes one call."""
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ class SecondRing:
 @contextmanager
 def alarm(handler: Callable[..., object], every: float = 0.05) -> Iterator[None]:
     """Call the handler in the main thread now and again; the interval is in seconds."""
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []  # what a handler raises in Hypothesis's would be lost
     before = signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, every, every)
     try:
@@ -34,3 +36,4 @@ def alarm(handler: Callable[..., object], every: float = 0.05) -> Iterator[None]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        gc.callbacks[:] = callbacks
