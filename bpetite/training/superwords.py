@@ -23,7 +23,8 @@ from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._merger import Merger
-from ._phrases import FrequentPairs, PairCounts, PhraseReader
+from ._pair_counts import FrequentPairs, PairCounts
+from ._phrases import PhraseReader
 from ._pieces import PieceTable
 from ._text_counter import batches
 from .continuing import make_known

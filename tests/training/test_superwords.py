@@ -14,7 +14,8 @@ from recounting import learn
 from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, reference
 from bpetite.reference import Pair
 from bpetite.training import superwords
-from bpetite.training._phrases import FrequentPairs, PairCounts, PhraseReader
+from bpetite.training._pair_counts import FrequentPairs, PairCounts
+from bpetite.training._phrases import PhraseReader
 from bpetite.training._pieces import PieceTable
 from bpetite.training.counts import table_of
 
