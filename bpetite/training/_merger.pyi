@@ -6,6 +6,7 @@ from ..vocabulary._tokens import TokenTable
 from ._count_records import RecordReader
 from ._count_table import CountTable
 from ._pieces import PieceTable
+from ._words import Words
 
 @final
 class Merger:
@@ -99,8 +100,8 @@ class Merger:
         """Learn a pair of internal ids; returns that of the token. :func:`join_together` joins it."""
     def token(self, token: int) -> bytes:
         """The bytes of a token by internal id."""
-    def finish(self) -> None:
-        """Free the words and pairs; from here on only tokens and merges can be read."""
+    def finish(self) -> Words:
+        """Free the pairs, and give the words away; from here on only tokens and merges can be read."""
     def all_tokens(self) -> list[bytes]:
         """The bytes of all tokens, by internal id."""
     def merges(self, ids: list[int] | None = None) -> tuple[tuple[int, int], ...]:

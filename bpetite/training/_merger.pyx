@@ -256,12 +256,14 @@ cdef class Merger:
         return (<char*> self.known.data)[self.known.start[token]:self.known.start[token + 1]]
 
     def finish(self):
-        """Free the words and pairs; from here on only tokens and merges can be read."""
+        """Free the pairs, and give the words away; from here on only tokens and merges can be read."""
+        cdef Words words = self.words
         self.pairs = PairTable(self.known, 1, False, 0, 0)
         self.words = Words(self.known)
         self.sides = Sides()
         self.joiner = Joiner(self.known, self.words, self.pairs, self.sides)
         self.counted = True
+        return words
 
     def all_tokens(self):
         """The bytes of all tokens, by internal id."""

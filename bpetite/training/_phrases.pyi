@@ -5,6 +5,7 @@ from ..vocabulary._tokens import TokenTable
 from ._count_table import CountTable
 from ._pair_counts import FrequentPairs, PairCounts
 from ._pieces import PieceTable
+from ._words import Words
 
 @final
 class PhraseReader:
@@ -21,6 +22,12 @@ class PhraseReader:
     def __new__(
         cls, tokens: TokenTable, merges: MergeTable, special_only: frozenset[int], most_kept: int
     ) -> PhraseReader: ...
+    def know_words(self, words: Words) -> None:
+        """Know what the merges make of words, so that they are not merged again where phrases hold them.
+
+        Args:
+            words: Those that the merges were learned from, with all of them joined.
+        """
     def count_pairs(self, phrases: CountTable, pairs: PairCounts, part: int, parts: int) -> None:
         """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is
         room; `kept` says whether all of them are."""

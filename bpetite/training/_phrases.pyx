@@ -11,12 +11,12 @@ The shape, and why.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..engine._id_memory cimport ids_free, ids_grow
 from ..engine._text cimport DONE as ENCODED
-from ..engine._worker cimport Core, Worker
+from ..engine._worker cimport Core, Worker, bp_keys, bp_prepare, bp_remember
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t
@@ -24,8 +24,11 @@ from ..headers.watch cimport bp_watch_begin, bp_watch_check, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._count_table cimport NO_MEMORY, OK, CountTable, check, slot_bytes
+from ._learned_tokens cimport token_length
 from ._pair_counts cimport FrequentPairs, PairCounts
 from ._pieces cimport PieceTable
+from ._segments cimport SEGMENT, segment_after
+from ._words cimport Words
 
 cdef enum:
     NOT_ENCODED = -101
@@ -84,6 +87,39 @@ cdef class PhraseReader:
         for at in range(0 if self.numbered else self.worker.used):
             self.worker.out[at] = <uint32_t> self.worker.core.tokens.slot(self.worker.out[at])
         return OK
+
+    def know_words(self, Words words not None):
+        """Know what the merges make of words, so that they are not merged again where phrases hold them.
+
+        Args:
+            words: Those that the merges were learned from, with all of them joined.
+        """
+        cdef uint8_t text[SEGMENT + 16]
+        cdef token_t ids[SEGMENT]
+        cdef Py_ssize_t* slot_of = <Py_ssize_t*> malloc(words.known.count * sizeof(Py_ssize_t))
+        cdef bp_keys keys
+        cdef TokenTable tokens = self.worker.core.tokens
+        cdef Py_ssize_t length, i, count, slot
+        cdef uint32_t token, number = 0
+        if slot_of == NULL:
+            raise MemoryError
+        with nogil:
+            for token in range(words.known.count):
+                slot_of[token] = tokens.find(words.known.data + words.known.start[token],
+                                             token_length(words.known, token))
+            while number < words.symbol_count // 2 and self.worker.cache.forgotten == 0:
+                count = words.read_word(number, text, &length, ids)
+                for i in range(count):
+                    slot = slot_of[ids[i]]
+                    if slot < 0:                   # no token of ordinary text
+                        count = 0
+                        break
+                    ids[i] = tokens.ids[slot]
+                if count:
+                    bp_prepare(&self.worker.cache, text, 0, &length, 1, sizeof(text), &keys)
+                    bp_remember(&self.worker.cache, keys.bytes[0], text, length, ids, count)
+                number = segment_after(words.symbols, number)
+        free(slot_of)
 
     def count_pairs(self, CountTable phrases not None, PairCounts pairs not None, uint64_t part, uint64_t parts):
         """Count the pairs of tokens in one of several parts of a table of phrases, and keep the tokens while there is

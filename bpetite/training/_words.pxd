@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
+from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
@@ -56,3 +57,6 @@ cdef class Words:
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int32_t* open(self) noexcept nogil
     cdef void close(self, uint64_t size, int64_t count) noexcept nogil
+    # The word that begins with segment `number`, as it has become: its bytes and internal ids of its tokens, at most
+    # SEGMENT of each. OUT: *length, the bytes. Returns how many tokens it has, 0 where it is longer, or no word begins.
+    cdef Py_ssize_t read_word(self, uint32_t number, uint8_t* text, Py_ssize_t* length, token_t* ids) noexcept nogil

@@ -24,7 +24,7 @@ from ..headers.watch cimport bp_watch, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
-from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens, token_length
 from ._pieces cimport PieceTable
 from ._segments cimport HEAD, NEXT_HEAD, SEGMENT, SENTINEL, even, head_of, symbols_of
 
@@ -252,3 +252,23 @@ cdef class Words:
             memcpy(head + 8, &word, sizeof(uint64_t))
             self.symbol_count += NEXT_HEAD
         self.symbols[self.symbol_count] = SENTINEL
+
+    cdef Py_ssize_t read_word(self, uint32_t number, uint8_t* text, Py_ssize_t* length, token_t* ids) noexcept nogil:
+        cdef uint64_t at = head_of(number) + HEAD
+        cdef uint64_t size
+        cdef Py_ssize_t count = 0
+        cdef uint32_t token
+        length[0] = 0
+        if self.symbols[head_of(number) + 1] == 0:         # a further segment
+            return 0
+        while self.symbols[at] != SENTINEL:
+            token = <uint32_t> self.symbols[at]
+            size = token_length(self.known, token)
+            if length[0] + size > SEGMENT:
+                return 0
+            memcpy(text + length[0], self.known.data + self.known.start[token], size)
+            length[0] += size
+            ids[count] = token
+            count += 1
+            at += self.known.width[token]
+        return count

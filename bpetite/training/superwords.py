@@ -27,6 +27,7 @@ from ._pair_counts import FrequentPairs, PairCounts
 from ._phrases import PhraseReader
 from ._pieces import PieceTable
 from ._text_counter import batches
+from ._words import Words
 from .continuing import make_known
 from .counting import count_as
 from .counts import table_of
@@ -76,6 +77,7 @@ def learn_superwords(
     *,
     min_frequency: int,
     documents: int = 0,
+    words: list[Words] | None = None,
     num_threads: int | None = None,
 ) -> tuple[Merger, dict[int, int], dict[str, Any]]:
     """Learn `n` tokens from the phrases of a corpus, after those of a vocabulary.
@@ -88,6 +90,7 @@ def learn_superwords(
         learn: Called with the merger and the number of tokens to end with.
         min_frequency: As the merger has it.
         documents: How many texts there were when the corpus was read before; 0 for not known.
+        words: Those that the vocabulary was learned from, as its tokens; the list is emptied, so that they are freed.
 
     Returns:
         The merger, what it calls the tokens of the vocabulary (see `make_known`), and what the manifest says.
@@ -97,6 +100,10 @@ def learn_superwords(
     readers = [
         PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, KEPT // threads) for _ in range(threads)
     ]
+    while words:
+        known = words.pop()
+        _together(lambda part: readers[part].know_words(known), len(readers))
+        del known
     pairs = _pairs(phrases, readers, len(vocab.tokens))
     least = max(min_frequency, pairs.error + 1)
     floor = max(_first_floor(pairs, n), least)

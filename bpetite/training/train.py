@@ -18,6 +18,7 @@ from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
+from ._words import Words
 from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, table_of
@@ -220,15 +221,15 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
     )
 
 
-def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
-    """Learn until there are so many tokens, or no pair is left."""
+def learn_until(merger: Merger, limit: int, progress: Progress | None) -> Words:
+    """Learn until there are so many tokens, or no pair is left. Returns the words, as what was learned makes of them."""
     start = merger.tokens
     finished = False
     while not finished:
         finished = merger.learn(min(limit, MAX_TOKENS), STEP)
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
-    merger.finish()
+    return merger.finish()
 
 
 def _learn(
@@ -287,13 +288,13 @@ def _learn_stages(
 ) -> Vocab:
     """Tokens within words, then superwords (:mod:`bpetite.training.superwords`)."""
     assert options.superwords_from is not None
-    learn_until(merger, options.superwords_from, progress)
+    words = [learn_until(merger, options.superwords_from, progress)]
     pattern: Any = options.superword_pattern
     first = new_vocab(merger, options, None, pattern=pattern)
     merger, _, record = learn_superwords(
         first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
         partial(learn_until, progress=progress), min_frequency=options.min_frequency,
-        documents=corpus["documents"] if corpus else 0, num_threads=num_threads,
+        documents=corpus["documents"] if corpus else 0, words=words, num_threads=num_threads,
     )  # fmt: skip
     if corpus is not None:
         warn_of_few(merger, options)
