@@ -76,7 +76,7 @@ cdef class Core:
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 
-    cdef int _find_across(self) except -1
+    cdef int _find_across(self, WordMerges word_merges) except -1
 
 
 cdef class Worker:

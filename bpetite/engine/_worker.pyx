@@ -94,20 +94,24 @@ cdef class Core:
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
         if word_merges is not None:
             self.words = Core(tokens, word_merges.merges, special_only, None, False, cuts=word_merges)
-            self._find_across()
+            self._find_across(word_merges)
 
-    cdef int _find_across(self) except -1:
+    cdef int _find_across(self, WordMerges word_merges) except -1:
         """Find the pairs of tokens of words that stand side by side in a token: no others are ever joined across.
 
         What the merges of words leave of a text is joined to longer tokens. The bytes of such a token have not been
         joined with what is around them, so the merges of words have made of them what they make of these bytes alone.
         """
+        cdef bytearray later = bytearray(self.tokens.size)
         cdef Worker worker = Worker(self.words, 64 << 20)
         cdef Py_ssize_t slot, i, offset = 0
         cdef uint64_t pair
         cdef token_t left, right
         found = set()
+        word_merges.find_later(self.tokens, self.merges, <uint8_t*> <char*> later)
         for slot in range(self.tokens.size):
+            if not later[slot]:
+                continue
             worker.used = 0
             if worker.encode_cut(self.tokens.blob, self.tokens.starts[slot], self.tokens.starts[slot + 1],
                                  &offset) == NO_MEMORY:
@@ -404,7 +408,6 @@ cdef class Worker:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef Py_ssize_t at = start, n, stop
         cdef const uint8_t* apart = self.core.cuts.apart
-        cdef uint16_t pair = text[start]
         cdef int status = DONE
         cdef bint moved
         self.waiting = 0
@@ -413,9 +416,8 @@ cdef class Worker:
             while n < BP_BLOCK // 2 and at + 1 < end:
                 stop = min(end, at + BP_BLOCK - n)
                 for at in range(at + 1, stop):         # without a branch: a cut every few bytes cannot be predicted
-                    pair = pair << 8 | text[at]
                     ends[n] = at
-                    n += apart[pair]
+                    n += apart[text[at - 1] | <uint16_t> text[at] << 8]
                 at = stop - 1
             if at + 1 == end:
                 ends[n] = at = end

@@ -35,6 +35,7 @@ cdef class WordMerges:
         cdef uint64_t at
         cdef uint32_t pair
         cdef bp_pair_entry* entry
+        self.end = end
         memset(self.apart, 1, sizeof(self.apart))
         for at in range(table.pairs.mask + 1 if table.size else 0):
             entry = table.pairs.entries + at
@@ -52,15 +53,38 @@ cdef class WordMerges:
                 self.merges.add(<token_t> (entry.pair >> 32), <token_t> entry.pair, entry.rank,
                                 table.pairs.joined[entry.rank])
 
+    cdef void find_later(self, TokenTable tokens, MergeTable table, uint8_t* later) noexcept nogil:
+        cdef bp_pair_entry* entry
+        cdef Py_ssize_t joined
+        cdef uint64_t at
+        cdef bint more = True
+        while more:                                # a second time, unless merges below the rank take later tokens
+            more = False
+            for at in range(table.pairs.mask + 1 if table.size else 0):
+                entry = table.pairs.entries + at
+                if entry.rank == NONE:
+                    continue
+                joined = tokens.slot(table.pairs.joined[entry.rank])
+                if joined >= 0 and not later[joined] and (
+                        entry.rank >= self.end or is_later(tokens, later, <token_t> (entry.pair >> 32))
+                        or is_later(tokens, later, <token_t> entry.pair)):
+                    later[joined] = 1
+                    more = True
+
+
+cdef inline bint is_later(TokenTable tokens, const uint8_t* later, token_t number) noexcept nogil:
+    cdef Py_ssize_t slot = tokens.slot(number)
+    return slot >= 0 and later[slot]
+
 
 cdef inline bint junction(TokenTable tokens, const bp_pair_entry* entry, uint32_t* pair) noexcept nogil:
-    """OUT: the last byte of the left token << 8 | the first of the right one. False where one has no bytes: no text
+    """OUT: the last byte of the left token | the first of the right one << 8. False where one has no bytes: no text
     gives such a token."""
     cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
     cdef uint64_t end = tokens.starts[left + 1], start = tokens.starts[right]
     if end == tokens.starts[left] or start == tokens.starts[right + 1]:
         return False
-    pair[0] = <uint32_t> tokens.blob[end - 1] << 8 | tokens.blob[start]
+    pair[0] = tokens.blob[end - 1] | <uint32_t> tokens.blob[start] << 8
     return True
 
 
@@ -81,7 +105,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
         return None
     for at in range(table.pairs.mask + 1):
         entry = table.pairs.entries + at
-        if (entry.rank < first and junction(tokens, entry, &pair) and pair & 0xFF == SPACE and pair >> 8 > SPACE
+        if (entry.rank < first and junction(tokens, entry, &pair) and pair >> 8 == SPACE and pair & 0xFF > SPACE
                 and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
             first = entry.rank
     return None if first == NONE else first
