@@ -47,7 +47,8 @@ class Merger:
     def add_records(self, records: RecordReader, least: int = 1) -> None:
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
     def add_pieces(self, pieces: PieceTable, ids: array[int]) -> None:
-        """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
+        """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
+        These are all words; the table is empty then.
 
         Args:
             pieces: As numbers of tokens.

@@ -93,19 +93,19 @@ cdef class Merger:
         self.check(self.words.add_records(records, least))
 
     def add_pieces(self, PieceTable pieces not None, const uint32_t[::1] ids not None):
-        """Add pieces of text that are tokens already, as the tokens that :meth:`know` has made known.
+        """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
+        These are all words; the table is empty then.
 
         Args:
             pieces: As numbers of tokens.
             ids: uint32[n]: a token's number -> its internal id.
         """
-        cdef int result
         self.check_begun()
-        bp_watch_begin(&self.watch, NULL)
+        if self.words.symbol_count:
+            raise RuntimeError("pieces are not added to other words")
         self.known.count_as_one()
         with nogil:
-            result = self.words.add_pieces(pieces, &ids[0], &self.watch)
-        self.check(result)
+            self.words.take(pieces.words, &ids[0], ids.shape[0])
         self.encoded = True
 
     def add_encoded(self, pretokens, TokenTable tokens not None, MergeTable merges not None,

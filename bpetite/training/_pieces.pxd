@@ -4,15 +4,11 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
+from ._words cimport Words
 
 
 cdef enum:
     WAITING = 128          # pieces that wait for their slots to be fetched
-
-
-cdef struct piece:
-    uint64_t start         # its first token; it ends where the next piece starts
-    int64_t count
 
 
 cdef struct waiting_piece:
@@ -24,13 +20,10 @@ cdef struct waiting_piece:
 
 @cython.final
 cdef class PieceTable:
-    cdef token_t* tokens               # of all pieces, in the order in which they came up
-    cdef uint64_t used
-    cdef Py_ssize_t room
-    cdef piece* pieces                 # and one more, which only starts
-    cdef uint64_t number
-    cdef uint64_t piece_room
-    cdef uint64_t* slots               # the upper half of a hash, then a piece's number + 1; 0 where empty
+    cdef Words words                   # the pieces, in the order in which they came up
+    cdef uint64_t number               # of them
+    cdef uint64_t used                 # tokens of them
+    cdef uint64_t* slots               # the upper half of a hash, then a piece's segment + 1; 0 where empty
     cdef uint64_t mask                 # slots - 1
     cdef int shift                     # a piece belongs into slot hash >> shift
     cdef waiting_piece waiting[WAITING]

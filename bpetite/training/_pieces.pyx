@@ -1,22 +1,22 @@
 """Pieces of phrases, as tokens, and how often each occurs.
 
 Most pieces of prose are there once, so what counts is the time for one that is new: its tokens are copied to the end of
-an array, in the order in which the merger will want them, and eight bytes go into a hash table. Those who look a piece
-up compare the tokens in the array.
+an array, as words that merges are learned from, and eight bytes go into a hash table. Those who look a piece up compare
+the tokens in the array.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
-from ..engine._id_memory cimport ids_free, ids_grow
-from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH, bp_load64
 from ..headers.hashing cimport bp_hash_key, bp_hash_long, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
+from ..headers.memory cimport bp_free_table, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
-from ._count_table cimport NO_MEMORY, OK, OVERFLOW, check
+from ._count_table cimport NO_MEMORY, OK, check
+from ._learned_tokens cimport LearnedTokens
+from ._segments cimport after_word, head_of, is_word, segment, whole_word
+from ._words cimport SLOT_WORK, Words
 
 cdef bp_secret secret = draw_secret()
 
@@ -36,13 +36,11 @@ cdef class PieceTable:
         self.mask = 4095
         self.shift = 52
         self.slots = <uint64_t*> bp_new_table((self.mask + 1) * sizeof(uint64_t), 0)
-        if self.slots == NULL or bp_grow(<void**> &self.pieces, &self.piece_room, 64, sizeof(piece)) < 0:
+        if self.slots == NULL:
             raise MemoryError
-        self.pieces[0].start = 0
+        self.words = Words(LearnedTokens(bytes(range(256))))       # none of which is looked at
 
     def __dealloc__(self):
-        ids_free(self.tokens, self.room)
-        free(self.pieces)
         bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
 
     def __len__(self):
@@ -55,10 +53,13 @@ cdef class PieceTable:
 
     def __iter__(self):
         """(tokens, count) of each piece, in the order in which they came up."""
-        cdef uint64_t at, i
-        for at in range(self.number):
-            yield (tuple([self.tokens[i] for i in range(self.pieces[at].start, self.pieces[at + 1].start)]),
-                   self.pieces[at].count)
+        cdef uint64_t at
+        cdef uint64_t start = 0
+        cdef segment one
+        while start < self.words.symbol_count:
+            one = whole_word(self.words.symbols, start)
+            yield tuple([self.words.symbols[one.start + at] for at in range(one.size)]), one.weight
+            start = after_word(one)
 
     def update(self, PieceTable other not None):
         """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
@@ -71,13 +72,15 @@ cdef class PieceTable:
         check(result)
 
     cdef int absorb(self, PieceTable other, bp_watch* watch) noexcept nogil:
-        cdef uint64_t at, start
+        cdef uint64_t start = 0
+        cdef segment one
         cdef int result = OK
-        for at in range(other.number):
-            start = other.pieces[at].start
-            result = self.add(other.tokens + start, other.pieces[at + 1].start - start, other.pieces[at].count)
-            if result != OK or bp_work(watch, sizeof(piece)):
+        while start < other.words.symbol_count:
+            one = whole_word(other.words.symbols, start)
+            result = self.add(<const token_t*> other.words.symbols + one.start, one.size, one.weight)
+            if result != OK or bp_work(watch, SLOT_WORK):
                 return result                      # the caller sees the watch
+            start = after_word(one)
         return self.settle()
 
     cdef int add(self, const token_t* tokens, uint64_t size, int64_t count) noexcept nogil:
@@ -96,11 +99,7 @@ cdef class PieceTable:
         for at in range(self.waits):               # those that are probably there already will be compared
             slot = self.slots[self.waiting[at].hash >> self.shift]
             if slot and slot >> 32 == self.waiting[at].hash >> 32:
-                BP_PREFETCH(&self.pieces[<uint32_t> slot - 1])
-        for at in range(self.waits):
-            slot = self.slots[self.waiting[at].hash >> self.shift]
-            if slot and slot >> 32 == self.waiting[at].hash >> 32:
-                BP_PREFETCH(self.tokens + self.pieces[<uint32_t> slot - 1].start)
+                BP_PREFETCH(self.words.symbols + head_of(<uint32_t> slot - 1))
         for at in range(self.waits):
             result = self.put(&self.waiting[at])
             if result < 0:
@@ -110,30 +109,21 @@ cdef class PieceTable:
 
     cdef int put(self, const waiting_piece* one) noexcept nogil:
         cdef uint64_t at = one.hash >> self.shift
-        cdef piece* found
-        cdef token_t* grown
+        cdef uint32_t number
+        cdef int result
         while self.slots[at]:
-            if self.slots[at] >> 32 == one.hash >> 32:
-                found = &self.pieces[<uint32_t> self.slots[at] - 1]
-                if (found[1].start - found.start == one.size
-                        and memcmp(self.tokens + found.start, one.tokens, one.size * sizeof(token_t)) == 0):
-                    return OVERFLOW if bp_add_overflows(&found.count, one.count) else OK
+            number = <uint32_t> self.slots[at] - 1
+            if self.slots[at] >> 32 == one.hash >> 32 and is_word(self.words.symbols, number, one.tokens, one.size):
+                return self.words.add_weight(number, one.size, one.count)
             at = (at + 1) & self.mask
-        if self.number >= UINT32_MAX - 1:
+        result = self.words.reserve(1, one.size)
+        if result != OK:
             return NO_MEMORY
-        if self.used + one.size > <uint64_t> self.room:
-            grown = ids_grow(self.tokens, self.used, &self.room, 2 * (self.used + one.size))
-            if grown == NULL:
-                return NO_MEMORY
-            self.tokens = grown
-        if bp_grow(<void**> &self.pieces, &self.piece_room, self.number + 2, sizeof(piece)) < 0:
-            return NO_MEMORY
-        memcpy(self.tokens + self.used, one.tokens, one.size * sizeof(token_t))
+        self.slots[at] = one.hash >> 32 << 32 | self.words.symbol_count // 2 + 1
+        memcpy(self.words.open(), one.tokens, one.size * sizeof(token_t))
+        self.words.close(one.size, one.count)
         self.used += one.size
-        self.pieces[self.number].count = one.count
         self.number += 1
-        self.pieces[self.number].start = self.used
-        self.slots[at] = one.hash >> 32 << 32 | self.number
         return self.grow() if self.number * 4 > self.mask * 3 else OK
 
     cdef int grow(self) noexcept nogil:

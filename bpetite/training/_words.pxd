@@ -9,11 +9,11 @@ from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable
 from ._learned_tokens cimport LearnedTokens
-from ._pieces cimport PieceTable
 
 
 cdef enum:
     NO_ID = 0x7FFFFFFF
+    SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
 
 
 @cython.final
@@ -35,7 +35,7 @@ cdef class Words:
     cdef LearnedTokens known
     cdef int32_t* symbols              # heads and slots (_segments.pxd), then SENTINEL
     cdef uint64_t symbol_count         # without that; even
-    cdef uint64_t symbol_capacity
+    cdef Py_ssize_t symbol_capacity
     cdef uint8_t id_of_byte[256]
 
     # Add a word as the tokens that an encoder makes of it; all words of a table; what is left of a file, but for words
@@ -46,13 +46,15 @@ cdef class Words:
     cdef int add_encoded_records(self, RecordReader records, int64_t least, WordEncoder encoder,
                                  bp_watch* watch) except? -1
     # Add a word of bytes that occurs `count` times; all words of a table, but for those that occur 0 times; what is
-    # left of a file, but for words that occur less often than `least`; pieces, whose tokens are numbers with
-    # internal ids in `ids`.
+    # left of a file, but for words that occur less often than `least`.
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1
-    cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil
+    # Take the words of another one, whose tokens are numbers with internal ids in ids[0:numbers]; this one has none.
+    cdef void take(self, Words other, const uint32_t* ids, uint64_t numbers) noexcept nogil
+    # Let a word of so many slots occur more often. Nothing has been joined yet.
+    cdef int add_weight(self, uint32_t number, uint64_t size, int64_t count) noexcept nogil
     cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int32_t* open(self) noexcept nogil

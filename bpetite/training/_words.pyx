@@ -18,22 +18,21 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
-from ..headers.memory cimport bp_grow, bp_use_large_pages
+from ..engine._id_memory cimport ids_free, ids_grow
+from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
-from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens, token_length
-from ._pieces cimport PieceTable
-from ._segments cimport HEAD, NEXT_HEAD, SEGMENT, SENTINEL, even, head_of, symbols_of
+from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
+from ._segments cimport (
+    HEAD, NEXT_HEAD, SEGMENT, SENTINEL, after_word, even, further_segments, head_of, segment, symbols_of, whole_word,
+)
 
 cdef extern from "training/pair_search.h" nogil:
     enum:
         BP_OVERREAD
-
-cdef enum:
-    SLOT_WORK = 32              # bytes of text whose encoding takes as long as a slot of a count table
 
 
 @cython.final
@@ -96,12 +95,13 @@ cdef class Words:
         self.known = known
         for number in range(256):
             self.id_of_byte[known.data[number]] = <uint8_t> number
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, 64, sizeof(int32_t)) < 0:
+        self.symbols = <int32_t*> ids_grow(NULL, 0, &self.symbol_capacity, 64)
+        if self.symbols == NULL:
             raise MemoryError
         self.symbols[0] = SENTINEL
 
     def __dealloc__(self):
-        free(self.symbols)
+        ids_free(<uint32_t*> self.symbols, self.symbol_capacity)
 
     cdef int add_word(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:
         cdef int result = self.reserve(1, length)
@@ -187,33 +187,50 @@ cdef class Words:
                 result = self.add_word(stream.data, stream.length, stream.count)
         return result
 
-    cdef int add_pieces(self, PieceTable pieces, const uint32_t* ids, bp_watch* watch) noexcept nogil:
-        cdef uint64_t i, at, size
-        cdef const token_t* numbers
-        cdef int32_t* slots
-        cdef int result = self.reserve(pieces.number, pieces.used)
-        if result != OK:
-            return result
-        for i in range(pieces.number):
-            if bp_work(watch, SLOT_WORK):
-                return INTERRUPTED
-            numbers = pieces.tokens + pieces.pieces[i].start
-            size = pieces.pieces[i + 1].start - pieces.pieces[i].start
-            slots = self.open()
-            for at in range(size):
-                slots[at] = <int32_t> ids[numbers[at]]
-            self.close(size, pieces.pieces[i].count)
+    cdef void take(self, Words other, const uint32_t* ids, uint64_t numbers) noexcept nogil:
+        cdef uint64_t start = 0
+        cdef uint64_t same = 0
+        cdef uint64_t at
+        cdef segment word
+        self.symbols, other.symbols = other.symbols, self.symbols
+        self.symbol_count, other.symbol_count = other.symbol_count, self.symbol_count
+        self.symbol_capacity, other.symbol_capacity = other.symbol_capacity, self.symbol_capacity
+        while same < numbers and ids[same] == same:
+            same += 1
+        if same == numbers:
+            return
+        while start < self.symbol_count:
+            word = whole_word(self.symbols, start)
+            for at in range(word.start, word.start + word.size):
+                self.symbols[at] = <int32_t> ids[self.symbols[at]]
+            start = after_word(word)
+
+    cdef int add_weight(self, uint32_t number, uint64_t size, int64_t count) noexcept nogil:
+        cdef uint64_t at = head_of(number)
+        cdef uint64_t i
+        cdef int64_t weight
+        memcpy(&weight, self.symbols + at + 2, sizeof(int64_t))
+        if bp_add_overflows(&weight, count):
+            return OVERFLOW
+        memcpy(self.symbols + at + 2, &weight, sizeof(int64_t))
+        at = even(at + HEAD + size)
+        for i in range(further_segments(size)):
+            memcpy(self.symbols + at + i * NEXT_HEAD + 2, &weight, sizeof(int64_t))
         return OK
 
     cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil:
         """Make room for more words and their slots (one for each place)."""
         cdef uint64_t symbols = symbols_of(words, slots)
+        cdef uint32_t* grown
         if self.symbol_count + symbols > head_of(UINT32_MAX):
             return TOO_LARGE
-        if bp_grow(<void**> &self.symbols, &self.symbol_capacity, self.symbol_count + symbols + SEGMENT + BP_OVERREAD,
-                   sizeof(int32_t)) < 0:
-            return NO_MEMORY
-        bp_use_large_pages(self.symbols + self.symbol_count, symbols * sizeof(int32_t))
+        symbols += self.symbol_count + SEGMENT + BP_OVERREAD
+        if symbols > <uint64_t> self.symbol_capacity:
+            grown = ids_grow(<uint32_t*> self.symbols, self.symbol_count + 1, &self.symbol_capacity,
+                             symbols + self.symbol_count // 2)
+            if grown == NULL:
+                return NO_MEMORY
+            self.symbols = <int32_t*> grown
         return OK
 
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil:

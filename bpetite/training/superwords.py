@@ -101,9 +101,7 @@ def learn_superwords(
         PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, KEPT // threads) for _ in range(threads)
     ]
     while words:
-        known = words.pop()
-        _together(lambda part: readers[part].know_words(known), len(readers))
-        del known
+        _know(words.pop(), readers)
     pairs = _pairs(phrases, readers, len(vocab.tokens))
     least = max(min_frequency, pairs.error + 1)
     floor = max(_first_floor(pairs, n), least)
@@ -150,9 +148,13 @@ class _Phrases:
 
 
 def _internal_ids(vocab: Vocab, ids: Mapping[int, int]) -> array[int]:
-    """A token's place in the order of ids -> the merger's id; 0 for what no text gives."""
+    """A token's place in the order of ids -> the merger's id; the place for what no text gives."""
     internal = {number: inside for inside, number in ids.items()}
-    return array("I", [internal.get(number, 0) for number in sorted(vocab.tokens)])
+    return array("I", [internal.get(number, place) for place, number in enumerate(sorted(vocab.tokens))])
+
+
+def _know(words: Words, readers: Sequence[PhraseReader]) -> None:
+    _together(lambda part: readers[part].know_words(words), len(readers))
 
 
 def _pairs(phrases: _Phrases, readers: Sequence[PhraseReader], tokens: int) -> PairCounts:

@@ -222,7 +222,7 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
 
 
 def learn_until(merger: Merger, limit: int, progress: Progress | None) -> Words:
-    """Learn until there are so many tokens, or no pair is left. Returns the words, as what was learned makes of them."""
+    """Learn until there are so many tokens, or no pair is left. Returns the words, as these tokens."""
     start = merger.tokens
     finished = False
     while not finished:

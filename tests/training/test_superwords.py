@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from recounting import learn
 from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns, reference
 from bpetite.reference import Pair
 from bpetite.training import superwords
+from bpetite.training._merger import Merger
 from bpetite.training._pair_counts import FrequentPairs, PairCounts
 from bpetite.training._phrases import PhraseReader
 from bpetite.training._pieces import PieceTable
@@ -177,6 +179,34 @@ def test_many_pieces_are_counted() -> None:
     reader.cut(table_of({b"abc": 2**63 - 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
     with pytest.raises(OverflowError):
         reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_pieces_of_any_size(shift: int) -> None:
+    """Of one segment of a word and of several; what is learned from them is what is learned from the same words."""
+    vocab = Tokenizer.train("", 256, special_tokens=[]).to_vocab()
+    random.seed(5)
+    sizes = [2, 3, 10, 11, 63, 64, 65, 127, 128, 129, 200]
+    phrases = {bytes(random.choices(b"abc", [8, 2, 1], k=size)): 3 + size for size in sizes for _ in range(8)}
+    tables = [PieceTable(), PieceTable()]
+    for table in tables:
+        reader = PhraseReader(vocab.token_table, vocab.merge_table, vocab.special_only, 0)
+        for _ in range(2):
+            reader.cut(table_of(phrases), FrequentPairs(PairCounts(0, 256), 0), table, 0, 1)
+    tables[0].update(tables[1])
+    assert dict(tables[0]) == {tuple(phrase): 4 * count for phrase, count in phrases.items()}
+    ids = array("I", [(number + shift) % 256 for number in range(256)])
+    by_pieces, by_words = Merger(first=bytes((byte - shift) % 256 for byte in range(256))), Merger()
+    by_pieces.know(array("I"))
+    by_pieces.add_pieces(tables[0], ids)
+    with pytest.raises(RuntimeError):
+        by_pieces.add_pieces(PieceTable(), ids)
+    for phrase, count in phrases.items():
+        by_words.add_word(phrase, 4 * count)
+    for merger in (by_pieces, by_words):
+        assert merger.learn(256 + 40, 1 << 30)
+    assert by_pieces.all_tokens()[256:] == by_words.all_tokens()[256:]
+    assert list(tables[0]) == []
 
 
 @pytest.mark.parametrize("tokens", [257, 1 << 20, (1 << 29) + 1, 1 << 31])
