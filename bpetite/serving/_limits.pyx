@@ -233,6 +233,7 @@ cdef Py_ssize_t _longest_suffix(Encoder encoder, str text, Specials specials, Py
     cdef known_end near, here, first
     here.read = here.end = length
     here.behind = 0
+    near = here
     while here.behind <= most:
         if here.end == 0:
             return 0
