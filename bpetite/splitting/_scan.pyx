@@ -38,7 +38,6 @@ from array import array as new_array
 cdef extern from "splitting/scan_blocks.h" nogil:
     enum:
         SCAN_BLOCK
-        SCAN_SPAN
         SCAN_LONGEST
         SCAN_MARK
         SCAN_COMMIT
@@ -289,7 +288,7 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
     cdef Py_ssize_t left = cursor.length - cursor.position
     cdef Py_ssize_t codes = left + cursor.final
     cdef const uint8_t* text = cursor.text + cursor.position
-    cdef int longest = SCAN_SPAN
+    cdef int longest = SCAN_LONGEST
     span.lane = 0
     if scanner.lanes == WIDE_LANES and codes >= SHORTEST_WIDE:
         span.lane = SCAN_LONGEST // WIDE_LANES
@@ -301,7 +300,7 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
     span.count = span.size + cursor.ended
     span.blocks = (span.count + SCAN_BLOCK - 1) // SCAN_BLOCK
     span.before_end = -1
-    span.ascii = (span.size == longest or (span.lane and cursor.ended)) and scan_is_ascii(text, span.size)
+    span.ascii = (span.size == longest or cursor.ended) and scan_is_ascii(text, span.size)
     if span.ascii and span.size < longest:
         # Without a code for its end, the text is read as ASCII, which is less work.
         span.before_end = scan_known_state(&scanner.tables, text, span.size)
@@ -321,7 +320,7 @@ cdef void encode_span(Scanner scanner, const scan_cursor* cursor, scan_span* spa
         if span.before_end >= 0:
             span.codes = span.rewritten
             memcpy(span.rewritten, text, span.size)
-            memset(span.rewritten + span.size, 0, span.lane * WIDE_LANES - span.size)
+            memset(span.rewritten + span.size, 0, span.lane * WIDE_LANES - span.size if span.lane else SCAN_BLOCK)
         return
     span.codes = span.rewritten
     whole = scan_encode_blocks(scanner.simd, tables, text, left, span.size // SCAN_BLOCK, span.rewritten, span.leads)

@@ -232,8 +232,9 @@ BP_INLINE uint32_t scan_step_twice(const scan_twos *twos, const uint8_t *codes, 
 }
 
 /* Run 4 * `lane` codes in four lanes, so that four chains of dependent loads overlap; `lane` is even. Returns the state
-   after them, or -1 with nothing done if the state before some lane cannot be found. */
-static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, int lane, uint32_t state, uint8_t *out)
+   after them, or -1 with nothing done if the state before some lane cannot be found. With a constant for `lane`, one
+   register is an offset into all lanes and into their outputs. */
+BP_INLINE int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, const int lane, uint32_t state, uint8_t *out)
 {
     const scan_twos *twos = tables->twos;
     const int known1 = scan_known_state(tables, codes, lane);
@@ -242,7 +243,7 @@ static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes
     if ((known1 | known2 | known3) < 0)
         return -1;
     uint32_t state0 = state, state1 = (uint32_t)known1, state2 = (uint32_t)known2, state3 = (uint32_t)known3;
-    for (int i = 0; i < lane; i += 2) {
+    for (ptrdiff_t i = 0; i < lane; i += 2) {
         state0 = scan_step_twice(twos, codes + i, state0, out + i);
         state1 = scan_step_twice(twos, codes + i + lane, state1, out + i + lane);
         state2 = scan_step_twice(twos, codes + i + 2 * lane, state2, out + i + 2 * lane);
@@ -251,18 +252,25 @@ static inline int scan_run_lanes(const scan_tables *tables, const uint8_t *codes
     return (int)state3;
 }
 
-/* Run the transducer over a span of at most SCAN_SPAN codes, in four lanes or in one; returns the state after it.
-   Not inlined: in a larger function the loops run out of registers. */
+/* Run the transducer over a span, in four lanes or in one; returns the state after it. Not inlined: in a larger function
+   the loops run out of registers. */
 BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *span, uint32_t state)
 {
-    uint8_t out[SCAN_SPAN + SCAN_BLOCK];
-    int done = span->count, after = -1;
+    const uint8_t *codes = span->codes;
+    uint8_t out[SCAN_LONGEST + SCAN_BLOCK];
+    int done = span->count, at = 0, after = -1;
     if (tables->twos && done >= SCAN_SHORTEST_IN_LANES) {
         done = (done + 7) / 8 * 8; /* the padding does nothing */
-        after = scan_run_lanes(tables, span->codes, done / 4, state, out);
+        for (; done - at >= SCAN_STRETCH; at += SCAN_STRETCH) {
+            after = scan_run_lanes(tables, codes + at, SCAN_STRETCH / 4, state, out + at);
+            state = after < 0 ? scan_run(tables, codes + at, SCAN_STRETCH, state, out + at) : (uint32_t)after;
+        }
+        after = -1;
+        if (done - at >= SCAN_SHORTEST_IN_LANES)
+            after = scan_run_lanes(tables, codes + at, (done - at) / 4, state, out + at);
     }
     if (after < 0)
-        after = (int)scan_run(tables, span->codes, done, state, out);
+        after = (int)scan_run(tables, codes + at, done - at, state, out + at);
     memset(out + done, 0, (size_t)(span->blocks * SCAN_BLOCK - done));
     scan_gather_masks(tables, out, span->blocks, span->masks);
     return (uint32_t)after;

@@ -8,8 +8,8 @@
 enum {
     SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
     SCAN_SHORT = SCAN_BLOCK, /* bytes; shorter whole texts need no cursor */
-    SCAN_SPAN = 512,     /* codes of a span read in one lane or in four */
-    SCAN_LONGEST = 4096, /* codes of a span read in 64 lanes */
+    SCAN_STRETCH = 1024, /* codes read in four lanes of a constant length */
+    SCAN_LONGEST = 4096, /* codes of a span */
     SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
