@@ -23,6 +23,11 @@ cdef enum:
 cdef enum:                     # a large page of the result
     FRESH, CLAIMED, TOUCHED
 
+cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
+
+cdef list kept = []            # buffers for the sections of later calls, whose pages need not be cleared again
+cdef Py_ssize_t kept_ids = 0   # that they have room for
+
 
 cdef class Share:
     """The memory of one thread."""
@@ -43,6 +48,25 @@ cdef Buffer new_buffer(Py_ssize_t capacity):
     if buffer.capacity > 2 * PAGE_IDS:
         buffer.pages = bytearray(buffer.capacity // PAGE_IDS + 1)
     return buffer
+
+
+cdef Buffer take_kept():
+    global kept_ids
+    cdef Buffer buffer = kept.pop() if kept else None
+    if buffer is not None:
+        kept_ids -= buffer.capacity
+    return buffer
+
+
+cdef int keep(list buffers) except -1:
+    global kept_ids
+    cdef Buffer buffer
+    for buffer in buffers:
+        if kept_ids + buffer.capacity <= MOST_KEPT:
+            buffer.share = None
+            kept.append(buffer)
+            kept_ids += buffer.capacity
+    return 0
 
 
 cdef class Gather:
@@ -69,8 +93,8 @@ cdef class Gather:
         taken.share = share
         taken.ids, taken.used, taken.capacity = worker.out, worker.used, worker.capacity
         worker.out, worker.used, worker.capacity = NULL, 0, 0
-        if share.spare:
-            other = share.spare.pop()
+        other = share.spare.pop() if share.spare else take_kept()
+        if other is not None:
             worker.out, worker.capacity = other.ids, other.capacity
             other.ids, other.capacity = NULL, 0
         return taken
@@ -136,9 +160,11 @@ cdef class Gather:
 
     cdef Buffer finish(self):
         cdef Buffer all = self.result, each
+        cdef Share share
         cdef Py_ssize_t total = self.result.used
         for share in self.shares:
             self.copy(share)
+            keep(share.spare)
         if self.full:
             for each in self.full:
                 total += each.used

@@ -20,7 +20,7 @@ from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_free
 from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
-from ._worker cimport BP_BLOCK, Worker
+from ._worker cimport BP_BLOCK, Worker, bp_cache_loosen
 
 from functools import partial
 
@@ -230,6 +230,7 @@ cdef class _Job:
         """Encode sections until none is left: what one thread does."""
         cdef _Section section
         cdef Share share = self.gather.share()
+        bp_cache_loosen(&worker.cache)
         while self.next_section < len(self.sections) and self.error is None:
             section = self.sections[self.next_section]
             self.next_section += 1
