@@ -44,10 +44,11 @@ CALLS: dict[str, Callable[[Tokenizer], Any]] = {
     "merging alone": lambda tok: tok.to_vocab().merge_table.apply(np.frombuffer(LETTERS.encode(), "u1").astype("u4")),
 }
 
-MANY = 32_000_000  # ids: a quarter of a second for an array
+MANY = 32_000_000  # ids: more than a tenth of a second, as lists,
+MORE = 80_000_000  # and as arrays; signals are looked at every 40 milliseconds
 DECODES: dict[str, tuple[Callable[[], Any], Callable[[Tokenizer, Any], Any]]] = {
-    "array": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MANY), Tokenizer.decode_bytes),
-    "text": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MANY), Tokenizer.decode),
+    "array": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MORE), Tokenizer.decode_bytes),
+    "text": (lambda: np.resize(np.arange(300, 2900, dtype="u4"), MORE), Tokenizer.decode),
     "list": (lambda: list(range(300, 2900)) * (MANY // 2600), Tokenizer.decode_bytes),
     "batch": (lambda: [list(range(300, 2900)) * 10] * (MANY // 26_000), Tokenizer.decode_batch),
 }
