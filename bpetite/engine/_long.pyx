@@ -29,9 +29,10 @@ from ._threads import together, worthwhile
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
     SMALLEST_SECTION = 1 << 17
-    LARGEST_SECTION = 1 << 19  # its ids stay in the second-level cache until they are copied
+    LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
     LOOK_AHEAD = 1 << 16       # text that is looked at after a section
-    MEETINGS = 64              # ends that a section keeps
+    MEETINGS = 16              # ends that a section keeps: nearly always it is the first or the second that is met
+    TAIL = 1 << 10             # units that are rewritten after a section at first, then twice as many
     READ_ON = 1 << 20          # how far after its stop a section looks for the end of a pre-token
 
 
@@ -85,7 +86,8 @@ cdef class _Section:
         while self.end < self.stop:
             # A window ends at self.stop, so that it is known which of its bytes that is.
             first = window.read
-            self.status = window_extend(window, self.view, self.stop if first < self.stop else self.view.length)
+            self.status = window_extend(window, self.view, self.stop if first < self.stop else min(
+                self.view.length, self.stop + max(<Py_ssize_t> TAIL, 2 * (first - self.stop))))
             if self.status != DONE:
                 return
             if first < self.stop:
