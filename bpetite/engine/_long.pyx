@@ -28,7 +28,7 @@ from ._threads import together, worthwhile
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
-    SMALLEST_SECTION = 1 << 17
+    SMALLEST_SECTION = 1 << 16
     LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
     LOOK_AHEAD = 1 << 16       # text that is looked at after a section
     MEETINGS = 16              # ends that a section keeps: nearly always it is the first or the second that is met
@@ -209,15 +209,17 @@ cdef class _Job:
             self.error = error
         bp_stop(&self.stop)
 
-    cdef int cut(self, Specials specials, Py_ssize_t size) except -1:
+    cdef int cut(self, Specials specials, Py_ssize_t threads) except -1:
+        """Smaller sections towards the end, so that the threads end together."""
         cdef _Section section
-        cdef Py_ssize_t cut = 0, length = self.view.length
+        cdef Py_ssize_t cut = 0, length = self.view.length, size
         self.sections = []
         while cut < length:
             section = _Section()
             section.specials = specials
             section.view = &self.view
             section.start = cut
+            size = min(<Py_ssize_t> LARGEST_SECTION, max(<Py_ssize_t> SMALLEST_SECTION, (length - cut) // (4 * threads)))
             cut = length if length - cut < 2 * size else cut + size
             while self.view.utf8 != NULL and cut < length and self.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1
@@ -328,8 +330,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
         return encoder.encode(worker, text, specials)
     threads = worthwhile(threads, job.view.length)
     job.text = text
-    job.cut(specials, min(<Py_ssize_t> LARGEST_SECTION,
-                          max(<Py_ssize_t> SMALLEST_SECTION, job.view.length // (4 * threads))))
+    job.cut(specials, threads)
     job.gather = Gather(guess_ids(&job.view))
     threads = min(threads, <Py_ssize_t> len(job.sections))
     if threads > 1:
