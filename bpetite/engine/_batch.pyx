@@ -53,6 +53,7 @@ cdef class _Batch:
     cdef Py_ssize_t* sizes         # run -> how many
     cdef list turns                # the order in which runs are handed out; None for theirs
     cdef Py_ssize_t run_count, next_run, next_join
+    cdef bint alone                # one thread encodes
     cdef Gather gather             # or None when lists are wanted
     cdef list lists                # text -> list of ids, or None when arrays are wanted
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
@@ -171,7 +172,8 @@ cdef class _Batch:
         if self.lists is None and self.run_count and not self.counting:
             self.gather = Gather(0 if self.run_count == 1 else self.guess)
         threads = min(threads, self.run_count)
-        if threads > 1:
+        self.alone = threads <= 1
+        if not self.alone:
             self.encoder.teach(None, threads)
         together(partial(_encode_runs, self, True), partial(_encode_runs, self, False), threads - 1, self.fail)
         return 0
@@ -256,7 +258,8 @@ def _encode_runs(_Batch batch, bint called):
     cdef Share share = None if batch.gather is None else batch.gather.share()
     try:
         worker = batch.encoder.take() if batch.run_count == 1 else batch.encoder.take_taught()
-        bp_cache_loosen(&worker.cache)
+        if batch.alone:                        # the tables of several would push each other out of the caches
+            bp_cache_loosen(&worker.cache)
         worker.dropout = batch.dropout
         if not called:
             bp_watch_begin(&worker.watch, &batch.stop)

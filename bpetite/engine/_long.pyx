@@ -20,7 +20,7 @@ from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_free
 from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_view, utf8_window, view_text, window_drop, window_extend
-from ._worker cimport BP_BLOCK, Worker, bp_cache_loosen
+from ._worker cimport BP_BLOCK, Worker
 
 from functools import partial
 
@@ -219,7 +219,8 @@ cdef class _Job:
             section.specials = specials
             section.view = &self.view
             section.start = cut
-            size = min(<Py_ssize_t> LARGEST_SECTION, max(<Py_ssize_t> SMALLEST_SECTION, (length - cut) // (4 * threads)))
+            size = max(<Py_ssize_t> SMALLEST_SECTION, (length - cut) // (4 * threads))
+            size = min(<Py_ssize_t> LARGEST_SECTION, size)
             cut = length if length - cut < 2 * size else cut + size
             while self.view.utf8 != NULL and cut < length and self.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1
@@ -234,7 +235,6 @@ cdef class _Job:
         """Encode sections until none is left: what one thread does."""
         cdef _Section section
         cdef Share share = self.gather.share()
-        bp_cache_loosen(&worker.cache)
         while self.next_section < len(self.sections) and self.error is None:
             section = self.sections[self.next_section]
             self.next_section += 1
