@@ -259,7 +259,8 @@ def _encode_runs(_Batch batch, bint called):
     try:
         worker = batch.encoder.take() if batch.run_count == 1 else batch.encoder.take_taught()
         if batch.alone:                        # the tables of several would push each other out of the caches
-            bp_cache_loosen(&worker.cache)
+            with nogil:
+                bp_cache_loosen(&worker.cache)
         worker.dropout = batch.dropout
         if not called:
             bp_watch_begin(&worker.watch, &batch.stop)

@@ -22,7 +22,7 @@ from array import array as new_array
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
-    RUN = 1 << 16              # bytes searched for special tokens, then encoded: still in the second-level cache
+    RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 
@@ -220,8 +220,8 @@ cdef class Encoder:
         if view.length <= KEEP_LOCK:
             status = encode_view(worker, specials, &view, &offset)
         else:
-            bp_cache_loosen(&worker.cache)
             with nogil:
+                bp_cache_loosen(&worker.cache)
                 status = encode_view(worker, specials, &view, &offset)
         return check(status, text, offset) if status != DONE else 0
 

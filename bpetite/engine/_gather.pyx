@@ -25,7 +25,7 @@ cdef enum:                     # a large page of the result
 
 cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
 
-cdef list kept = []            # buffers for the sections of later calls, whose pages need not be cleared again
+cdef list kept = []            # buffers for the sections of later calls: memory whose pages have been cleared
 cdef Py_ssize_t kept_ids = 0   # that they have room for
 
 

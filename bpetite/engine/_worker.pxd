@@ -30,6 +30,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     void bp_cache_free(bp_cache* cache) noexcept
     bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
+    bint bp_cache_has_room(const bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
@@ -71,7 +72,7 @@ cdef class Core:
     # merges.ranks where they have none.
     cdef readonly MergeTable across
     cdef readonly WordMerges cuts          # where encode_cut cuts, or None
-    cdef bint narrow                       # all ids of ordinary text are below 2^16
+    cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]

@@ -83,10 +83,7 @@ cdef class Core:
             slot = tokens.slot(token_id)
             if slot >= 0:
                 self.excluded[slot] = 1
-        self.narrow = True
-        for slot in range(tokens.size):
-            if tokens.ids[slot] >= 1 << 16 and not self.excluded[slot]:
-                self.narrow = False
+        self.narrow = tokens.size == 0 or tokens.ids[tokens.size - 1] < 1 << 16    # merges may give special tokens, too
         for value in range(256):
             byte = <uint8_t> value
             slot = tokens.find(&byte, 1)

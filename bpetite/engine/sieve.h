@@ -8,7 +8,7 @@
 
 #include "../headers/utf8.h"
 
-/* Bytes: a page, since processors do not read ahead into the next one by themselves. */
+/* How far ahead text is fetched, in bytes: a page, since processors do not read ahead into the next one by themselves. */
 enum { BP_SIEVE_AHEAD = 4096 };
 
 typedef struct {

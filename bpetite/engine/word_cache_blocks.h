@@ -165,7 +165,8 @@ BP_AVX512_INLINE int bp_same_avx512(const bp_short *entry, const uint64_t *key) 
 }
 #endif
 
-/* The ids of a pre-token that is not in its home slot, as the cache holds them, or NULL. Not inlined: it would cost the loop its registers. */
+/* The ids of a pre-token that is not in its home slot, as the cache holds them, or NULL. Not inlined: it would cost the
+   loop its registers. */
 BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
                                            const uint8_t *end, ptrdiff_t i, size_t *count) {
     const uint64_t *key = keys->bytes[i];
@@ -212,7 +213,8 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
         const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
         const uint8_t *ids;
         size_t count = entry->count;
-        bp_put_ids(at, entry->ids, narrow); /* before it is known whether the entry is the right one: a store off the critical path */
+        /* before it is known whether the entry is the right one: a store off the critical path */
+        bp_put_ids(at, entry->ids, narrow);
         if (BP_LIKELY(same(entry, keys->bytes[i]))) {
             if (BP_LIKELY(count <= held)) {
                 at += count;
@@ -260,8 +262,9 @@ BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const u
 BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same_avx512)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same_avx512);
+    return cache->narrow
+               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same_avx512)
+               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same_avx512);
 }
 
 BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
@@ -275,8 +278,9 @@ BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys
 BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
+    return cache->narrow
+               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
+               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
 }
 
 BP_AVX2_TARGET static ptrdiff_t bp_tally_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
@@ -297,8 +301,9 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
     if (cache->simd == BP_SIMD_AVX2)
         return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
-    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
+    return cache->narrow
+               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
+               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
 }
 
 BP_NOINLINE static ptrdiff_t bp_tally(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,

@@ -90,7 +90,7 @@ static inline void scan_gather_masks(const scan_tables *tables, const uint8_t *o
                 masks[bit][block] = scan_mask(out + block * SCAN_BLOCK, bit);
 }
 
-/* Read text into the cache that is needed soon. Processors do so by themselves, but not over the edge of a page. */
+/* Fetch text that is needed soon. Processors do so by themselves, but not over the edge of a page. */
 static inline void scan_prefetch(const uint8_t *text, int size)
 {
     for (int i = 0; i < size; i += SCAN_BLOCK)

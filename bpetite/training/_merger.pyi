@@ -48,7 +48,7 @@ class Merger:
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
     def add_pieces(self, pieces: PieceTable, ids: array[int]) -> None:
         """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
-        These are all words; the table is empty then.
+        There must be no other words, before or after; the table is empty then.
 
         Args:
             pieces: As numbers of tokens.

@@ -94,7 +94,7 @@ cdef class Merger:
 
     def add_pieces(self, PieceTable pieces not None, const uint32_t[::1] ids not None):
         """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
-        These are all words; the table is empty then.
+        There must be no other words, before or after; the table is empty then.
 
         Args:
             pieces: As numbers of tokens.
@@ -106,6 +106,7 @@ cdef class Merger:
         self.known.count_as_one()
         with nogil:
             self.words.take(pieces.words, &ids[0], ids.shape[0])
+        pieces.clear()
         self.encoded = True
 
     def add_encoded(self, pretokens, TokenTable tokens not None, MergeTable merges not None,

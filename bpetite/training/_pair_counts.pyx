@@ -91,14 +91,15 @@ cdef class PairCounts:
 
     cdef int settle(self) noexcept nogil:
         cdef uint32_t at
+        cdef uint32_t waits = self.waits
         cdef int result
-        for at in range(self.waits):
-            if at + LOOK_AHEAD < self.waits:
+        self.waits = 0                             # also after an error
+        for at in range(waits):
+            if at + LOOK_AHEAD < waits:
                 BP_PREFETCH(&self.slots[bp_mix(&secret, self.waiting[at + LOOK_AHEAD].key) >> self.shift])
             result = self.add(self.waiting[at].key, self.waiting[at].count)
             if result < 0:
                 return result
-        self.waits = 0
         return OK
 
     cdef int add(self, uint64_t key, int64_t count) noexcept nogil:

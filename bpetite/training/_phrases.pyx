@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from ..engine._id_memory cimport ids_free, ids_grow
 from ..engine._text cimport DONE as ENCODED
-from ..engine._worker cimport Core, Worker, bp_keys, bp_prepare, bp_remember
+from ..engine._worker cimport Core, Worker, bp_cache_has_room, bp_keys, bp_prepare, bp_remember
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t
@@ -107,7 +107,8 @@ cdef class PhraseReader:
             for token in range(words.known.count):
                 slot_of[token] = tokens.find(words.known.data + words.known.start[token],
                                              token_length(words.known, token))
-            while number < words.symbol_count // 2 and self.worker.cache.forgotten == 0:
+            # A full cache would forget them all again.
+            while number < words.symbol_count // 2 and bp_cache_has_room(&self.worker.cache):
                 count = words.read_word(number, text, &length, ids)
                 for i in range(count):
                     slot = slot_of[ids[i]]

@@ -29,6 +29,8 @@ cdef class PieceTable:
     cdef waiting_piece waiting[WAITING]
     cdef int waits                     # how many
 
+    # Forget all pieces.
+    cdef int clear(self) except -1
     # Count a piece of two tokens or more, once there are enough for `settle`, which comes after the last, and before
     # the tokens change.
     cdef int add(self, const token_t* tokens, uint64_t size, int64_t count) noexcept nogil

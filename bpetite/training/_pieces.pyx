@@ -33,12 +33,7 @@ cdef class PieceTable:
     """Pieces of two tokens and more -> 64-bit count. Not safe to change from two threads at once."""
 
     def __cinit__(self):
-        self.mask = 4095
-        self.shift = 52
-        self.slots = <uint64_t*> bp_new_table((self.mask + 1) * sizeof(uint64_t), 0)
-        if self.slots == NULL:
-            raise MemoryError
-        self.words = Words(LearnedTokens(bytes(range(256))))       # none of which is looked at
+        self.clear()
 
     def __dealloc__(self):
         bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
@@ -61,6 +56,18 @@ cdef class PieceTable:
             yield tuple([self.words.symbols[one.start + at] for at in range(one.size)]), one.weight
             start = after_word(one)
 
+    cdef int clear(self) except -1:
+        bp_free_table(self.slots, (self.mask + 1) * sizeof(uint64_t))
+        self.mask = 4095
+        self.shift = 52
+        self.number = self.used = 0
+        self.waits = 0
+        self.slots = <uint64_t*> bp_new_table((self.mask + 1) * sizeof(uint64_t), 0)
+        if self.slots == NULL:
+            raise MemoryError
+        self.words = Words(LearnedTokens(bytes(range(256))))       # none of which is looked at
+        return 0
+
     def update(self, PieceTable other not None):
         """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
         cdef int result
@@ -79,7 +86,8 @@ cdef class PieceTable:
             one = whole_word(other.words.symbols, start)
             result = self.add(<const token_t*> other.words.symbols + one.start, one.size, one.weight)
             if result != OK or bp_work(watch, SLOT_WORK):
-                return result                      # the caller sees the watch
+                self.waits = 0                     # the caller sees the watch
+                return result
             start = after_word(one)
         return self.settle()
 
@@ -95,16 +103,17 @@ cdef class PieceTable:
 
     cdef int settle(self) noexcept nogil:
         cdef int at, result
+        cdef int waits = self.waits
         cdef uint64_t slot
-        for at in range(self.waits):               # those that are probably there already will be compared
+        self.waits = 0                             # also after an error
+        for at in range(waits):                    # those that are probably there already will be compared
             slot = self.slots[self.waiting[at].hash >> self.shift]
             if slot and slot >> 32 == self.waiting[at].hash >> 32:
                 BP_PREFETCH(self.words.symbols + head_of(<uint32_t> slot - 1))
-        for at in range(self.waits):
+        for at in range(waits):
             result = self.put(&self.waiting[at])
             if result < 0:
                 return result
-        self.waits = 0
         return OK
 
     cdef int put(self, const waiting_piece* one) noexcept nogil:

@@ -65,10 +65,7 @@ cdef inline uint64_t symbols_of(uint64_t words, uint64_t slots) noexcept nogil:
 
 
 cdef inline uint32_t segment_after(const int32_t* symbols, uint32_t number) noexcept nogil:
-    """The segment whose head comes next.
-
-    IN: nothing has been joined yet.
-    """
+    """The segment whose head comes next, also after joins: these leave the size of the first segment, and SENTINEL."""
     cdef uint64_t at = head_of(number)
     if symbols[at + 1] == 0:
         return number + NEXT_HEAD // 2

@@ -148,7 +148,7 @@ class _Phrases:
 
 
 def _internal_ids(vocab: Vocab, ids: Mapping[int, int]) -> array[int]:
-    """A token's place in the order of ids -> the merger's id; the place for what no text gives."""
+    """A token's place in the order of ids -> the merger's id; for a token that no text gives, its own place."""
     internal = {number: inside for inside, number in ids.items()}
     return array("I", [internal.get(number, place) for place, number in enumerate(sorted(vocab.tokens))])
 

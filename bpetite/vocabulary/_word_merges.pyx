@@ -58,7 +58,7 @@ cdef class WordMerges:
         cdef Py_ssize_t joined
         cdef uint64_t at
         cdef bint more = True
-        while more:                                # a second time, unless merges below the rank take later tokens
+        while more:                                # twice; more often where merges below the rank take later tokens
             more = False
             for at in range(table.pairs.mask + 1 if table.size else 0):
                 entry = table.pairs.entries + at

@@ -177,8 +177,15 @@ def test_many_pieces_are_counted() -> None:
     assert dict(again) == {piece: 2 * count for piece, count in pieces}
     assert again.size == pieces.size
     reader.cut(table_of({b"abc": 2**63 - 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
+    for _ in range(300):  # more than wait to be counted
+        with pytest.raises(OverflowError):
+            reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
+    counted = PairCounts(0, 256)
+    reader.count_pairs(table_of({b"ab": 2**63 - 1}), counted, 0, 1)
     with pytest.raises(OverflowError):
-        reader.cut(table_of({b"abc": 1}), FrequentPairs(PairCounts(0, 256), 0), pieces, 0, 1)
+        reader.count_pairs(table_of({b"abab" * 200: 1}), counted, 0, 1)
+    reader.count_pairs(table_of({b"cd" * 2000: 1}), counted, 0, 1)  # nothing is left waiting
+    assert len(counted) <= 4
 
 
 @pytest.mark.parametrize("shift", [0, 1])
@@ -206,7 +213,9 @@ def test_pieces_of_any_size(shift: int) -> None:
     for merger in (by_pieces, by_words):
         assert merger.learn(256 + 40, 1 << 30)
     assert by_pieces.all_tokens()[256:] == by_words.all_tokens()[256:]
-    assert list(tables[0]) == []
+    assert (list(tables[0]), len(tables[0]), tables[0].size) == ([], 0, 0)
+    tables[0].update(tables[1])  # and may be filled again
+    assert dict(tables[0]) == dict(tables[1])
 
 
 @pytest.mark.parametrize("tokens", [257, 1 << 20, (1 << 29) + 1, 1 << 31])
