@@ -2,4 +2,4 @@ from typing import final
 
 @final
 class Words:
-    """The words that a merger has learned from, as tokens."""
+    """The words that merges are learned from, as tokens; none at first."""

@@ -88,7 +88,7 @@ cdef class WordEncoder:
 
 @cython.final
 cdef class Words:
-    """Holds none at first."""
+    """The words that merges are learned from, as tokens; none at first."""
 
     def __cinit__(self, LearnedTokens known not None):
         cdef uint32_t number
