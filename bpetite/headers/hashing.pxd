@@ -13,6 +13,8 @@ cdef extern from "headers/hashing.h" nogil:
     uint64_t bp_multiply_modulo(uint64_t a, uint64_t b, uint64_t c) noexcept
     uint64_t bp_hash_long(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
     uint64_t bp_hash_bytes(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
+    bint bp_filter_has(const uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
+    void bp_filter_add(uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
 
 
 # OUT: a secret from the system's source of random bytes.

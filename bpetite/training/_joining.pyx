@@ -13,7 +13,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from ..headers.bytes cimport BP_PREFETCH
-from ..headers.hashing cimport bp_mix
+from ..headers.hashing cimport bp_filter_has
 from ..headers.watch cimport bp_watch, bp_work
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, LearnedTokens
 from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry
@@ -72,7 +72,7 @@ cdef class Joiner:
         cdef pair_entry* entry = self.pairs.find(key)
         cdef uint32_t inline_items[2]
         cdef uint32_t* items
-        cdef uint32_t length, room, i
+        cdef uint32_t length, room, searched, i
         cdef int result = OK
         cdef int64_t count = entry.count
         self.joined = 0
@@ -102,9 +102,10 @@ cdef class Joiner:
         i = 0
         while i < length and result == OK and self.joined < count:     # then the rest had the pair once
             result = self.join(left, right, merged, self.search(left, right, items, i, length))
-            i += FOUND
-            self.work += FOUND
-            if result == OK and bp_work(watch, SEGMENT_WORK * FOUND):
+            searched = min(<uint32_t> FOUND, length - i)
+            i += searched
+            self.work += searched
+            if result == OK and bp_work(watch, SEGMENT_WORK * searched):
                 result = INTERRUPTED
         if room:
             bp_free_list(&self.pairs.lists, items, room)
@@ -140,7 +141,7 @@ cdef class Joiner:
         cdef int shift = SHIFT_OF_ANY if self.pairs.frequent == NULL else self.pairs.frequent_shift
         cdef uint64_t left_length = width[left]
         cdef uint64_t length = left_length + width[right]
-        cdef uint64_t at, places, bit
+        cdef uint64_t at, places
         cdef uint32_t beside
         cdef bint there
         cdef int64_t joined = 0
@@ -170,17 +171,15 @@ cdef class Joiner:
                 side.weight = one.weight
                 side.where = segment_at(symbols, one.number, at - width[beside])
                 # beside the new token there was `right`
-                bit = bp_mix(&self.pairs.secret, (right if beside == merged else <uint64_t> beside) << 32 | left)
-                bit >>= shift
-                number += there & (frequent[bit >> 6] >> (bit & 63) & 1)
+                number += there & bp_filter_has(frequent, shift, &self.pairs.secret,
+                                                (right if beside == merged else <uint64_t> beside) << 32 | left)
                 there = symbols[at + length] != SENTINEL
                 beside = <uint32_t> symbols[at + length] if there else 0
                 side = &self.noted[number]
                 side.side = <uint64_t> beside * 2 + 1
                 side.weight = one.weight
                 side.where = one.number
-                bit = bp_mix(&self.pairs.secret, <uint64_t> right << 32 | beside) >> shift
-                number += there & (frequent[bit >> 6] >> (bit & 63) & 1)
+                number += there & bp_filter_has(frequent, shift, &self.pairs.secret, <uint64_t> right << 32 | beside)
                 joined += one.weight
                 symbols[at + left_length] = ~(<int32_t> merged)
                 symbols[at + length - 1] = ~(<int32_t> merged)

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
-from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
+from ..headers.hashing cimport bp_filter_add, bp_filter_has, bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
@@ -253,7 +253,7 @@ cdef class FrequentPairs:
     """The pairs that may occur `floor` times: a Bloom filter with one hash function, which fits the caches."""
 
     def __cinit__(self, PairCounts pairs not None, int64_t floor):
-        cdef uint64_t at, hash, number = 0, size = 64
+        cdef uint64_t at, number = 0, size = 64
         # written for each pair, kept for the frequent ones: without a branch, which would often be predicted wrongly
         cdef uint64_t* found = <uint64_t*> malloc((pairs.used + 1) * sizeof(uint64_t))
         if found == NULL:
@@ -273,8 +273,7 @@ cdef class FrequentPairs:
         if pairs.error >= floor:                   # any pair may be
             memset(self.bits, 0xFF, size // 8)
         for at in range(number):
-            hash = bp_mix(&secret, found[at]) >> self.shift
-            self.bits[hash >> 6] |= <uint64_t> 1 << (hash & 63)
+            bp_filter_add(self.bits, self.shift, &secret, found[at])
         free(found)
 
     def __dealloc__(self):
@@ -282,9 +281,8 @@ cdef class FrequentPairs:
 
     cdef Py_ssize_t cut(self, const token_t* tokens, Py_ssize_t size, Py_ssize_t* cuts) noexcept nogil:
         cdef Py_ssize_t at, number = 0
-        cdef uint64_t hash
         for at in range(1, size):                  # without a branch, which would often be predicted wrongly
-            hash = bp_mix(&secret, <uint64_t> tokens[at - 1] << self.id_bits | tokens[at]) >> self.shift
             cuts[number] = at
-            number += not self.bits[hash >> 6] >> (hash & 63) & 1
+            number += not bp_filter_has(self.bits, self.shift, &secret,
+                                        <uint64_t> tokens[at - 1] << self.id_bits | tokens[at])
         return number

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from ..headers.arithmetic cimport bp_add_overflows
-from ..headers.hashing cimport bp_mix, bp_secret
+from ..headers.hashing cimport bp_secret
 from ..headers.memory cimport bp_grow
 from ..headers.watch cimport bp_watch
 from ._learned_tokens cimport NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
@@ -133,8 +133,8 @@ cdef class PairTable:
     cdef uint32_t max_words        # of a superword; 0 for no limit
     cdef bint ties_by_bytes
     cdef bint only_new             # pairs that give a token that there is are not learned
-    cdef uint64_t* frequent        # bits by hash: all pairs that may occur `min_frequency` times; NULL where any may
-    cdef int frequent_shift        # a pair has bit hash >> frequent_shift
+    cdef uint64_t* frequent        # a filter: the pairs that may occur `min_frequency` times; NULL where any may
+    cdef int frequent_shift        # of the filter
     cdef bp_secret secret
 
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
@@ -158,12 +158,3 @@ cdef class PairTable:
     cdef int64_t most_frequent(self) noexcept nogil
     cdef int fits(self, uint64_t key) noexcept nogil
     cdef int is_superword(self, uint32_t left, uint32_t right) noexcept nogil
-
-
-cdef inline bint is_frequent(PairTable pairs, uint64_t key) noexcept nogil:
-    """False for a pair that is never learned, nor is one that takes its place in a merge."""
-    cdef uint64_t at
-    if pairs.frequent == NULL:
-        return True
-    at = bp_mix(&pairs.secret, key) >> pairs.frequent_shift
-    return pairs.frequent[at >> 6] >> (at & 63) & 1

@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.bytes cimport BP_PREFETCH
-from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
+from ..headers.hashing cimport bp_filter_add, bp_mix, bp_secret, draw_secret
 from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
 from ..headers.watch cimport bp_watch, bp_work
 from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
@@ -202,10 +202,8 @@ cdef class PairTable:
         return OK
 
     cdef inline void set_frequent(self, uint64_t key) noexcept nogil:
-        cdef uint64_t at
         if self.frequent != NULL:
-            at = bp_mix(&self.secret, key) >> self.frequent_shift
-            self.frequent[at >> 6] |= <uint64_t> 1 << (at & 63)
+            bp_filter_add(self.frequent, self.frequent_shift, &self.secret, key)
 
     cdef int make_byte_pairs(self, byte_pair* found) noexcept nogil:
         """Make the entries of the pairs found, with room for their segments."""

@@ -216,6 +216,8 @@ cdef class PhraseReader:
                 at += HEAD + size
             if result == OK:
                 result = pieces.settle()
+            else:
+                pieces.waits = 0                   # the tokens may go before the table does
         self.report(result)
 
     cdef int count_pieces(self, const token_t* tokens, Py_ssize_t size, FrequentPairs frequent, PieceTable pieces,
