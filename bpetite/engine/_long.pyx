@@ -14,7 +14,7 @@ from libc.stdint cimport uint8_t
 
 from ..headers.utf8 cimport bp_utf8_count
 from ..headers.watch cimport bp_stop, bp_watch_begin, bp_watch_check
-from ..splitting._scan cimport scan_cursor
+from ..splitting._scan cimport Scanner, scan_cursor
 from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_free
@@ -127,7 +127,7 @@ cdef class _Section:
                 while limit > at and self.text[limit] & 0xC0 == 0x80:
                     limit -= 1
             if found >= 0:
-                at = self.encode_ordinary(at, found, True, stop, meetings)
+                at = self.encode_ordinary(self.worker, self.worker.core.scanner, at, found, True, stop, meetings)
                 if at == found and at < stop and self.status == DONE:
                     self.status = self.worker.put(self.specials.ids[which])
                     at += <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
@@ -135,7 +135,7 @@ cdef class _Section:
                 continue
             reached = at
             if limit > at:
-                reached = self.encode_ordinary(at, limit, last, stop, meetings)
+                reached = self.encode_ordinary(self.worker, self.worker.core.scanner, at, limit, last, stop, meetings)
             if reached < stop and (ahead >= self.length or (meetings and self.text == self.view.utf8
                                                             and ahead - stop > READ_ON)):
                 at = reached
@@ -145,16 +145,19 @@ cdef class _Section:
             at = reached
         return at
 
-    cdef Py_ssize_t encode_ordinary(self, Py_ssize_t at, Py_ssize_t end, bint final, Py_ssize_t stop,
-                                    Py_ssize_t meetings) noexcept nogil:
-        """Encode text[at:end], ordinary text, until the section is done; returns how far it came."""
+    cdef Py_ssize_t encode_ordinary(self, Worker worker, Scanner scanner, Py_ssize_t at, Py_ssize_t end, bint final,
+                                    Py_ssize_t stop, Py_ssize_t meetings) noexcept nogil:
+        """Encode text[at:end], ordinary text, until the section is done; returns how far it came.
+
+        Worker and scanner are arguments, since each step to them would wait for the second-level cache, block by block.
+        """
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n, i
         cdef const uint8_t* text = self.text + at
-        self.worker.core.scanner.begin(&cursor, text, end - at, final)
+        scanner.begin(&cursor, text, end - at, final)
         while self.status == DONE and at + start < stop:
-            n = self.worker.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
+            n = scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
                 break
             if at + ends[n - 1] >= stop:
@@ -164,13 +167,13 @@ cdef class _Section:
                 n = i + 1
             if self.kept < meetings:
                 for i in range(n):
-                    self.status = self.worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
+                    self.status = worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
                                                            self.length - at, &self.bad)
                     if self.status != DONE:
                         break
                     self.keep(at + ends[i])
             else:
-                self.status = self.worker.encode_block(text, start, ends, n, self.length - at, &self.bad)
+                self.status = worker.encode_block(text, start, ends, n, self.length - at, &self.bad)
             if self.status != DONE:
                 self.bad += at
             start = ends[n - 1]
