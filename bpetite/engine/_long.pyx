@@ -3,10 +3,10 @@
 The text is cut at arbitrary characters into sections. Threads take one section after the other and encode it, reading
 on past its stop to the end of a pre-token. A section that starts inside a pre-token is cut wrongly at first, but a scan
 that is at the end of a pre-token depends on nothing before it: as soon as the section before ends where this section
-has an end too, both go on alike. So each section keeps its first few ends; after a common end the ids are certain, and
-what is before it is encoded again from where the section before stopped. A section that never meets the one before (one
-pre-token over several sections) is encoded again as a whole. The ids are those of one thread, for any pattern that
-looks ahead only, as all compiled ones do.
+has an end too, both go on alike. So each section keeps a few ends near its start; after a common end the ids are
+certain, and what is before it is encoded again from where the section before stopped. A section that never meets the
+one before (one pre-token over several sections) is encoded again as a whole. The ids are those of one thread, for any
+pattern that looks ahead only, as all compiled ones do.
 
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
@@ -31,7 +31,7 @@ cdef enum:
     SMALLEST_SECTION = 1 << 16
     LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
     LOOK_AHEAD = 1 << 16       # text that is looked at after a section
-    MEETINGS = 16              # ends that a section keeps: nearly always it is the first or the second that is met
+    MEETINGS = 8               # ends that a section keeps, from 0 to 64 pre-tokens after its start
     TAIL = 1 << 10             # units that are rewritten after a section at first, then twice as many
     READ_ON = 1 << 20          # how far after its stop a section looks for the end of a pre-token
 
@@ -153,7 +153,7 @@ cdef class _Section:
         """
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
-        cdef Py_ssize_t start = 0, n, i
+        cdef Py_ssize_t start = 0, n, i, size
         cdef const uint8_t* text = self.text + at
         scanner.begin(&cursor, text, end - at, final)
         while self.status == DONE and at + start < stop:
@@ -165,15 +165,17 @@ cdef class _Section:
                 while at + ends[i] < stop:
                     i += 1
                 n = i + 1
-            if self.kept < meetings:
-                for i in range(n):
-                    self.status = worker.encode_block(text, ends[i - 1] if i else start, ends + i, 1,
-                                                           self.length - at, &self.bad)
-                    if self.status != DONE:
-                        break
-                    self.keep(at + ends[i])
-            else:
-                self.status = worker.encode_block(text, start, ends, n, self.length - at, &self.bad)
+            i = 0
+            while self.kept < meetings and i < n and self.status == DONE:
+                size = min(<Py_ssize_t> 1 << (self.kept - 1), n - i)
+                self.status = worker.encode_block(text, ends[i - 1] if i else start, ends + i, size, self.length - at,
+                                                  &self.bad)
+                i += size
+                if self.status == DONE:
+                    self.keep(at + ends[i - 1])
+            if i < n and self.status == DONE:
+                self.status = worker.encode_block(text, ends[i - 1] if i else start, ends + i, n - i, self.length - at,
+                                                  &self.bad)
             if self.status != DONE:
                 self.bad += at
             start = ends[n - 1]

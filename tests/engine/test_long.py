@@ -21,6 +21,8 @@ LONG = [
     ("ab " * 90_000 + "<|endoftext|>x") * 6,
     ("'ll" * 100_000 + " ") * 6,
     "1234567890" * 150_000,
+    # Sections that begin in a number cut it elsewhere, up to 7, 67 and 267 pre-tokens: 64 is how far they look.
+    *[("1" * digits + " ab ") * (1_000_000 // digits) for digits in (20, 200, 800)],
     "\r\n\t " * 300_000,
 ]
 
