@@ -37,9 +37,6 @@ CORES = (16, 64, 192)
 FEW, MANY = 2, 8
 OVERSUBSCRIBED = 32
 
-#: The name of the threads of bpetite's pool.
-POOL = "bpetite-pool"
-
 Job = Callable[[int], Any]
 
 
@@ -70,9 +67,10 @@ def jobs(size: int, folder: Path) -> dict[str, Job]:
 
 @contextmanager
 def accounted() -> Iterator[Counter[str]]:
-    """The processor seconds of all threads that end meanwhile, by name; those that share the work are `POOL`.
+    """The processor seconds of the threads that end meanwhile, by name, without those that share the work.
 
-    The calling thread of a batch or of a long text works like its helpers; here one more helper does that.
+    These have no names. The calling thread of a batch or of a long text works like its helpers; here one more helper
+    does that.
     """
     used: Counter[str] = Counter()
     run = threading.Thread.run
@@ -84,11 +82,7 @@ def accounted() -> Iterator[Counter[str]]:
             used[thread.name] += time.thread_time()  # type: ignore[assignment]
 
     def apart(work: Callable[[], object], helper: Callable[[], object], helpers: int, fail: Any) -> None:
-        def helped() -> None:
-            threading.current_thread().name = POOL
-            helper()
-
-        together(lambda: None, helped, helpers + 1, fail)
+        together(lambda: None, helper, helpers + 1, fail)
 
     modules: list[Any] = [_batch, _long]
     threading.Thread.run = counted  # type: ignore[method-assign]
@@ -110,8 +104,7 @@ def share(job: Job, threads: int) -> Share:
         began, began_all = time.thread_time(), time.process_time()
         job(threads)
         called, total = time.thread_time() - began, time.process_time() - began_all
-    stages = [seconds for name, seconds in used.items() if name != POOL]
-    serial = max([called, *stages])
+    serial = max([called, *used.values()])
     return Share(serial, total - serial)
 
 

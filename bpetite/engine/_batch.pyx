@@ -29,7 +29,7 @@ from functools import partial
 
 from ..errors import UnknownTokenError, show
 from ._columns import chunks_of
-from ._threads import together, worthwhile
+from ._threads import next_share, together, worthwhile
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
@@ -180,16 +180,17 @@ cdef class _Batch:
 
     cdef int divide(self, Py_ssize_t threads) except -1:
         """Divide the texts into runs; one is enough for an array that one thread makes."""
-        cdef Py_ssize_t i, size = 0, run = 0, most = self.total
+        cdef Py_ssize_t i, size = 0, run = 0, most = self.total, left = self.total
         cdef list long_runs = []
-        if threads > 1 or self.lists is not None:
-            most = min(<Py_ssize_t> RUN_BYTES, self.total // (4 * threads))
         for i in range(self.n):
             if run == 0 or size + self.views[i].length > most:
                 self.runs[run] = i
                 run += 1
                 size = 0
+                if threads > 1 or self.lists is not None:
+                    most = next_share(left, threads, RUN_BYTES)
             size += self.views[i].length
+            left -= self.views[i].length
             if threads > 1 and self.views[i].length > RUN_BYTES:
                 long_runs.append((-self.views[i].length, run - 1))
         self.runs[run] = self.n

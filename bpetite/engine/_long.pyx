@@ -24,11 +24,10 @@ from ._worker cimport BP_BLOCK, Worker
 
 from functools import partial
 
-from ._threads import together, worthwhile
+from ._threads import next_share, together, worthwhile
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
-    SMALLEST_SECTION = 1 << 16
     LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
     LOOK_AHEAD = 1 << 16       # text that is looked at after a section
     MEETINGS = 8               # ends that a section keeps, from 0 to 64 pre-tokens after its start
@@ -215,7 +214,6 @@ cdef class _Job:
         bp_stop(&self.stop)
 
     cdef int cut(self, Specials specials, Py_ssize_t threads) except -1:
-        """Smaller sections towards the end, so that the threads end together."""
         cdef _Section section
         cdef Py_ssize_t cut = 0, length = self.view.length, size
         self.sections = []
@@ -224,8 +222,7 @@ cdef class _Job:
             section.specials = specials
             section.view = &self.view
             section.start = cut
-            size = max(<Py_ssize_t> SMALLEST_SECTION, (length - cut) // (4 * threads))
-            size = min(<Py_ssize_t> LARGEST_SECTION, size)
+            size = next_share(length - cut, threads, LARGEST_SECTION)
             cut = length if length - cut < 2 * size else cut + size
             while self.view.utf8 != NULL and cut < length and self.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1

@@ -37,6 +37,14 @@ def worthwhile(threads: int, size: int) -> int:
     22
     """
 
+def next_share(left: int, threads: int, most: int) -> int:
+    """How much of what is left, in bytes, a thread takes next: less towards the end, so that all end together, but no
+    less than takes the other threads as long as taking it.
+
+    >>> next_share(16_000_000, 2, 1 << 18), next_share(1_000_000, 2, 1 << 18), next_share(50_000, 2, 1 << 18)
+    (262144, 125000, 16384)
+    """
+
 def processors() -> int:
     """How many processors the process may use: those that it may run on, but no more than the quota of its control
     groups comes to, rounded up. Further threads would be stopped for a part of each tenth of a second.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite.corpus.handoff import BoundedQueue, read_ahead
 from bpetite.engine._threads import in_order
+from tests.support.running import running_threads
 
 
 @dataclass
@@ -100,28 +101,28 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
 
     for workers in (1, 3):
         closed.clear()
-        before = threading.active_count()
+        before = running_threads()
         reading = read_ahead(endless(), held=20)
         results = in_order(work, reading, workers)
         with pytest.raises(ValueError, match="job 5"):
             list(results)
         reading.close()
         assert closed.is_set()
-        assert threading.active_count() == before
+        assert running_threads() == before
 
 
 def test_closing_ends_the_reader() -> None:
-    before = threading.active_count()
+    before = running_threads()
     reading = read_ahead(jobs([1] * 1000), held=5)
     next(reading)
     reading.close()
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 def test_what_is_never_begun_starts_no_thread() -> None:
-    before = threading.active_count()
+    before = running_threads()
     reading = read_ahead(jobs([1]))
-    assert threading.active_count() == before
+    assert running_threads() == before
     reading.close()
 
 

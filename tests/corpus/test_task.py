@@ -7,7 +7,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, t
 from paths import PYTHONPATH
 
 from bpetite.corpus import Options, make_task
+from tests.support.running import running_threads
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -328,10 +328,10 @@ def test_a_run_that_cannot_go_on_leaves_no_thread(ram_path: Path, monkeypatch: p
     part = ram_path / "o_val.npy.partial"  # the second of the two
     whole = part.read_bytes()
     part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    before = threading.active_count()
+    before = running_threads()
     with pytest.raises(ValueError, match=r"o_val.*overwrite=True"):
         task_of(inputs, ram_path, **options).run()
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")

@@ -14,6 +14,7 @@ import pytest
 
 from bpetite import Tokenizer, reference
 from tests.support.alarms import Alarm, SecondRing, alarm
+from tests.support.running import running_threads
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
 
@@ -76,10 +77,10 @@ def check(tok: Tokenizer) -> None:
 def test_a_signal_ends_a_call(tok: Tokenizer, name: str) -> None:
     if name == "arrow":
         pytest.importorskip("pyarrow")
-    threads = threading.active_count()
+    threads = running_threads()
     with alarm(SecondRing(), every=0.02), pytest.raises(Alarm):
         CALLS[name](tok)
-    assert threading.active_count() == threads
+    assert running_threads() == threads
     gc.collect()
     check(tok)
 

@@ -1,4 +1,5 @@
 """Threads that work for a call end with it, whatever interrupts the call."""
+import _thread
 import os
 import signal
 import threading
@@ -18,12 +19,14 @@ from bpetite.engine._threads import (
     Future,
     in_order,
     job_count,
+    next_share,
     processor_quota,
     processors,
     thread_count,
     together,
     worthwhile,
 )
+from tests.support.running import running_threads
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -42,7 +45,7 @@ def tok() -> Tokenizer:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("call", CALLS)
 def test_interrupted_by_a_signal(tok: Tokenizer, call: Callable[[Tokenizer], Any]) -> None:
-    before = threading.active_count()
+    before = running_threads()
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for delay in (0.002, 0.01, 0.02):
@@ -53,29 +56,33 @@ def test_interrupted_by_a_signal(tok: Tokenizer, call: Callable[[Tokenizer], Any
                 pass
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            assert threading.active_count() == before
+            assert running_threads() == before
     finally:
         signal.signal(signal.SIGALRM, old)
     assert tok.encode("the cat", num_threads=2) == tok.encode("the cat")
+
+
+def fail_to_start(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
+    start, started = _thread.start_new_thread, []
+
+    def start_or_fail(function: Callable[..., object], args: tuple[Any, ...]) -> int:
+        started.append(args)
+        if len(started) == which:
+            raise RuntimeError("can't start new thread")
+        return start(function, args)
+
+    monkeypatch.setattr(_threads, "start_new_thread", start_or_fail)
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_thread_that_cannot_be_started(
     tok: Tokenizer, call: Callable[[Tokenizer], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = threading.active_count()
-    start, started = threading.Thread.start, []
-
-    def second_fails(thread: threading.Thread) -> None:
-        started.append(thread)
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", second_fails)
+    before = running_threads()
+    fail_to_start(monkeypatch, 2)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         call(tok)
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 def test_all_work_and_one_error_is_raised() -> None:
@@ -121,6 +128,16 @@ def test_no_more_threads_than_shorten_the_work() -> None:
         assert times[worthwhile(399, size)] <= best * 1.01 + start / 50
     assert worthwhile(3, 1 << 30) == 3
     assert worthwhile(5, 0) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("left", [0, 1, 1 << 13, 1 << 16, 1 << 19, 1 << 30])
+def test_shares_get_smaller_towards_the_end(threads: int, left: int) -> None:
+    most = 1 << 18
+    share = next_share(left, threads, most)
+    assert min(most, threads << 13) <= share <= most
+    assert share * threads * 4 <= left or share == min(most, threads << 13)
+    assert next_share(left // 2, threads, most) <= share
 
 
 def files(root: Path, contents: dict[str, str]) -> str:
@@ -234,31 +251,23 @@ def test_a_pool_ends_with_an_error_or_when_it_is_closed() -> None:
         time.sleep(0.001)
         return job
 
-    before = threading.active_count()
+    before = running_threads()
     done: list[int] = []
     with pytest.raises(ValueError, match="job 5"):
         done.extend(in_order(work, range(1000), 3))
-    assert threading.active_count() == before
+    assert running_threads() == before
     results = in_order(work, range(4), 3)
     assert next(results) == 0
     results.close()
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 def test_a_pool_whose_thread_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = threading.active_count()
-    start, started = threading.Thread.start, []
-
-    def second_fails(thread: threading.Thread) -> None:
-        started.append(thread)
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", second_fails)
+    before = running_threads()
+    fail_to_start(monkeypatch, 2)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         list(in_order(str, range(9), 3))
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 def test_a_future_gives_the_result_or_the_error() -> None:

@@ -4,7 +4,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import time
 import tracemalloc
 import unicodedata
@@ -19,6 +18,7 @@ from bpetite.errors import FormatError
 from bpetite.training import counting
 from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files
+from tests.support.running import running_threads
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 
@@ -253,9 +253,9 @@ def test_a_failing_iterator():
 
 
 def test_no_threads_are_left():
-    before = threading.active_count()
+    before = running_threads()
     count_pretokens(["a b c" * 1000] * 3000, num_threads=4)
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 def test_as_a_mapping():

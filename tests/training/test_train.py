@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +20,7 @@ from bpetite.training.counting import count_pretokens
 from bpetite.training.counts import PretokenCounts
 from bpetite.training.options import TrainingOptions, TrainOptions
 from tests.support.alarms import Alarm, SecondRing, alarm
+from tests.support.running import running_threads
 
 WORDS = r" ?\w+"
 
@@ -372,10 +372,10 @@ def test_progress_can_end_the_training(threads):
     def stop(stage, done, total):
         raise KeyboardInterrupt
 
-    before = threading.active_count()
+    before = running_threads()
     with pytest.raises(KeyboardInterrupt):
         train(["ab" * 1000] * 2000, 300, progress=stop, num_threads=threads)
-    assert threading.active_count() == before
+    assert running_threads() == before
 
 
 SIGNALLED = {
@@ -391,10 +391,10 @@ SIGNALLED = {
 def test_a_signal_ends_counting_and_merging(name):
     words = random.Random(0).randbytes(16_000_000).translate(bytes(97 + byte % 26 if byte < 220 else 32
                                                                    for byte in range(256)))
-    before = threading.active_count()
+    before = running_threads()
     with alarm(SecondRing()), pytest.raises(Alarm):
         SIGNALLED[name](words)
-    assert threading.active_count() == before
+    assert running_threads() == before
     assert count_pretokens(["ab ab", "ab"], num_threads=2) == {b"ab": 2, b" ab": 1}
 
 
