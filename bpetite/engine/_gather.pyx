@@ -3,7 +3,8 @@
 The number of ids in a section is known when it is made, their offset in the result when all before them are. So each
 section is made in memory of its own, and the thread that made it copies it soon after its offset is known, while it is
 still in that processor's cache; so is the memory when the thread uses it again for another section. Copying everything
-at the end took a tenth of the whole time, and passing memory from thread to thread a fifth.
+at the end took a tenth of the whole time, and passing memory from thread to thread a fifth. A large result is written
+past the caches.
 
 The first write to a page makes the kernel clear it, and where several threads write to one large page at once, each
 clears one, of which one is kept. So a page is touched by the first thread that has ids for it; the others go on with
@@ -14,7 +15,7 @@ All methods are called with the interpreter lock held; only the copying itself r
 from libc.string cimport memcpy
 
 from ..headers.types cimport token_t
-from ._id_memory cimport ids_free, ids_grow, ids_trim
+from ._id_memory cimport ids_copy_past_caches, ids_free, ids_grow, ids_trim
 from ._worker cimport Worker
 
 cdef enum:
@@ -155,7 +156,10 @@ cdef class Gather:
             if shared:
                 return False
         with nogil:
-            memcpy(ids + start, buffer.ids + buffer.skip, size * sizeof(token_t))
+            if pages is not None:
+                ids_copy_past_caches(ids + start, buffer.ids + buffer.skip, size)
+            else:
+                memcpy(ids + start, buffer.ids + buffer.skip, size * sizeof(token_t))
         return True
 
     cdef Buffer finish(self):

@@ -1,4 +1,5 @@
 """One long text over several threads: the ids and the errors of one thread."""
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +39,21 @@ def test_any_number_of_threads(text: str, pattern: str) -> None:
     data = text.encode()
     assert (tok.encode_to_numpy(data, num_threads=4) == expected).all()
     assert tok.count(data, num_threads=2) == len(expected)
+
+
+@pytest.mark.parametrize("million_ids", [0.6, 1.04, 1.06, 3])
+def test_results_below_and_above_a_large_one(million_ids: float) -> None:
+    """Above 1,048,576 ids (id_memory.h), large pages are written past the caches, from any offset on."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    data = b"".join(b"%x " % (number * number) for number in range(300_000))[: int(million_ids * 1_000_000)]
+    for text in (data, data.decode(), data.decode()[1:] + "é"):
+        expected = list(text if isinstance(text, bytes) else text.encode())
+        for num_threads in (2, 3):
+            assert tok.encode_to_numpy(text, num_threads=num_threads).tolist() == expected
+    documents = [data[i : i + 1001] for i in range(0, len(data), 1001)]
+    ids, offsets = tok.encode_batch_to_numpy(documents, num_threads=2)
+    assert ids.tobytes() == np.frombuffer(data, np.uint8).astype(np.uint32).tobytes()
+    assert offsets.tolist() == [*range(0, len(data), 1001), len(data)]
 
 
 @settings(max_examples=15, deadline=None)
