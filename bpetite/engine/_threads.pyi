@@ -38,8 +38,8 @@ def worthwhile(threads: int, size: int) -> int:
     """
 
 def next_share(left: int, threads: int, most: int) -> int:
-    """How much of what is left, in bytes, a thread takes next: less towards the end, so that all end together, but no
-    less than takes the other threads as long as taking it.
+    """How much of what is left, in bytes, a thread takes next, of `most` at most: less towards the end, so that all
+    threads end together, but not so little that they wait for each other when they take it.
 
     >>> next_share(16_000_000, 2, 1 << 18), next_share(1_000_000, 2, 1 << 18), next_share(50_000, 2, 1 << 18)
     (262144, 125000, 16384)

@@ -17,7 +17,7 @@ from operator import index
 from typing import Generic, TypeVar
 
 _STARTED = 1 << 15  # bytes that are encoded while a thread is started
-_TAKEN = 1 << 13  # bytes that are encoded in more time than it takes to get work
+_TAKEN = 1 << 13  # bytes at least that a thread takes, for each thread that may take some meanwhile
 _QUOTA_KEPT = 10.0  # seconds; reading it takes as long as encoding a small batch
 
 _Job = TypeVar("_Job")
@@ -74,8 +74,8 @@ def worthwhile(threads, size):
 
 
 def next_share(left, threads, most):
-    """How much of what is left, in bytes, a thread takes next: less towards the end, so that all end together, but no
-    less than takes the other threads as long as taking it.
+    """How much of what is left, in bytes, a thread takes next, of `most` at most: less towards the end, so that all
+    threads end together, but not so little that they wait for each other when they take it.
 
     >>> next_share(16_000_000, 2, 1 << 18), next_share(1_000_000, 2, 1 << 18), next_share(50_000, 2, 1 << 18)
     (262144, 125000, 16384)
