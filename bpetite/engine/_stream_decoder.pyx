@@ -166,7 +166,7 @@ cdef class StreamDecoder:
         cdef uint8_t[BP_HEAD + 4] short
         cdef uint32_t[BP_HEAD + 4] characters
         cdef bytes joined
-        cdef Py_ssize_t read = 0
+        cdef Py_ssize_t read = -1
         cdef str text
         if self.held:
             if size <= BP_HEAD:
@@ -181,6 +181,8 @@ cdef class StreamDecoder:
             self.held = 0
             return PyUnicode_FromKindAndData(4, characters, bp_units_from_utf8(4, data, size, characters))
         text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, self.handler, &read)
+        if read < 0:                                   # up to Python 3.11.2 it is not set where all is ASCII
+            read = size
         self.held = min(size - read, 3)
         memcpy(self.open, data + read, self.held)
         return text

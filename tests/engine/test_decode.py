@@ -76,7 +76,8 @@ def test_utf8_is_read_as_by_python(tok: Tokenizer, text: str, faults: list[tuple
     if fault_of(data.decode) is None:
         decoded, expected = tok.decode(ids, errors="strict"), data.decode()
         assert decoded == expected
-        assert sys.getsizeof(decoded) == sys.getsizeof(expected)  # as narrow as Python's own
+        # As narrow as Python's own; of new strings, since one that others use may keep its UTF-8, too.
+        assert sys.getsizeof(decoded + "x") == sys.getsizeof(expected + "x")
         assert tok.decode_bytes(tok.encode(data)) == data
 
 

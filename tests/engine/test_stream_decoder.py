@@ -73,6 +73,16 @@ def test_against_pythons_decoder(
     assert stream.feed(ids[cuts[1] :]) + stream.flush() == "".join(texts[cuts[1] :])
 
 
+@pytest.mark.parametrize("errors", HANDLERS)
+@pytest.mark.parametrize("ids", [302, [302], [65] * 21, [65] * 5000, [300, 301, 302] * 3])
+def test_nothing_is_pending_after_ascii(tok: Tokenizer, ids: int | list[int], errors: Handler) -> None:
+    """Up to 3.11.2, CPython does not say how much it has read where all is ASCII."""
+    stream = tok.decoder(errors=errors)
+    expected = tok.decode(ids if isinstance(ids, list) else [ids])
+    assert (stream.feed(ids), stream.pending, stream.flush()) == (expected, b"", "")
+    assert (stream.feed(0xC3), stream.feed(0xA9), stream.feed(ids), stream.pending) == ("", "é", expected, b"")
+
+
 def test_one_id_in_any_form(tok: Tokenizer) -> None:
     stream = tok.decoder()
     single = [65, np.int64(65), np.uint32(65), np.array(65)]
