@@ -3,8 +3,8 @@
 The number of ids in a section is known when it is made, their offset in the result when all before them are. So each
 section is made in memory of its own, and the thread that made it copies it soon after its offset is known, while it is
 still in that processor's cache; so is the memory when the thread uses it again for another section. Copying everything
-at the end took a tenth of the whole time, and passing memory from thread to thread a fifth. A large result is written
-past the caches.
+at the end took a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two
+large pages is written past the caches, where the processor can.
 
 The first write to a page makes the kernel clear it, and where several threads write to one large page at once, each
 clears one, of which one is kept. So a page is touched by the first thread that has ids for it; the others go on with

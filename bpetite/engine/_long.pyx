@@ -30,7 +30,7 @@ cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
     LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
     LOOK_AHEAD = 1 << 16       # text that is looked at after a section
-    MEETINGS = 8               # ends that a section keeps, from 0 to 64 pre-tokens after its start
+    MEETINGS = 8               # ends that a section keeps, up to 127 pre-tokens after its start
     TAIL = 1 << 10             # units that are rewritten after a section at first, then twice as many
     READ_ON = 1 << 20          # how far after its stop a section looks for the end of a pre-token
 
@@ -63,7 +63,7 @@ cdef class _Section:
             self.kept += 1
 
     cdef void encode(self, Py_ssize_t meetings) noexcept nogil:
-        """Encode the section; keep the first `meetings` ends."""
+        """Encode the section; keep up to `meetings` ends near its start."""
         self.status = DONE
         self.kept = 0
         self.keep(self.start)

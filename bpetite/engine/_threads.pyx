@@ -2,14 +2,18 @@
 
 Both start plain threads: importing `concurrent.futures` takes longer than many a small text, and `Thread.start` waits
 until the new thread runs, which holds the interpreter's lock then: 0.2 ms of two threads until both work.
-This is Python code; it is compiled because compiled modules import it, and because no signal strikes in compiled code,
-so that every thread that has been started is known.
+
+This is Python code; it is compiled because compiled modules import it, and because no signal strikes between its steps.
+One may strike in Python code that is called, such as that of `threading`, and leave a lock behind; so what is called
+here is written in C: every thread that has been started is known, and is waited for.
 """
 import math
 import os
-import threading
+import sys
 import time
+from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, start_new_thread
+from collections import deque
 from collections import deque
 from functools import partial
 from itertools import chain, islice
@@ -173,11 +177,11 @@ def together(work, helper, helpers, fail):
 
 
 def _start(work):
-    """Let another thread call `work`; returns a lock that is free once it has."""
+    """Let another thread call `work`; returns this process and a lock that is free once it has."""
     working = allocate_lock()
     working.acquire()
     start_new_thread(_run, (work, working))
-    return working
+    return os.getpid(), working
 
 
 def _run(work, working):
@@ -193,8 +197,9 @@ def _join(started, interrupted):
     Each such exception, as raised by Ctrl-C, is passed to `interrupted`, and the wait goes on.
     """
     raised = None
-    for working in started:
-        while True:
+    for process, working in started:
+        # A child of a fork has none of the threads, and none of them goes on when the interpreter ends.
+        while process == os.getpid() and not sys.is_finalizing():
             try:
                 working.acquire()
                 break
@@ -209,7 +214,8 @@ class Future(Generic[_Result]):
 
     def __init__(self, call):
         self._call = call
-        self._done = threading.Event()
+        self._running = allocate_lock()
+        self._running.acquire()
         self._result = None
         self._error = None
 
@@ -217,7 +223,7 @@ class Future(Generic[_Result]):
     def started(cls, call):
         """A call that a thread of its own is making."""
         future = cls(call)
-        threading.Thread(target=future.run, daemon=True).start()
+        start_new_thread(future.run, ())
         return future
 
     def run(self):
@@ -226,19 +232,20 @@ class Future(Generic[_Result]):
             self._result = self._call()
         except BaseException as error:  # raised by result()
             self._error = error
-        self._done.set()
+        self._running.release()
 
     def done(self):
         """Whether the call has ended, with a result or an error."""
-        return self._done.is_set()
+        return not self._running.locked()
 
     def wait(self):
         """Wait until the call has ended, with a result or an error."""
-        self._done.wait()
+        self._running.acquire()
+        self._running.release()
 
     def result(self):
         """Wait for the result, or raise the call's error."""
-        self._done.wait()
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._result
@@ -265,12 +272,12 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
         yield from map(work, chain(head, jobs))
         return
     jobs = chain((head.pop(0) for _ in range(2)), jobs)  # no job is kept here while it is worked on
-    queue, ready, started = deque(), threading.Semaphore(0), []
+    queue, started = SimpleQueue(), []
     waiting = deque()  # (future, size) of every job whose result has not been given out
     total = 0
     try:
         for _ in range(threads):
-            started.append(_start(partial(_serve, queue, ready)))
+            started.append(_start(partial(_serve, queue)))
         for job in jobs:
             more = 0 if size is None else size(job)
             while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):
@@ -280,8 +287,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
             future = Future(partial(work, job))
             waiting.append((future, more))
             total += more
-            queue.append(future)
-            ready.release()
+            queue.put(future)
         while waiting:
             yield waiting.popleft()[0].result()
     except BaseException:
@@ -289,20 +295,20 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
             stop()
         raise
     finally:
-        queue.clear()
-        ready.release(threads)
+        try:
+            while True:
+                queue.get_nowait()
+        except Empty:
+            pass
+        for _ in started:
+            queue.put(None)
         interrupted = _join(started, lambda error: None)
         if interrupted is not None:
             raise interrupted
 
 
-def _serve(queue, ready):
-    """What a thread of a pool does: calls from the queue; a release without a call means stop."""
-    while True:
-        ready.acquire()
-        try:
-            future = queue.popleft()
-        except IndexError:
-            return
+def _serve(queue):
+    """What a thread of a pool does: calls from the queue, until there is None."""
+    while (future := queue.get()) is not None:
         future.run()
         del future  # its result would be kept while the next one is awaited

@@ -22,7 +22,7 @@ LONG = [
     ("ab " * 90_000 + "<|endoftext|>x") * 6,
     ("'ll" * 100_000 + " ") * 6,
     "1234567890" * 150_000,
-    # Sections that begin in a number cut it elsewhere, up to 7, 67 and 267 pre-tokens: 64 is how far they look.
+    # Sections that begin in a number cut it elsewhere, up to 7, 67 and 267 pre-tokens: 127 is how far they look.
     *[("1" * digits + " ab ") * (1_000_000 // digits) for digits in (20, 200, 800)],
     "\r\n\t " * 300_000,
 ]
@@ -41,11 +41,15 @@ def test_any_number_of_threads(text: str, pattern: str) -> None:
     assert tok.count(data, num_threads=2) == len(expected)
 
 
-@pytest.mark.parametrize("million_ids", [0.6, 1.04, 1.06, 3])
-def test_results_below_and_above_a_large_one(million_ids: float) -> None:
-    """Above 1,048,576 ids (id_memory.h), large pages are written past the caches, from any offset on."""
+@pytest.mark.parametrize("millions", [0.6, 1.04, 1.06, 2.08, 2.12, 2.8])
+def test_results_below_and_above_a_large_one(millions: float) -> None:
+    """Memory for more than 1,048,576 ids is written past the caches, from any offset on (_gather.pyx).
+
+    That many are expected of as many characters, or of twice as many bytes where the text is in UTF-8 already.
+    """
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
-    data = b"".join(b"%x " % (number * number) for number in range(300_000))[: int(million_ids * 1_000_000)]
+    data = b"".join(b"%x " % (number * number) for number in range(300_000))[: int(millions * 1_000_000)]
+    assert len(data) == int(millions * 1_000_000)
     for text in (data, data.decode(), data.decode()[1:] + "é"):
         expected = list(text if isinstance(text, bytes) else text.encode())
         for num_threads in (2, 3):

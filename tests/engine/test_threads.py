@@ -262,6 +262,46 @@ def test_a_pool_ends_with_an_error_or_when_it_is_closed() -> None:
     assert running_threads() == before
 
 
+def test_a_pool_that_a_signal_interrupts() -> None:
+    armed: list[bool] = []
+
+    def ring(*args: object) -> None:
+        if armed:
+            armed.clear()
+            raise KeyboardInterrupt
+
+    before = running_threads()
+    old = signal.signal(signal.SIGALRM, ring)
+    try:
+        for step in range(600):
+            try:
+                armed.append(True)
+                signal.setitimer(signal.ITIMER_REAL, 0.00005 + step % 30 * 0.00002)
+                list(in_order(lambda job: job, range(8), 2))
+                armed.clear()
+            except KeyboardInterrupt:
+                pass
+            assert running_threads() == before
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_pool_is_closed_in_a_child_of_a_fork() -> None:
+    results = in_order(str, range(100), 2)
+    assert next(results) == "0"
+    child = os.fork()
+    if child == 0:  # it has no threads to wait for
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
+        results.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert list(results) == [str(job) for job in range(1, 100)]
+
+
 def test_a_pool_whose_thread_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     before = running_threads()
     fail_to_start(monkeypatch, 2)
