@@ -294,10 +294,14 @@ def test_a_pool_is_closed_in_a_child_of_a_fork() -> None:
     assert next(results) == "0"
     child = os.fork()
     if child == 0:  # it has no threads to wait for
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(30)
-        results.close()
-        os._exit(0)
+        failed = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)
+            results.close()
+            failed = 0
+        finally:
+            os._exit(failed)  # or the child would go on with the tests
     assert os.waitpid(child, 0)[1] == 0
     assert list(results) == [str(job) for job in range(1, 100)]
 
