@@ -19,7 +19,7 @@ Options.emit_code_comments = os.environ.get("BPETITE_ANNOTATE") == "1"  # half o
 # Cython's memoryviews, compiled once instead of in each module that uses them. -O3 pays where text and ids are read
 # (a tenth to a third against -O2); here and where threads are handed their work it only costs time to compile.
 SHARED = "bpetite._cython_views"
-COLD = {SHARED, "bpetite.engine._threads"}
+COLD = {SHARED, "bpetite.core._threads"}
 headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))
 
 

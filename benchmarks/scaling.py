@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bpetite.core import _batch, _long, _threads
+from bpetite.core._threads import processors, together, worthwhile
 from bpetite.corpus import encode_corpus
-from bpetite.engine import _batch, _long, _threads
-from bpetite.engine._threads import processors, together, worthwhile
 from bpetite.training.counting import count_pretokens
 
 from . import texts

@@ -1,6 +1,6 @@
 """The tokenizer: a vocabulary, and the engine that runs it.
 
-Thin methods: what is done per token is compiled and inherited (engine/_surface.pyx), everything else is a function of
+Thin methods: what is done per token is compiled and inherited (core/_surface.pyx), everything else is a function of
 the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other format.
 """
 from __future__ import annotations
@@ -11,8 +11,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import derived, patterns
-from .engine import _stream_decoder, arrow, padded, sampling
-from .engine._surface import Surface
+from .core import _stream_decoder
+from .core._surface import Surface
+from .engine import arrow, padded, sampling
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike

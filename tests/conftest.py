@@ -11,7 +11,7 @@ import published
 import pytest
 from hypothesis import settings
 
-from bpetite.engine import _threads
+from bpetite.core import _threads
 
 # A loaded machine is no failure.
 settings.register_profile("bpetite", deadline=None)

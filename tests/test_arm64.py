@@ -17,8 +17,8 @@ FORMS = ["plain", "neon"]
 #: The core's tests, each with few examples, without what takes longest and is the same on every processor.
 CORE = [
     "test_merge.py", "vocabulary", "splitting/test_scan.py", "splitting/test_byte_splits.py",
-    "splitting/test_scanner_tables.py", "engine/test_encode.py", "engine/test_batch.py", "engine/test_decode.py",
-    "engine/test_special.py", "engine/test_ids.py", "engine/test_unknown_words.py", "engine/test_stream_decoder.py",
+    "splitting/test_scanner_tables.py", "core/test_encode.py", "core/test_batch.py", "core/test_decode.py",
+    "core/test_special.py", "core/test_ids.py", "core/test_unknown_words.py", "core/test_stream_decoder.py",
     "training/test_merger.py", "training/test_counts.py",
 ]  # fmt: skip
 LONG = (
@@ -34,7 +34,7 @@ LONG = (
 )  # fmt: skip
 
 #: Tests of what depends on the form, which run once for each.
-BY_FORM = ["splitting/test_scan.py", "engine/test_encode.py", "engine/test_special.py"]
+BY_FORM = ["splitting/test_scan.py", "core/test_encode.py", "core/test_special.py"]
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ ROWS = [
     ["serving"],
     ["training"],
     ["engine"],
+    ["core"],
     ["formats"],
     ["bytelevel"],
     ["vocabulary"],
@@ -137,7 +138,7 @@ NOT_AT_THE_START = {
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
         "formats.huggingface", "formats.rank_files", "formats.ranks", "formats.tekken", "formats.tiktoken", "gage",
-        "published", "reference", "splitting.unicode_version", "training",
+        "published", "reference", "splitting.pattern.unicode_version", "training",
     )),
 }  # fmt: skip
 

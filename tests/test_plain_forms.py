@@ -9,13 +9,13 @@ from paths import PYTHONPATH, SUPPORT, TESTS
 import bpetite
 from bpetite._simd import forms
 
-CORE = ["splitting", "vocabulary", "engine", "serving", "training"]
+CORE = ["splitting", "vocabulary", "core", "engine", "serving", "training"]
 
 #: Tests of what depends on the form.
 BY_FORM = [
-    "splitting/test_scan.py", "splitting/test_vector_tables.py", "engine/test_encode.py", "engine/test_special.py",
-    "engine/test_batch.py", "engine/test_ids.py", "engine/test_decode.py", "engine/test_unknown_words.py",
-    "engine/test_word_cache.py", "serving/test_canonical.py", "serving/test_growing.py",
+    "splitting/test_scan.py", "splitting/test_vector_tables.py", "core/test_encode.py", "core/test_special.py",
+    "core/test_batch.py", "core/test_ids.py", "core/test_decode.py", "core/test_unknown_words.py",
+    "core/test_word_cache.py", "serving/test_canonical.py", "serving/test_growing.py",
 ]  # fmt: skip
 EVERY = ["plain", "ssse3", "avx2", "neon", "avx512"]
 

@@ -12,7 +12,7 @@ pytestmark = [
 
 #: Tests of compiled modules, without the longest: those repeat on whole texts what others do on short ones.
 CORE = [
-    "test_merge.py", "vocabulary", "engine", "serving", "training", "splitting/test_scan.py",
+    "test_merge.py", "vocabulary", "core", "engine", "serving", "training", "splitting/test_scan.py",
     "splitting/test_pretokenizer.py",
 ]  # fmt: skip
 LONG = (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, bytelevel, patterns, reference
-from bpetite.splitting.unicode_version import unassigned
+from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.splits import Split
 
 CAT = {

@@ -1,4 +1,4 @@
-"""Makes what bpetite knows of the versions of Unicode: `bpetite/splitting/unicode_ages.py` and a table in
+"""Makes what bpetite knows of the versions of Unicode: `bpetite/splitting/pattern/unicode_ages.py` and a table in
 `docs/unicode.md`.
 
 The data are the npm packages `@unicode/unicode-VERSION`, one for each version of Unicode; Node.js reads them.

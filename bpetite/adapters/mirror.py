@@ -233,8 +233,8 @@ def _doubtful(vocab: Vocab) -> tuple[str, str]:
 @cache
 def _marked(version: str, characters: str) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for these characters."""
-    from ..splitting.unicode_ages import ASSIGNED
-    from ..splitting.unicode_version import unassigned, unicode_version
+    from ..splitting.pattern.unicode_ages import ASSIGNED
+    from ..splitting.pattern.unicode_version import unassigned, unicode_version
 
     versions = list(ASSIGNED)
     newest = versions.index(unicode_version()) if unicode_version() in versions else 0

@@ -8,7 +8,7 @@ from platform import python_version
 from typing import Any
 
 from .. import __version__
-from ..splitting.unicode_version import unicode_version
+from ..splitting.pattern.unicode_version import unicode_version
 from ..tokenizer import Tokenizer
 
 __all__ = ["Provenance", "counted", "default_names"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..splitting.unicode_version import unicode_version
+from ..splitting.pattern.unicode_version import unicode_version
 from ..tokenizer import Tokenizer
 
 __all__ = ["settings_of"]

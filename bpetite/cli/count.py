@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..corpus.api import as_sources
-from ..engine._threads import job_count
 from .base import Command
 from .options import (
     SIZE,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
-from ..engine._threads import in_order
+from ..core._threads import in_order
 from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .handoff import read_ahead

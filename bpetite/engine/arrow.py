@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Unpack
 
-    from ._surface import Surface
+    from ..core._surface import Surface
     from .options import BatchOptions, Text
 
 __all__ = ["encode_to_arrow"]

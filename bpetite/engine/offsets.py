@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ..core._special import choose
+from ..core._surface import Surface
 from ..steps.normalizers import normalize
-from ._special import choose
-from ._surface import Surface
 
 __all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "trim"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._surface import Surface
+    from ..core._surface import Surface
     from .options import Padding, RowOptions, Text
     from .padding import PaddedBatch
 

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..core._surface import Surface
 from ..errors import show
-from ._surface import Surface
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
 __all__ = ["PaddedBatch", "encode_rows", "pad", "pad_by_length", "windows"]

@@ -16,16 +16,16 @@ from itertools import accumulate
 import regex
 
 from ..bytelevel import ALPHABET, encode_token
+from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
-from ..splitting._byte_splits import ByteSplits
+from ..splitting.pattern.unicode_version import matches, stand_ins
 from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
-from ..splitting.unicode_version import matches, stand_ins
+from ..splitting.scan._byte_splits import ByteSplits
 from ..steps import splits
 from ..steps.normalizers import Prepend, Replace, normalizer
 from ..steps.splits import Fragment, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary.vocab import Vocab
 from . import offsets
-from ._special import Specials
 
 __all__ = ["Pipeline"]
 

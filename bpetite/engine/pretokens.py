@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from array import array
 
+from ..core._special import Specials
 from ..vocabulary.vocab import Vocab
-from ._special import Specials
 from .assembly import parts_of
 
 __all__ = ["pretokens"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from ..errors import not_a_text, show
 
 if TYPE_CHECKING:
-    from ._surface import Surface
+    from ..core._surface import Surface
     from .options import SpecialSelection, Text
 
 __all__ = ["sample"]

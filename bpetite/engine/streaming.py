@@ -22,12 +22,12 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal
 
+from ..core._special import Specials, choose
+from ..core._surface import Surface
 from ..errors import show
-from ..splitting._scan import Scan
 from ..splitting.pretokenizer import Pretokenizer
+from ..splitting.scan._scan import Scan
 from ..steps.normalizers import normalize
-from ._special import Specials, choose
-from ._surface import Surface
 
 __all__ = ["encode_iterable"]
 

@@ -34,7 +34,7 @@ def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary; the same bytes for equal vocabularies that were trained alike."""
     import regex  # these three not at the top: reading does without them
 
-    from ..splitting.unicode_version import unicode_version
+    from ..splitting.pattern.unicode_version import unicode_version
     from ..steps import normalizers, splits
 
     written = vocab.unreachable.union(vocab.special_tokens.values())

@@ -2,7 +2,7 @@ from array import array
 
 from typing_extensions import Self, disjoint_base
 
-from ..engine._special import Specials
+from ..core._special import Specials
 from .edges import Edges
 from .growing_text import Change
 

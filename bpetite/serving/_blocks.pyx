@@ -9,11 +9,11 @@ from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Substring
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..engine._encode cimport Encoder, check, encode_utf8, view_utf8
-from ..engine._ids cimport copy_ids
-from ..engine._special cimport Specials
-from ..engine._text cimport DONE, text_view
-from ..engine._worker cimport Worker
+from ..core._encode cimport Encoder, check, encode_utf8, view_utf8
+from ..core._ids cimport copy_ids
+from ..core._special cimport Specials
+from ..core._text cimport DONE, text_view
+from ..core._worker cimport Worker
 from ..headers.pyobject cimport bp_tuple_of_three
 from ..headers.substring cimport bp_substring
 from ..headers.types cimport token_t

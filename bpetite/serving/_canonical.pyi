@@ -1,4 +1,4 @@
-from ..engine._surface import Surface
+from ..core._surface import Surface
 from ..engine.options import Ids, SpecialSelection
 
 def first_divergence(

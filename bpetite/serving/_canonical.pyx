@@ -13,11 +13,11 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcmp
 
-from ..engine._decode cimport Decoder, id_view, release_ids
-from ..engine._encode cimport Encoder, check, encode_utf8
-from ..engine._special cimport Specials
-from ..engine._text cimport DONE, NO_TOKEN, text_view, view_text
-from ..engine._worker cimport Worker
+from ..core._decode cimport Decoder, id_view, release_ids
+from ..core._encode cimport Encoder, check, encode_utf8
+from ..core._special cimport Specials
+from ..core._text cimport DONE, NO_TOKEN, text_view, view_text
+from ..core._worker cimport Worker
 from ..headers.types cimport token_t
 
 from itertools import accumulate

@@ -2,21 +2,21 @@
 
 A chunk begins at any character, ends where a token of the text ends, and has at most so many tokens of its own. Those
 in its middle are the text's: from the first end on that a scan begun at the chunk has in common with the text's scan,
-up to the last one that the chunk itself makes certain (engine/_reader.pyx). So only what lies before and behind is
+up to the last one that the chunk itself makes certain (core/_reader.pyx). So only what lies before and behind is
 encoded once more.
 """
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr
 
-from ..engine._encode cimport Encoder, check
-from ..engine._reader cimport Reader, milestone, size_of, span_of, whole_number
-from ..engine._special cimport refuse
-from ..engine._text cimport DONE
-from ..engine._worker cimport BP_BLOCK
+from ..core._encode cimport Encoder, check
+from ..core._reader cimport Reader, milestone, size_of, span_of, whole_number
+from ..core._special cimport refuse
+from ..core._text cimport DONE
+from ..core._worker cimport BP_BLOCK
 from ..headers.pyobject cimport bp_tuple_of_four
 from ..headers.substring cimport bp_substring
 from ..headers.watch cimport bp_watch_begin
-from ..splitting._scan cimport SCAN_SHORT, scan_cursor
+from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 
 cdef enum:
     STRETCH = 1 << 14          # bytes read at a time

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 
-from ..engine._special import Specials
-from ..engine._surface import Surface
+from ..core._special import Specials
+from ..core._surface import Surface
 from .edges import Piece
 
 def read(

@@ -1,10 +1,10 @@
-"""The pieces between the edges of a text, read once (../engine/_reader.pyx); edges.py says what edges are."""
+"""The pieces between the edges of a text, read once (../core/_reader.pyx); edges.py says what edges are."""
 from cpython.array cimport array, clone
 from libc.string cimport memcpy
 
-from ..engine._encode cimport Encoder
-from ..engine._reader cimport Reader, size_of
-from ..engine._special cimport Specials
+from ..core._encode cimport Encoder
+from ..core._reader cimport Reader, size_of
+from ..core._special cimport Specials
 from ..headers.types cimport token_t
 
 from array import array as new_array

@@ -2,7 +2,7 @@
 
 A prefix that ends at an edge of the text's own tokens is encoded as the text is, but for its last pre-tokens: what the
 split pattern sees there is the end of the text. So a prefix has the tokens before the last end that is certain in it
-(engine/_reader.pyx) and those of the pre-tokens behind. These are found by one scan that goes from candidate to
+(core/_reader.pyx) and those of the pre-tokens behind. These are found by one scan that goes from candidate to
 candidate and is copied to read the end of the text at each, so a long pre-token costs linear time.
 
 A suffix that begins inside a pre-token is encoded as the text is from the first end that its scan has in common with
@@ -21,16 +21,16 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..engine._batch cimport count_each
-from ..engine._encode cimport Encoder, check
-from ..engine._reader cimport BACK, Reader, milestone, size_of, whole_number
-from ..engine._special cimport Specials, refuse
-from ..engine._text cimport DONE
-from ..engine._worker cimport BP_BLOCK, Worker
+from ..core._batch cimport count_each
+from ..core._encode cimport Encoder, check
+from ..core._reader cimport BACK, Reader, milestone, size_of, whole_number
+from ..core._special cimport Specials, refuse
+from ..core._text cimport DONE
+from ..core._worker cimport BP_BLOCK, Worker
 from ..headers.utf8 cimport bp_utf8_count
-from ..splitting._scan cimport scan_cursor
+from ..splitting.scan._scan cimport scan_cursor
 
-from ..engine._threads import thread_count
+from ..core._threads import thread_count
 
 cdef enum:
     GLANCE = 32                # bytes that are read before two scans are compared

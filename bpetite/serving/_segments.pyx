@@ -1,9 +1,9 @@
 """A text of several segments, of which only some may hold special tokens."""
-from ..engine._encode cimport Encoder, check, view_utf8
-from ..engine._ids cimport IdLists
-from ..engine._special cimport Specials, refuse
-from ..engine._text cimport text_view
-from ..engine._worker cimport Worker
+from ..core._encode cimport Encoder, check, view_utf8
+from ..core._ids cimport IdLists
+from ..core._special cimport Specials, refuse
+from ..core._text cimport text_view
+from ..core._worker cimport Worker
 
 from ..errors import show
 

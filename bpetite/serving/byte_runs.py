@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import show
 
 if TYPE_CHECKING:
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection
 
 __all__ = ["encode_bytes"]

@@ -15,7 +15,7 @@ from ._limits import is_read_as_it_is, token_limit
 from .limits import check_text, edges_of
 
 if TYPE_CHECKING:
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection
 
 __all__ = ["Chunk", "chunks"]

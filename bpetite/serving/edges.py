@@ -16,14 +16,14 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..engine._special import Specials, choose
+from ..core._special import Specials, choose
 from ..engine.streaming import OpenSpecials, starts_afresh
 from ..errors import not_a_text
 from ..steps.normalizers import normalize
 from ._edges import read
 
 if TYPE_CHECKING:
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["BLOCK", "Edges", "Piece", "checked"]

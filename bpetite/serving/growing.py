@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection, Text
     from .growing_text import GrowingText
 

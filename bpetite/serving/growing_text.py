@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from ..engine._special import Specials, choose
+from ..core._special import Specials, choose
 from ._blocks import Blocks
 from .edges import BLOCK, Edges, checked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["Change", "GrowingText"]

@@ -1,7 +1,7 @@
 """Limits of tokens: how many texts have, whether one fits, and what of it fits.
 
 Where a compiled scanner cuts the text, no more of it is read than a limit asks for, and nothing is encoded twice
-(`_limits.pyx`, on `engine/_reader.pyx`). Any other tokenizer is asked about one part of the text after the other, which
+(`_limits.pyx`, on `core/_reader.pyx`). Any other tokenizer is asked about one part of the text after the other, which
 is exact for whatever it does, and slow.
 """
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
-from ..engine._surface import Surface
+from ..core._surface import Surface
 from ..engine.options import Side, SpecialSelection, Text
 from ..errors import show
 from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit

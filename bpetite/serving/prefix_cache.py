@@ -11,14 +11,14 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..engine._special import choose
+from ..core._special import choose
 from ..errors import show
 from .edges import Edges, checked
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["PrefixCache"]

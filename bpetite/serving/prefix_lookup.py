@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
 
 __all__ = ["completions", "prefixes"]
 

@@ -8,7 +8,7 @@ from ..errors import show
 from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
-    from ..engine._surface import Surface
+    from ..core._surface import Surface
     from ..engine.options import SpecialSelection
 
 __all__ = ["encode_segments"]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
-from ._scan import Scanner
+from .scan._scan import Scanner
 
 if TYPE_CHECKING:
-    from ._byte_splits import ByteSplits
-    from .scanner_tables import ScannerTables
+    from .compile.scanner_tables import ScannerTables
+    from .scan._byte_splits import ByteSplits
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
@@ -48,7 +48,7 @@ class Pretokenizer:
         if scanner_kind == "regex":
             import regex  # these two here, because a scanner does not need them
 
-            from .unicode_version import matches, stand_ins
+            from .pattern.unicode_version import matches, stand_ins
 
             self.stages = tuple(partial(matches, regex.compile(stage), unicode) for stage in as_tuple(pattern))
             if unicode is not None:
@@ -126,7 +126,7 @@ def pretokenizer(
         raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
                          "fastest")
     if unicode is not None:
-        from .unicode_version import check_unicode  # here: it imports `regex`, slowly
+        from .pattern.unicode_version import check_unicode  # here: it imports `regex`, slowly
 
         check_unicode(unicode)
     return build(pattern, unicode, scanner_kind)
@@ -137,8 +137,8 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", unicode=unicode)
-    from .compile_regex import compile_regex  # here: they import `regex`, slowly
-    from .scanner_tables import NoTransducer, UnsupportedPattern
+    from .compile.compile_regex import compile_regex  # here: they import `regex`, slowly
+    from .compile.scanner_tables import NoTransducer, UnsupportedPattern
 
     for stage in stages:
         if stage not in patterns.STAGES:
@@ -157,7 +157,7 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
 
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
-    from .scanner_tables import compile_pattern
+    from .compile.scanner_tables import compile_pattern
 
     return compile_pattern(stages, unicode)
 

@@ -19,8 +19,8 @@ from typing import Any
 import regex
 
 from ..patterns import as_tuple
-from ..splitting.compile_regex import compile_regex
-from ..splitting.unicode_version import matches, stand_ins, unassigned
+from ..splitting.compile.compile_regex import compile_regex
+from ..splitting.pattern.unicode_version import matches, stand_ins, unassigned
 from . import sequences
 
 __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalize", "normalizer"]

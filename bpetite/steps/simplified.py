@@ -38,8 +38,8 @@ def _simplified(steps: tuple[Step, ...], unicode: str | None) -> tuple[Step, ...
 def _plain(split: Split, unicode: str | None) -> str | None:
     """The plain pattern that cuts as a split does, or None if none is known; one that compiles, but for "isolated"."""
     # here: few tokenizers have such splits, and these import `regex`, slowly
+    from ..splitting.compile.scanner_tables import NoTransducer, UnsupportedPattern
     from ..splitting.pretokenizer import compiled
-    from ..splitting.scanner_tables import NoTransducer, UnsupportedPattern
 
     if split.behavior == "isolated":
         return split.pattern
@@ -54,8 +54,8 @@ def _plain(split: Split, unicode: str | None) -> str | None:
 
 
 def _rewritten(split: Split) -> str | None:
-    from ..splitting.deviations import written
-    from ..splitting.regex_parser import CharSet, Repeat, parse
+    from ..splitting.pattern.deviations import written
+    from ..splitting.pattern.regex_parser import CharSet, Repeat, parse
 
     if split.behavior == "removed":
         return split.pattern if split.invert else None

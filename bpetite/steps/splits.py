@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import regex
 
 from ..patterns import PatternLike, as_tuple
-from ..splitting.compile_regex import compile_regex
+from ..splitting.compile.compile_regex import compile_regex
 from . import sequences
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
@@ -81,7 +81,9 @@ def check(pattern: Any, unicode: str | None = None) -> None:
             expression = step if isinstance(step, str) else step.pattern
             compiled(expression)
             if unicode is not None:
-                from ..splitting.unicode_version import stand_ins  # not at the top: few tokenizers name a version
+                from ..splitting.pattern.unicode_version import (
+                    stand_ins,  # not at the top: few tokenizers name a version
+                )
 
                 stand_ins(unicode, expression)
 
@@ -130,7 +132,7 @@ def apply(step: Step, fragments: list[Fragment], unicode: str | None = None) -> 
 
 
 def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
-    from ..splitting.unicode_version import matches  # not at the top: plain patterns are only checked here
+    from ..splitting.pattern.unicode_version import matches  # not at the top: plain patterns are only checked here
 
     found = matches(compiled(split.pattern), unicode, text)
     segments = [(start, end, match != split.invert) for start, end, match in _segments(text, found)]

@@ -14,9 +14,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..engine._id_memory cimport ids_free, ids_grow
-from ..engine._text cimport DONE as ENCODED
-from ..engine._worker cimport Core, Worker, bp_cache_has_room, bp_keys, bp_prepare, bp_remember
+from ..core._id_memory cimport ids_free, ids_grow
+from ..core._text cimport DONE as ENCODED
+from ..core._worker cimport Core, Worker, bp_cache_has_room, bp_keys, bp_prepare, bp_remember
 from ..headers.bytes cimport BP_PREFETCH
 from ..headers.memory cimport bp_grow
 from ..headers.types cimport token_t

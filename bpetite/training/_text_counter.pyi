@@ -2,8 +2,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import final
 
-from ..engine._special import Specials
-from ..splitting._scan import Scanner
+from ..core._special import Specials
+from ..splitting.scan._scan import Scanner
 from ._count_table import CountTable
 
 @final

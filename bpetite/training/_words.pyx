@@ -18,7 +18,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
-from ..engine._id_memory cimport ids_free, ids_grow
+from ..core._id_memory cimport ids_free, ids_grow
 from ..headers.arithmetic cimport bp_add_overflows
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch, bp_work

@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from typing import Any, overload
 
 from .. import patterns
-from ..engine._special import Specials
-from ..engine._threads import in_order, thread_count
+from ..core._special import Specials
+from ..core._threads import in_order, thread_count
 from ..engine.assembly import parts_of
 from ..engine.pipeline import Pipeline
 from ..patterns import PatternLike

@@ -21,7 +21,7 @@ from .. import patterns
 from ..errors import FormatError
 from ..formats.atomic import create_file
 from ..patterns import Pattern, PatternLike
-from ..splitting.unicode_version import check_unicode
+from ..splitting.pattern.unicode_version import check_unicode
 from ._count_records import RecordMerger, RecordReader
 from ._count_table import CountTable
 

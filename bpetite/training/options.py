@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from .. import patterns
 from ..not_given import NOT_GIVEN, NotGiven
 from ..patterns import PatternLike
-from ..splitting.unicode_version import check_unicode
+from ..splitting.pattern.unicode_version import check_unicode
 from ..steps import normalizers
 from ..steps.normalizers import FORMS
 from ..vocabulary.special_literals import check_literal

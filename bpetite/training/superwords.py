@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..engine._threads import in_order, thread_count
+from ..core._threads import in_order, thread_count
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable

@@ -150,7 +150,7 @@ class Vocab:
             _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
         _check_specials(self.special_tokens, self.tokens)
         if self.unicode is not None:
-            from ..splitting.unicode_version import check_unicode
+            from ..splitting.pattern.unicode_version import check_unicode
 
             check_unicode(self.unicode)
         if self.unicode is not None or not patterns.is_known(self.pattern):

@@ -11,7 +11,7 @@ from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit, diff, reach, validate, view
 from bpetite.analysis.pages.report_text import audit_text
 from bpetite.analysis.token_classes import TOKEN_CLASSES, token_class, token_classes
-from bpetite.splitting.unicode_version import unicode_version
+from bpetite.splitting.pattern.unicode_version import unicode_version
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bpetite.core._threads import in_order
 from bpetite.corpus.handoff import BoundedQueue, read_ahead
-from bpetite.engine._threads import in_order
 from tests.support.running import running_threads
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bpetite
 from bpetite import FormatError, Tokenizer
-from bpetite.splitting.unicode_version import unassigned
+from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.template import BARE
 
 tokenizers = pytest.importorskip("tokenizers")

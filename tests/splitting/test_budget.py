@@ -5,10 +5,10 @@ import pytest
 from splits import COMPILED
 
 from bpetite import patterns
-from bpetite.splitting import budget
-from bpetite.splitting.budget import MAX_STEPS, Budget, NoTransducer
+from bpetite.splitting.compile.scanner_tables import compile_pattern
+from bpetite.splitting.pattern import budget
+from bpetite.splitting.pattern.budget import MAX_STEPS, Budget, NoTransducer
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.splitting.scanner_tables import compile_pattern
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr("bpetite.splitting.char_classes.Budget", Recorded)
+    monkeypatch.setattr("bpetite.splitting.pattern.char_classes.Budget", Recorded)
     return made
 
 

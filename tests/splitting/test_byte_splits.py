@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite.bytelevel import ALPHABET, encode_token
-from bpetite.splitting._byte_splits import ByteSplits
 from bpetite.splitting.pretokenizer import compiled, pretokenizer
+from bpetite.splitting.scan._byte_splits import ByteSplits
 
 PATTERNS = [
     (r"\p{N}+", "[0-9][0-9][0-9]"),  # Falcon's

@@ -2,8 +2,8 @@
 import pytest
 import regex
 
-from bpetite.splitting.char_classes import LIMIT, Groups, characters, ranges_of
-from bpetite.splitting.regex_parser import CharSet, parse
+from bpetite.splitting.pattern.char_classes import LIMIT, Groups, characters, ranges_of
+from bpetite.splitting.pattern.regex_parser import CharSet, parse
 
 SURROGATES = range(0xD800, 0xE000)
 

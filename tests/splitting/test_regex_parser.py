@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
+from bpetite.splitting.pattern.regex_parser import CharSet, Item, Look, Repeat, Sequence, UnsupportedPattern, parse
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.splitting.regex_parser import CharSet, Item, Look, Repeat, Sequence, UnsupportedPattern, parse
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from splits import CHARACTERS, COMPILED, STRETCHES, texts
 
 from bpetite import patterns
 from bpetite.reference import split
-from bpetite.splitting._scan import Scan, Scanner
+from bpetite.splitting.compile.scanner_tables import compile_pattern
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.splitting.scanner_tables import compile_pattern
+from bpetite.splitting.scan._scan import Scan, Scanner
 
 KINDS = ("vector", "four lanes", "tables")
 

@@ -1,6 +1,6 @@
 """The tables that the scanner runs."""
 from bpetite import patterns
-from bpetite.splitting.scanner_tables import compile_pattern
+from bpetite.splitting.compile.scanner_tables import compile_pattern
 
 
 def test_gpt2_takes_little_memory() -> None:

@@ -5,8 +5,8 @@ import pytest
 from splits import COMPILED
 
 from bpetite.patterns import as_tuple
-from bpetite.splitting.scanner_tables import compile_pattern
-from bpetite.splitting.vector_tables import Paged, vector_tables
+from bpetite.splitting.compile.scanner_tables import compile_pattern
+from bpetite.splitting.compile.vector_tables import Paged, vector_tables
 
 
 def look(function: Paged, code: int, state: int) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bpetite import reference
 from bpetite.patterns import as_tuple
-from bpetite.splitting.unicode_version import unassigned
+from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps import normalizers
 from bpetite.steps.normalizers import FORMS, RUN, Normalization, Prepend, Replace, normalizer
 

@@ -5,8 +5,8 @@ from splits import COMPILED
 
 from bpetite.patterns import as_tuple
 from bpetite.reference import split
+from bpetite.splitting.pattern.regex_parser import parse
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.splitting.regex_parser import parse
 
 #: Syntax, whole and in parts, and ordinary characters; both cases, the characters that only ignoring case relates.
 TOKENS = (

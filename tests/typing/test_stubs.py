@@ -18,7 +18,7 @@ PACKAGE = Path(bpetite.__file__).parent
 
 
 def module_name(path: Path) -> str:
-    """bpetite/engine/_surface.pyi -> "bpetite.engine._surface"."""
+    """bpetite/core/_surface.pyi -> "bpetite.core._surface"."""
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
 
 

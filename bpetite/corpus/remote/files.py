@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from ...engine._threads import Future
+from ...core._threads import Future
 from ..urls import is_url
 from .stores import Found, found_in, look_up, patiently, store_of
 

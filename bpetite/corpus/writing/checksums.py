@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Protocol
 
-from ...engine._threads import in_order
+from ...core._threads import in_order
 from ...errors import FormatError
 from ..remote.paths import AnyPath, open_part
 

@@ -18,7 +18,7 @@ import regex
 from ... import __version__
 from ...errors import FormatError
 from ...formats.atomic import write_file
-from ...splitting.unicode_version import unicode_version
+from ...splitting.pattern.unicode_version import unicode_version
 from ..reading.sources import Piece
 from ..remote.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ...engine._threads import Future
+from ...core._threads import Future
 from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
 from ..remote.paths import RemotePath

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ...engine._threads import Future
+from ...core._threads import Future
 from ...errors import file_exists
 from ...formats.atomic import write_file
 from ..remote.paths import AnyPath

@@ -11,7 +11,7 @@ from ..vocabulary._tokens cimport TokenTable
 from ._id_memory cimport ids_free
 from ._worker cimport Worker
 
-cdef extern from "engine/id_lists.h":
+cdef extern from "core/id_lists.h":
     enum:
         BP_SMALL
         BP_TURNS

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 from typing_extensions import Buffer, Self, disjoint_base
 
-from .options import SpecialSelection
+from ..engine.options import SpecialSelection
 
 @disjoint_base
 class Specials:

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 
-cdef extern from "splitting/scanner.h" nogil:
+cdef extern from "splitting/scan/scanner.h" nogil:
     enum: SCAN_SHORT
 
     # One scan over one text; the caller owns it (on the stack, one per thread) and treats all but `done` as private.

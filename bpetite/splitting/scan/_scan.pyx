@@ -35,7 +35,7 @@ from libc.string cimport memcpy, memset
 
 from array import array as new_array
 
-cdef extern from "splitting/scan_blocks.h" nogil:
+cdef extern from "splitting/scan/scan_blocks.h" nogil:
     enum:
         SCAN_BLOCK
         SCAN_LONGEST
@@ -63,10 +63,10 @@ cdef extern from "splitting/scan_blocks.h" nogil:
     uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before, uint64_t leads, uint64_t* before)
     Py_ssize_t scan_put(uint64_t* mask, Py_ssize_t base, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
-cdef extern from "splitting/scan_short.h" nogil:
+cdef extern from "splitting/scan/scan_short.h" nogil:
     Py_ssize_t scan_short(const scan_tables* tables, const uint8_t* text, int size, Py_ssize_t* ends)
 
-cdef extern from "splitting/scan_twos.h" nogil:
+cdef extern from "splitting/scan/scan_twos.h" nogil:
     scan_twos* scan_make_twos(const scan_tables* tables, int* failed)
 
 cdef extern from "headers/simd.h" nogil:
@@ -74,7 +74,7 @@ cdef extern from "headers/simd.h" nogil:
         BP_SIMD_PLAIN
     int bp_simd()
 
-cdef extern from "splitting/scan_forms.h" nogil:
+cdef extern from "splitting/scan/scan_forms.h" nogil:
     bint scan_has_lanes(int simd, const scan_vector* vector)
     uint32_t scan_run_in_lanes(int simd, const scan_tables* tables, const scan_vector* vector, scan_span* span,
                                uint32_t state)

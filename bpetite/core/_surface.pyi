@@ -5,13 +5,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer, Self, disjoint_base
 
+from ..engine.options import Ids, SpecialSelection, Text
+from ..engine.pipeline import Pipeline
 from ..splitting.pretokenizer import Pretokenizer, ScannerKind
 from ..steps.normalizers import Normalization
 from ..steps.splits import SplitPattern
 from ..steps.template import Template
 from ..vocabulary.vocab import ErrorHandler, Vocab
-from .options import Ids, SpecialSelection, Text
-from .pipeline import Pipeline
 
 @disjoint_base
 class Surface:

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .budget import Budget
-from .char_classes import Groups
-from .regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence
+from ..pattern.budget import Budget
+from ..pattern.char_classes import Groups
+from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence
 
 __all__ = ["Automaton", "State", "sets_of"]
 

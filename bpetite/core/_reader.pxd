@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint64_t
 
 from ..headers.types cimport token_t
-from ..splitting._scan cimport Scanner
+from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder
 from ._special cimport Specials

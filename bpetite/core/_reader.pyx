@@ -5,7 +5,7 @@ counts once nothing that follows can change it. What has been read is kept as id
 tokens, and as milestones: an end now and then, with the number of tokens before it.
 
 With them the tokens of a prefix are counted by encoding only what lies behind the last end that the prefix itself makes
-certain. The transducer (../splitting/transducer.py) cuts at most three characters before the one it reads, or at its
+certain. The transducer (../splitting/compile/transducer.py) cuts at most three characters before the one it reads, or at its
 one mark. So when the prefix has been read, no further end can come up before its last three characters, but for the
 mark; and since ends come up in order, all but the last of those that the text has there are certain. A special token
 needs no more care, because no edge of a token lies inside it.
@@ -17,7 +17,7 @@ from libc.string cimport memmove
 
 from ..headers.types cimport token_t
 from ..headers.utf8 cimport bp_utf8_count, bp_utf8_valid
-from ..splitting._scan cimport scan_cursor
+from ..splitting.scan._scan cimport scan_cursor
 from ._encode cimport Encoder, check, encode_utf8
 from ._special cimport Specials, refuse
 from ._text cimport DONE, NO_MEMORY, view_text, window_drop, window_extend

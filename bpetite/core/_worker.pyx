@@ -31,8 +31,8 @@ from ..headers.memory cimport bp_grow
 from ..headers.merge_words cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch_check, bp_work
-from ..splitting._byte_splits cimport ByteSplits, byte_cut
-from ..splitting._scan cimport SCAN_SHORT, scan_cursor
+from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
+from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._id_memory cimport ids_free, ids_grow, ids_trim

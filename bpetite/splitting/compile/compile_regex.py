@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import regex
 
-from .regex_parser import quoted
+from ..pattern.regex_parser import quoted
 
 __all__ = ["compile_regex"]
 

@@ -60,7 +60,7 @@ def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables
     """The transducer in pages, or None if it does not fit.
 
     Args:
-        following: The next state by code and state, as in `bpetite.splitting.scanner_tables.ScannerTables.next`.
+        following: The next state by code and state, as in `ScannerTables.next`.
         outputs: The output by code and state.
         states: The number of states.
     """

@@ -14,7 +14,7 @@ from libc.stdint cimport uint8_t
 
 from ..headers.utf8 cimport bp_utf8_count
 from ..headers.watch cimport bp_stop, bp_watch_begin, bp_watch_check
-from ..splitting._scan cimport Scanner, scan_cursor
+from ..splitting.scan._scan cimport Scanner, scan_cursor
 from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_free

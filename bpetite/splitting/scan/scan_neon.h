@@ -3,7 +3,7 @@
 #define BPETITE_SCAN_NEON_H
 
 #include "scan_blocks.h"
-#include "../headers/simd_vec16.h"
+#include "../../headers/simd_vec16.h"
 
 #ifdef BP_HAS_NEON
 enum { SCAN_ROWS_AT_ONCE = 4 /* rows of sixteen bytes in a table of 64; scan_rows has a multiple of them */ };

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..patterns import STAGES
-from . import deviations
+from ...patterns import STAGES
+from ..pattern import deviations
+from ..pattern.budget import Budget, NoTransducer
+from ..pattern.char_classes import Groups
+from ..pattern.regex_parser import UnsupportedPattern, parse
 from .automaton import Automaton, sets_of
-from .budget import Budget, NoTransducer
-from .char_classes import Groups
-from .regex_parser import UnsupportedPattern, parse
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
 from .vector_tables import VectorTables, vector_tables
 

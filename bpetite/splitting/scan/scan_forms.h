@@ -4,8 +4,8 @@
 
 #include "scan_avx512.h"
 #include "scan_neon.h"
-#include "../headers/simd_vec16.h"
-#include "../headers/simd_vec32.h"
+#include "../../headers/simd_vec16.h"
+#include "../../headers/simd_vec32.h"
 
 enum { SCAN_SYNCHRONIZE_ASCII = 8 /* codes that the first pass reads where each is a character */ };
 

@@ -3,7 +3,7 @@ from typing import Literal
 
 from typing_extensions import Buffer, Self, disjoint_base
 
-from .scanner_tables import ScannerTables
+from ..compile.scanner_tables import ScannerTables
 
 @disjoint_base
 class Scanner:

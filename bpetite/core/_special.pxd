@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..headers.types cimport token_t
 
-cdef extern from "engine/sieve.h" nogil:
+cdef extern from "core/sieve.h" nogil:
     ctypedef struct bp_sieve:
         int few
 

@@ -3,9 +3,9 @@ from typing import SupportsIndex, final
 
 from typing_extensions import Self
 
+from ..engine.options import Ids
 from ..vocabulary.vocab import ErrorHandler
 from ._surface import Surface
-from .options import Ids
 
 @final
 class StreamDecoder:

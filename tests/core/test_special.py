@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bpetite
 from bpetite import FormatError, Tokenizer, Vocab, analysis, reference
-from bpetite.engine._special import Specials, choose
+from bpetite.core._special import Specials, choose
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 

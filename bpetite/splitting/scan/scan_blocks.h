@@ -7,7 +7,7 @@
 #define BPETITE_SCAN_BLOCKS_H
 
 #include "scanner.h"
-#include "../headers/bytes.h"
+#include "../../headers/bytes.h"
 
 #if defined(_MSC_VER)
 #include <intrin.h>

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.engine import _threads
-from bpetite.engine._threads import (
+from bpetite.core import _threads
+from bpetite.core._threads import (
     Future,
     in_order,
     job_count,

@@ -6,14 +6,14 @@ from ..headers.hashing cimport bp_secret
 from ..headers.merge_words cimport BP_WORDS, bp_word
 from ..headers.types cimport token_t
 from ..headers.watch cimport bp_watch
-from ..splitting._byte_splits cimport ByteSplits
-from ..splitting._scan cimport Scanner
+from ..splitting.scan._byte_splits cimport ByteSplits
+from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
 
-cdef extern from "engine/word_cache_blocks.h" nogil:
+cdef extern from "core/word_cache_blocks.h" nogil:
     enum: BP_BLOCK
     enum: BP_SLACK
     enum: BP_NARROW_IDS
@@ -43,7 +43,7 @@ cdef extern from "engine/word_cache_blocks.h" nogil:
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
-cdef extern from "engine/unknown_words.h" nogil:
+cdef extern from "core/unknown_words.h" nogil:
     enum: BP_WAITING_SPAN
 
     ctypedef struct bp_unknown:

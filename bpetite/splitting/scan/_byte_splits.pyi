@@ -1,6 +1,6 @@
 from typing_extensions import Self, disjoint_base
 
-from .scanner_tables import ScannerTables
+from ..compile.scanner_tables import ScannerTables
 
 @disjoint_base
 class ByteSplits:

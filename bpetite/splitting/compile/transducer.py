@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
+from ..pattern.budget import Budget, NoTransducer
 from .automaton import Automaton, State
-from .budget import Budget, NoTransducer
 
 __all__ = ["COMMIT", "CUTS", "MARK", "NoTransducer", "Transducer", "compose", "transducer"]
 
