@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -227,7 +227,7 @@ def main() -> None:
     found = in_a_process(args.seconds, size)
     numbers["runs"][found.pop("simd")] = {
         "machine": f"{machine.processor()}, one core, {machine.python()}",
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         **found,
     }
     if args.output:

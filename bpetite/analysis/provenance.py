@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from platform import python_version
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["Provenance", "counted", "default_names"]
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(sep=" ", timespec="minutes")
+    return datetime.now(UTC).isoformat(sep=" ", timespec="minutes")
 
 
 def _versions() -> dict[str, str]:

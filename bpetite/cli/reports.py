@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,7 +60,7 @@ def say(text: str, event: str = "message", **numbers: Any) -> None:
 
 def log_line(text: str, event: str, **numbers: Any) -> str:
     """A line of ``--log json``."""
-    time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"time": time, "event": event, "message": text, **numbers})
 
 

@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +150,7 @@ def read_status(path: str) -> dict[str, Any] | None:
                 return None
             file.seek(0)
             content = json.load(file)
-        age = datetime.now(timezone.utc) - datetime.fromisoformat(content["updated"])
+        age = datetime.now(UTC) - datetime.fromisoformat(content["updated"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if content["bpetite_status"] != VERSION:
@@ -159,7 +159,7 @@ def read_status(path: str) -> dict[str, Any] | None:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _duration(seconds: int) -> str:

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
+from typing import Self
 
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 from ..engine.options import SpecialSelection
 

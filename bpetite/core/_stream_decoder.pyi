@@ -1,7 +1,5 @@
 from collections.abc import Iterable, Iterator
-from typing import SupportsIndex, final
-
-from typing_extensions import Self
+from typing import Self, SupportsIndex, final
 
 from ..engine.options import Ids
 from ..vocabulary.vocab import ErrorHandler

@@ -1,9 +1,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 from ..engine.options import Ids, SpecialSelection, Text
 from ..engine.pipeline import Pipeline

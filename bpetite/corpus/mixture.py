@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import FormatError, MissingExtraError
+from ..errors import FormatError
 from .reading.sources import STDIN, Piece, Sources, find_sources
 from .urls import is_url
 
@@ -118,7 +118,6 @@ class Mixture:
         Raises:
             FormatError: It is not TOML, or something in it is unknown or missing.
             ValueError: Its values do not go together.
-            MissingExtraError: Python 3.10 needs the package tomli.
             OSError: It cannot be read.
         """
         content = _toml(Path(path))
@@ -214,13 +213,6 @@ def _units(pieces: Iterator[Piece], cuts_files: bool) -> Iterator[list[Piece]]:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError:
-            raise MissingExtraError("reading a mixture on Python 3.10", "tomli", "corpus") from None
     try:
         return dict(tomllib.loads(path.read_bytes().decode("utf-8")))
     except ValueError as wrong:

@@ -1,6 +1,7 @@
 from array import array
+from typing import Self
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 from ..core._special import Specials
 from .edges import Edges

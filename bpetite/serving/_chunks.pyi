@@ -1,7 +1,7 @@
 from collections.abc import Iterator
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, Self, SupportsIndex
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 from ..engine.options import SpecialSelection
 from .chunking import Chunk

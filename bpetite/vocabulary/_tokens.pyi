@@ -1,6 +1,7 @@
 from collections.abc import Collection
+from typing import Self
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 @disjoint_base
 class TokenTable:

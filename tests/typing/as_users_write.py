@@ -1,10 +1,10 @@
 # pyright: strict
 """What users write, for the type checkers that ``.ci/run`` calls; nothing runs."""
 from collections.abc import Iterator
+from typing import assert_type
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import assert_type
 
 import bpetite
 from bpetite import Tokenizer, patterns

@@ -26,19 +26,6 @@ STUBS = {module_name(path): path for path in sorted(PACKAGE.rglob("*.pyi"))}
 COMPILED = {module_name(path) for path in PACKAGE.rglob("*.pyx")}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The modules that a module imports or imports from; also each name that it imports, which may be a module."""
-    package = module_name(path).split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-
-
 def documented(stub: ast.AST, compiled: Any, name: str) -> Iterator[tuple[str, str | None, Any]]:
     """Yield (dotted name, docstring in the stub, compiled object) of every class, method and function of a stub."""
     for node in ast.iter_child_nodes(stub):
@@ -56,10 +43,9 @@ def docstring(compiled: Any) -> str | None:
     return text or None
 
 
-def test_stubs_stand_for_what_python_code_imports() -> None:
-    names = {name for path in PACKAGE.rglob("*.py") for name in imported(path)}
+def test_stubs_stand_for_compiled_modules() -> None:
     assert len(COMPILED) > 10
-    assert set(STUBS) == COMPILED & names
+    assert set(STUBS) <= COMPILED
 
 
 @pytest.mark.parametrize("module", STUBS)

@@ -1,7 +1,7 @@
 from array import array
-from typing import Literal
+from typing import Literal, Self
 
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 from ..compile.scanner_tables import ScannerTables
 
