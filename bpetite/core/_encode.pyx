@@ -31,12 +31,10 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
     cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
     cdef int status
     if specials is not None and specials.size:
-        if not final:
-            # A special token that starts from here on may be another one once more text is there.
-            limit = specials.open_from(text, 0, length)
+        limit = -1
         while True:
-            found = specials.find(text, at, length, &which)
-            if found < 0 or (found >= limit and not final):
+            found = specials.find_certain(text, at, length, final, &limit, &which)
+            if found < 0:
                 break
             status = worker.encode(text + at, found - at, readable - at, True, &inside)
             if status != DONE:
@@ -45,8 +43,6 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
             at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
-            if limit < at:
-                limit = specials.open_from(text, at, length)
     if at < limit:
         status = worker.encode(text + at, limit - at, readable - at, final, &inside)
         done[0] = at + inside

@@ -4,12 +4,14 @@ A method in Python around encode or decode would cost more than a short text tak
 lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
 from cpython.array cimport array
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport uint8_t
 
 from ._batch cimport encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, checked_ends
+from ._encode cimport Encoder, check, checked_ends, encode_utf8
 from ._ids cimport IdLists, take_ids
 from ._long cimport encode_long
 from ._reader cimport count_up_to, whole_number
@@ -443,6 +445,27 @@ cdef class Surface:
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
+
+    def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0):
+        """(ids, up to where in bytes) of what is certain of a text that may go on, or that is `final`.
+
+        Args:
+            text: Valid UTF-8 of whole characters, which a scanner cuts as it is.
+            specials: The special tokens to recognise; None for none.
+            final: Nothing follows.
+            base: Where it begins in the whole text, for messages.
+        """
+        cdef Worker worker = self._encoder.take()
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
+        cdef int status
+        try:
+            with nogil:
+                status = encode_utf8(worker, specials, data, length, length, final, &done)
+            check(status, text, done, base)
+            return self._id_lists().make(worker.out, worker.used), done
+        finally:
+            self._encoder.give(worker)
 
     # ---- workers
 
