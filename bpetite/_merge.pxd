@@ -4,10 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from .headers.memory cimport bp_grow
-from .headers.pairs cimport bp_pairs
-from .headers.types cimport token_t
-from .headers.watch cimport bp_watch
+from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank

@@ -38,21 +38,11 @@ from cpython.array cimport array, clone
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
 
-from .headers.bytes cimport BP_PREFETCH
-from .headers.hashing cimport bp_secret, draw_secret
-from .headers.heap cimport bp_push, bp_sift_down
-from .headers.memory cimport bp_close_gap, bp_grow
-from .headers.pairs cimport (
-    bp_pair_entry,
-    bp_pair_hash,
-    bp_pair_rank,
-    bp_pairs,
-    bp_pairs_add,
-    bp_pairs_free,
-    bp_pairs_init,
+from .headers cimport (
+    BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
+    bp_pairs_free, bp_pairs_init, bp_push, bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    draw_secret, token_t,
 )
-from .headers.types cimport token_t
-from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 from array import array as new_array
 

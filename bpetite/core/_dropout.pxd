@@ -3,8 +3,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_watch, token_t
 
 cdef enum:
     DROPOUT_SCAN = 32      # up to this many tokens are scanned for the merge that a step takes

@@ -20,9 +20,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from .._merge cimport MergeTable, merge_space
-from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_work
+from ..headers cimport bp_mix, bp_secret, bp_watch, bp_work, draw_secret, token_t
 
 from operator import index
 

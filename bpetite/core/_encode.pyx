@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..headers.watch cimport bp_watch_begin
+from ..headers cimport bp_watch_begin
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
     DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop,

@@ -12,8 +12,8 @@ Each thread rewrites its sections to UTF-8 itself, window by window, where the t
 """
 from libc.stdint cimport uint8_t
 
-from ..headers.utf8 cimport bp_utf8_count
-from ..headers.watch cimport bp_stop, bp_watch_begin, bp_watch_check
+from ..headers cimport bp_stop, bp_watch_begin, bp_watch_check
+from ..headers.vectors cimport bp_utf8_count
 from ..splitting.scan._scan cimport Scanner, scan_cursor
 from ._encode cimport Encoder, check
 from ._gather cimport Buffer, Gather, Share

@@ -1,7 +1,7 @@
 """A text that is read only as far as a limit of tokens asks for."""
 from libc.stdint cimport uint8_t, uint64_t
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder

@@ -15,8 +15,8 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
-from ..headers.types cimport token_t
-from ..headers.utf8 cimport bp_utf8_count, bp_utf8_valid
+from ..headers cimport token_t
+from ..headers.vectors cimport bp_utf8_count, bp_utf8_valid
 from ..splitting.scan._scan cimport scan_cursor
 from ._encode cimport Encoder, check, encode_utf8
 from ._special cimport Specials, refuse

@@ -15,9 +15,10 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New, bp_token_value
-from ..headers.utf8 cimport bp_units_from_utf8, bp_utf8_valid
+from ..headers cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
+from ..headers.vectors cimport (
+    bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
+)
 from ..errors import UnknownTokenError, show
 
 

@@ -14,10 +14,9 @@ from ..core._ids cimport copy_ids
 from ..core._special cimport Specials
 from ..core._text cimport DONE, text_view
 from ..core._worker cimport Worker
-from ..headers.pyobject cimport bp_tuple_of_three
+from ..headers cimport token_t
+from ..headers.vectors cimport bp_tuple_of_three, bp_utf8_count
 from ..headers.substring cimport bp_substring
-from ..headers.types cimport token_t
-from ..headers.utf8 cimport bp_utf8_count
 from ._edges cimport array_of
 
 from array import array as new_array

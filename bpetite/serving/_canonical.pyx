@@ -18,7 +18,7 @@ from ..core._encode cimport Encoder, check, encode_utf8
 from ..core._special cimport Specials
 from ..core._text cimport DONE, NO_TOKEN, text_view, view_text
 from ..core._worker cimport Worker
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 from itertools import accumulate
 

@@ -13,9 +13,9 @@ from ..core._reader cimport Reader, milestone, size_of, span_of, whole_number
 from ..core._special cimport refuse
 from ..core._text cimport DONE
 from ..core._worker cimport BP_BLOCK
-from ..headers.pyobject cimport bp_tuple_of_four
+from ..headers cimport bp_watch_begin
+from ..headers.vectors cimport bp_tuple_of_four
 from ..headers.substring cimport bp_substring
-from ..headers.watch cimport bp_watch_begin
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 
 cdef enum:

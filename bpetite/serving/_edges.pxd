@@ -1,7 +1,7 @@
 """The pieces between the edges of a text."""
 from cpython.array cimport array
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 
 # Ids, as an array of uint32.

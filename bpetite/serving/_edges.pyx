@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from ..core._encode cimport Encoder
 from ..core._reader cimport Reader, size_of
 from ..core._special cimport Specials
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 from array import array as new_array
 

@@ -27,7 +27,7 @@ from ..core._reader cimport BACK, Reader, milestone, size_of, whole_number
 from ..core._special cimport Specials, refuse
 from ..core._text cimport DONE
 from ..core._worker cimport BP_BLOCK, Worker
-from ..headers.utf8 cimport bp_utf8_count
+from ..headers.vectors cimport bp_utf8_count
 from ..splitting.scan._scan cimport scan_cursor
 
 from ..core._threads import thread_count

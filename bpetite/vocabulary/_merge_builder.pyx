@@ -11,10 +11,10 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
-from ..headers.hashing cimport BP_PRIME, bp_mix, bp_multiply_modulo, bp_secret, draw_secret
-from ..headers.memory cimport bp_grow
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..headers cimport (
+    BP_PRIME, bp_grow, bp_mix, bp_multiply_modulo, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    draw_secret, token_t,
+)
 from ._tokens cimport TokenTable
 
 cdef bp_secret secret = draw_secret()

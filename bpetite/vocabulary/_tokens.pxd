@@ -1,8 +1,7 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..headers.bytes cimport bp_key
-from ..headers.types cimport token_t
+from ..headers cimport bp_key, token_t
 
 
 cdef enum:

@@ -11,9 +11,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers.bytes cimport BP_KEY_BYTES, BP_PREFETCH, bp_key, bp_load_key
-from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_secret, draw_secret
-from ..headers.types cimport token_t
+from ..headers cimport (
+    BP_KEY_BYTES, BP_PREFETCH, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret, token_t,
+)
 
 cdef bp_secret secret = draw_secret()
 
