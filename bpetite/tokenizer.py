@@ -1,6 +1,6 @@
 """The tokenizer: a vocabulary, and the engine that runs it.
 
-Thin methods: what is done per token is compiled and inherited (core/_surface.pyx), everything else is a function of
+Thin methods: what is done per token is compiled and inherited (core/_tokenizer_base.pyx), everything else is a function of
 the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other format.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import derived, patterns
 from .core import _stream_decoder
-from .core._surface import Surface
+from .core._tokenizer_base import TokenizerBase
 from .engine import arrow, padded, sampling
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
@@ -41,7 +41,7 @@ __all__ = ["Tokenizer"]
 Path = str | os.PathLike[str]
 
 
-class Tokenizer(Surface):
+class Tokenizer(TokenizerBase):
     """Byte-level BPE: text to token ids and back, exactly.
 
     A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and

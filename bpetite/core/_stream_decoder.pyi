@@ -3,7 +3,7 @@ from typing import Self, SupportsIndex, final
 
 from ..engine.options import Ids
 from ..vocabulary.vocab import ErrorHandler
-from ._surface import Surface
+from ._tokenizer_base import TokenizerBase
 
 @final
 class StreamDecoder:
@@ -19,7 +19,7 @@ class StreamDecoder:
     """
     def __new__(
         cls,
-        tokenizer: Surface,
+        tokenizer: TokenizerBase,
         *,
         errors: ErrorHandler | None = None,
         skip_special_tokens: bool = False,
@@ -68,7 +68,7 @@ class StreamDecoder:
     def __copy__(self) -> StreamDecoder: ...
 
 def decoder(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     *,
     errors: ErrorHandler | None = None,
     skip_special_tokens: bool = False,
@@ -93,5 +93,5 @@ def decoder(
     'ab ab'
     """
 
-def texts_of(tokenizer: Surface, ids: Iterable[SupportsIndex], errors: ErrorHandler | None) -> Iterator[str]:
+def texts_of(tokenizer: TokenizerBase, ids: Iterable[SupportsIndex], errors: ErrorHandler | None) -> Iterator[str]:
     """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""

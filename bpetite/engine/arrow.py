@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Unpack
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from .options import BatchOptions, Text
 
 __all__ = ["encode_to_arrow"]
 
 
 def encode_to_arrow(
-    tokenizer: Surface, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
+    tokenizer: TokenizerBase, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
 ) -> pyarrow.ListArray | pyarrow.LargeListArray:
     """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
 

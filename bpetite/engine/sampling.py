@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, SupportsIndex
 from ..errors import not_a_text, show
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from .options import SpecialSelection, Text
 
 __all__ = ["sample"]
 
 
 def sample(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: Text,
     n: SupportsIndex,
     *,

@@ -23,7 +23,7 @@ from itertools import chain
 from typing import Literal
 
 from ..core._special import Specials, choose
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
 from ..splitting.pretokenizer import Pretokenizer
 from ..splitting.scan._scan import Scan
@@ -33,7 +33,7 @@ __all__ = ["encode_iterable"]
 
 
 def encode_iterable(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str] = "all",
     disallowed_special: Literal["all"] | Collection[str] = (),
@@ -70,7 +70,7 @@ def _steps(stream: Stream, chunks: Iterable[str | bytes]) -> Iterator[list[int]]
 
 
 def _at_the_end(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str],
     disallowed_special: Literal["all"] | Collection[str],
@@ -85,7 +85,7 @@ def _at_the_end(
 class Stream:
     """The steps of one stream, from chunks to ids."""
 
-    def __init__(self, tokenizer: Surface, special_tokens: dict[str, int], refused: Collection[str]) -> None:
+    def __init__(self, tokenizer: TokenizerBase, special_tokens: dict[str, int], refused: Collection[str]) -> None:
         self.tokenizer = tokenizer
         self.pretokenizer: Pretokenizer = tokenizer._pretokenizer
         self.characters: Characters = Characters()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import show
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
 __all__ = ["encode_bytes"]
@@ -18,7 +18,7 @@ _ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
 def encode_bytes(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     data: bytes,
     *,
     invalid: Literal["error", "bytes"] = "error",

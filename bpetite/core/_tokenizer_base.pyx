@@ -26,7 +26,7 @@ from ._threads import thread_count
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
 
 
-cdef class Surface:
+cdef class TokenizerBase:
     """What is in a tokenizer, text to token ids, and back."""
     cdef readonly object _vocab
     cdef readonly object _pipeline
@@ -181,7 +181,7 @@ cdef class Surface:
         return len(self._vocab.tokens)
 
     def __eq__(self, other):
-        return self._vocab == (<Surface> other)._vocab if isinstance(other, Surface) else NotImplemented
+        return self._vocab == (<TokenizerBase> other)._vocab if isinstance(other, TokenizerBase) else NotImplemented
 
     def __hash__(self):
         return hash(self._vocab)

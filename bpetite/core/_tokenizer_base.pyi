@@ -14,7 +14,7 @@ from ..steps.template import Template
 from ..vocabulary.vocab import ErrorHandler, Vocab
 
 @disjoint_base
-class Surface:
+class TokenizerBase:
     """What is in a tokenizer, text to token ids, and back."""
 
     @property
