@@ -144,7 +144,7 @@ def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] 
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
         if isinstance(form, str):
-            stretch, sources = align(form, stretch, tokenizer.unicode)
+            stretch, sources = align(form, stretch, tokenizer._vocab.unicode)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if stretch:
             data = stretch.encode("utf-8")

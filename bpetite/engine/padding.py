@@ -52,7 +52,7 @@ def encode_rows(
         raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
     rows: dict[str, Any] = dict(options)
     batch = BatchOptions()
-    for name in ("num_threads", "allowed_special", "disallowed_special"):
+    for name in ("num_threads", "allowed_special", "disallowed_special", "dropout", "seed"):
         if name in rows:
             batch[name] = rows.pop(name)
     vocab = tokenizer._vocab

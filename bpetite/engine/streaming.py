@@ -92,7 +92,9 @@ class Stream:
         self.specials: OpenSpecials = OpenSpecials(special_tokens)
         self.refused: Refusal | None = Refusal(refused) if refused else None
         form = tokenizer.normalization
-        self.normalized: Normalized | None = Normalized(form, tokenizer.unicode) if isinstance(form, str) else None
+        self.normalized: Normalized | None = None
+        if isinstance(form, str):
+            self.normalized = Normalized(form, tokenizer._vocab.unicode)
         self.text: Scan | Whole | None = None  # the text since the last special token
 
     def feed(self, chunk: str | bytes) -> list[int]:
@@ -125,7 +127,8 @@ class Stream:
         closed, ends = self.text.feed(data, final=final)
         if final:
             self.text = None
-        return self.tokenizer.encode_pretokens(closed, ends) if closed else []
+        encode = self.tokenizer._encode_pretoken
+        return [one for start, end in zip([0, *ends], ends) for one in encode(closed[start:end])]
 
 
 class Characters:

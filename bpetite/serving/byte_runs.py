@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import show
@@ -58,7 +57,7 @@ def encode_bytes(
         end = start + len(run)
         try:
             if number % 2:
-                ids += tokenizer.encode_pretokens(run, array("q", [len(run)]))
+                ids += tokenizer._encode_pretoken(run)
             else:
                 ids += tokenizer.encode(run, allowed_special=allowed_special, disallowed_special=disallowed_special,
                                         num_threads=num_threads)  # fmt: skip

@@ -124,7 +124,7 @@ class Edges:
         if self._form is None or text.isascii():
             return True
         given = text.decode("utf-8")
-        return normalize(self._form, given, self._tokenizer.unicode) == given
+        return normalize(self._form, given, self._tokenizer._vocab.unicode) == given
 
 
 def checked(text: Text) -> str:
