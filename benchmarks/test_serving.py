@@ -192,7 +192,7 @@ def test_ids_one_at_a_time(benchmark: BenchmarkFixture, name: str, way: str) -> 
         call = lambda: "".join(tok.decode_iterable(ids, errors="ignore"))  # noqa: E731
     else:
         skip = way != "feed"
-        call = lambda: "".join(map(tok.decoder(errors="ignore", skip_special_tokens=skip).feed, ids))  # noqa: E731
+        call = lambda: "".join(map(tok.decode_stream(errors="ignore", skip_special_tokens=skip).feed, ids))  # noqa: E731
     assert call() == expected
     benchmark(call)
 
@@ -205,7 +205,7 @@ def test_halves_of_characters(benchmark: BenchmarkFixture, length: int) -> None:
     ids = [bytes_of[bytes([byte])] for byte in ("的🌸".encode() + b"\xf0\x9f") * (length // 9)]
 
     def run() -> None:
-        feed = tok.decoder(errors="replace").feed
+        feed = tok.decode_stream(errors="replace").feed
         for token_id in ids:
             feed(token_id)
 
@@ -294,7 +294,7 @@ def one_by_one(ids: list[int]) -> dict[str, Callable[[], None]]:
     tok = texts.tokenizer()
 
     def feed() -> None:
-        stream = tok.decoder(errors="replace").feed
+        stream = tok.decode_stream(errors="replace").feed
         for token_id in ids:
             stream(token_id)
 

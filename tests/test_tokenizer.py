@@ -267,8 +267,8 @@ def test_with_a_version_of_unicode_encoding_is_the_reference(pattern: str, form:
 
 def test_a_version_of_unicode_is_part_of_it() -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], unicode="13.0")
-    assert (tok.unicode, pickle.loads(pickle.dumps(tok))) == ("13.0", tok)
-    assert Tokenizer.train("ab", 256).unicode is None
+    assert (tok.to_vocab().unicode, pickle.loads(pickle.dumps(tok))) == ("13.0", tok)
+    assert Tokenizer.train("ab", 256).to_vocab().unicode is None
 
 
 def test_added_tokens_that_are_words_look_at_the_version_of_unicode() -> None:

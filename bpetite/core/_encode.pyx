@@ -4,7 +4,6 @@ Text that a compiled scanner cuts is read without the interpreter lock. What nee
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
-from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
@@ -17,7 +16,6 @@ from ._text cimport (
 )
 from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
-from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -125,18 +123,6 @@ cdef int view_utf8(Worker worker, str text, text_view* view) except -1:
             check(window_extend(&worker.window, view, view.length), text, 0)
         view.utf8, view.length = worker.window.bytes, worker.window.filled
     return 0
-
-
-cdef array checked_ends(bytes data, const long long[::1] ends):
-    cdef array checked = clone(new_array("q"), ends.shape[0], False)
-    cdef Py_ssize_t i
-    cdef long long start = 0, end
-    for i in range(ends.shape[0]):
-        end = ends[i]
-        if not start < end <= PyBytes_GET_SIZE(data):
-            raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
-        checked.data.as_longlongs[i] = start = end
-    return checked
 
 
 cdef class Encoder:

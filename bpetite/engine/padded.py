@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from .options import Padding, RowOptions, Text
     from .padding import PaddedBatch
 
@@ -15,7 +15,7 @@ __all__ = ["encode_padded", "padded_batches"]
 
 
 def encode_padded(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     texts: Iterable[Text],
     *,
     padding: Padding = "longest",
@@ -51,7 +51,7 @@ def encode_padded(
 
 
 def padded_batches(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     texts: Iterable[Text],
     *,
     max_tokens: int,

@@ -23,7 +23,7 @@ from itertools import chain
 from typing import Literal
 
 from ..core._special import Specials, choose
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
 from ..splitting.pretokenizer import Pretokenizer
 from ..splitting.scan._scan import Scan
@@ -33,7 +33,7 @@ __all__ = ["encode_iterable"]
 
 
 def encode_iterable(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str] = "all",
     disallowed_special: Literal["all"] | Collection[str] = (),
@@ -70,7 +70,7 @@ def _steps(stream: Stream, chunks: Iterable[str | bytes]) -> Iterator[list[int]]
 
 
 def _at_the_end(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
     allowed_special: Literal["all"] | Collection[str],
     disallowed_special: Literal["all"] | Collection[str],
@@ -85,14 +85,16 @@ def _at_the_end(
 class Stream:
     """The steps of one stream, from chunks to ids."""
 
-    def __init__(self, tokenizer: Surface, special_tokens: dict[str, int], refused: Collection[str]) -> None:
+    def __init__(self, tokenizer: TokenizerBase, special_tokens: dict[str, int], refused: Collection[str]) -> None:
         self.tokenizer = tokenizer
         self.pretokenizer: Pretokenizer = tokenizer._pretokenizer
         self.characters: Characters = Characters()
         self.specials: OpenSpecials = OpenSpecials(special_tokens)
         self.refused: Refusal | None = Refusal(refused) if refused else None
         form = tokenizer.normalization
-        self.normalized: Normalized | None = Normalized(form, tokenizer.unicode) if isinstance(form, str) else None
+        self.normalized: Normalized | None = None
+        if isinstance(form, str):
+            self.normalized = Normalized(form, tokenizer._vocab.unicode)
         self.text: Scan | Whole | None = None  # the text since the last special token
 
     def feed(self, chunk: str | bytes) -> list[int]:
@@ -125,7 +127,8 @@ class Stream:
         closed, ends = self.text.feed(data, final=final)
         if final:
             self.text = None
-        return self.tokenizer.encode_pretokens(closed, ends) if closed else []
+        encode = self.tokenizer._encode_pretoken
+        return [one for start, end in zip([0, *ends], ends) for one in encode(closed[start:end])]
 
 
 class Characters:

@@ -1,8 +1,8 @@
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..engine.options import Ids, SpecialSelection
 
 def first_divergence(
-    tokenizer: Surface, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> int | None:
     """The index of the first id that differs from those of ``encode(decode(ids))``; None where all are the same.
 
@@ -23,7 +23,7 @@ def first_divergence(
     ([256, 257], None, 1)
     """
 def is_canonical(
-    tokenizer: Surface, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> bool:
     """Whether ids are those of their text: ``encode(decode(ids)) == ids``, faster, and False where there is no text.
 

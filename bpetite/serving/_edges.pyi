@@ -1,11 +1,11 @@
 from collections.abc import Callable, Sequence
 
 from ..core._special import Specials
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from .edges import Piece
 
 def read(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     data: bytes,
     specials: Specials | None,
     block: int,

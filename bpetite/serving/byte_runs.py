@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import re
-from array import array
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import show
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
 __all__ = ["encode_bytes"]
@@ -18,7 +17,7 @@ _ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
 def encode_bytes(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     data: bytes,
     *,
     invalid: Literal["error", "bytes"] = "error",
@@ -58,7 +57,7 @@ def encode_bytes(
         end = start + len(run)
         try:
             if number % 2:
-                ids += tokenizer.encode_pretokens(run, array("q", [len(run)]))
+                ids += tokenizer._encode_pretoken(run)
             else:
                 ids += tokenizer.encode(run, allowed_special=allowed_special, disallowed_special=disallowed_special,
                                         num_threads=num_threads)  # fmt: skip

@@ -15,7 +15,7 @@ from ._limits import is_read_as_it_is, token_limit
 from .limits import check_text, edges_of
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
 __all__ = ["Chunk", "chunks"]
@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -122,7 +122,7 @@ class _Chunks(Iterator[Chunk]):
 
     def __init__(
         self,
-        tokenizer: Surface,
+        tokenizer: TokenizerBase,
         text: str,
         allowed_special: SpecialSelection,
         disallowed_special: SpecialSelection,

@@ -23,7 +23,7 @@ from ..steps.normalizers import normalize
 from ._edges import read
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["BLOCK", "Edges", "Piece", "checked"]
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 class Edges:
     """Finds the edges of texts, for one tokenizer and some of its special tokens."""
 
-    def __init__(self, tokenizer: Surface, allowed_special: SpecialSelection) -> None:
+    def __init__(self, tokenizer: TokenizerBase, allowed_special: SpecialSelection) -> None:
         ids = tokenizer.special_tokens
         recognised, _ = choose(ids, allowed_special, ())
         self._tokenizer = tokenizer
@@ -124,7 +124,7 @@ class Edges:
         if self._form is None or text.isascii():
             return True
         given = text.decode("utf-8")
-        return normalize(self._form, given, self._tokenizer.unicode) == given
+        return normalize(self._form, given, self._tokenizer._vocab.unicode) == given
 
 
 def checked(text: Text) -> str:

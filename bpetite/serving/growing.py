@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
     from .growing_text import GrowingText
 
@@ -12,7 +12,7 @@ __all__ = ["growing"]
 
 
 def growing(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: Text = "",
     *,
     allowed_special: SpecialSelection = "all",

@@ -19,7 +19,7 @@ from .edges import BLOCK, Edges, checked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["Change", "GrowingText"]
@@ -50,7 +50,7 @@ class GrowingText:
 
     def __init__(
         self,
-        tokenizer: Surface,
+        tokenizer: TokenizerBase,
         text: Text = "",
         *,
         allowed_special: SpecialSelection = "all",
@@ -167,5 +167,5 @@ class GrowingText:
         return self._blocks.replace(self._edges, start, end, text, BLOCK)
 
 
-def _restored(tokenizer: Surface, text: str, allowed: SpecialSelection, disallowed: SpecialSelection) -> GrowingText:
+def _restored(tokenizer: TokenizerBase, text: str, allowed: SpecialSelection, disallowed: SpecialSelection) -> GrowingText:
     return GrowingText(tokenizer, text, allowed_special=allowed, disallowed_special=disallowed)

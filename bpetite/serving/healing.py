@@ -4,13 +4,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["heal"]
 
 
-def heal(tokenizer: Surface, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
+def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
     """The ids of a text that stand whatever follows it, and the bytes behind them, whose ids depend on that.
 
     A model that goes on from all ids of "https:" does not give "//", because in its training "://" was one token. So

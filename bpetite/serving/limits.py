@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..engine.options import Side, SpecialSelection, Text
 from ..errors import show
 from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit
@@ -23,7 +23,7 @@ __all__ = ["check_text", "count_batch", "edges_of", "fits", "truncate"]
 
 
 def count_batch(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     texts: Iterable[Text],
     *,
     num_threads: int | None = None,
@@ -45,7 +45,7 @@ def count_batch(
 
 
 def fits(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: Text,
     max_tokens: SupportsIndex,
     *,
@@ -72,7 +72,7 @@ def fits(
 
 
 def truncate(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -124,7 +124,7 @@ def check_text(text: object) -> None:
         raise TypeError(f"text is a str, not {show(text)}{hint}")
 
 
-def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
+def edges_of(tokenizer: TokenizerBase, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
     """Where tokens of a text end between two of its characters, both ends of the text included; and for each token the
     end of the characters that it and those before it cover."""
     from ..engine.offsets import offsets_of

@@ -18,7 +18,7 @@ from .edges import Edges, checked
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
 
 __all__ = ["PrefixCache"]
@@ -66,7 +66,7 @@ class PrefixCache:
     (1, 1, 4094)
     """
 
-    def __init__(self, tokenizer: Surface, max_bytes: int = 64 << 20) -> None:
+    def __init__(self, tokenizer: TokenizerBase, max_bytes: int = 64 << 20) -> None:
         if not isinstance(max_bytes, int) or isinstance(max_bytes, bool):
             raise TypeError(f"max_bytes is an int, not {show(max_bytes)}")
         if max_bytes < 0:

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
 
 __all__ = ["completions", "prefixes"]
 
 
-def completions(tokenizer: Surface, prefix: bytes) -> NDArray[np.uint32]:
+def completions(tokenizer: TokenizerBase, prefix: bytes) -> NDArray[np.uint32]:
     """The tokens that begin with some bytes; special tokens by their literals.
 
     Args:
@@ -32,7 +32,7 @@ def completions(tokenizer: Surface, prefix: bytes) -> NDArray[np.uint32]:
     return np.array(tokenizer._vocab.prefix_index.completions(_bytes(prefix, "prefix")), np.uint32)
 
 
-def prefixes(tokenizer: Surface, data: bytes) -> NDArray[np.uint32]:
+def prefixes(tokenizer: TokenizerBase, data: bytes) -> NDArray[np.uint32]:
     """The tokens that some bytes begin with; special tokens by their literals.
 
     Args:

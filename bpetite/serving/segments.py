@@ -8,14 +8,14 @@ from ..errors import show
 from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
 __all__ = ["encode_segments"]
 
 
 def encode_segments(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     segments: Iterable[tuple[str, bool]],
     *,
     seams: Literal["join", "cut"] = "join",

@@ -266,6 +266,20 @@ class Vocab:
         return self.special_only | self.unreachable
 
     @cached_property
+    def skipped(self) -> frozenset[int]:
+        """The ids that decoding leaves out with ``skip_special_tokens=True``: of special tokens not flagged "plain"."""
+        return frozenset(
+            token_id
+            for literal, token_id in self.special_tokens.items()
+            if "plain" not in self.token_flags.get(literal, ())
+        )
+
+    @property
+    def dropout(self) -> float | None:
+        """The probability of BPE-dropout that its tokenizer.json declares, for ``dropout=True``; None for none."""
+        return self.kept.get("dropout")
+
+    @cached_property
     def around(self) -> tuple[list[int], list[int]]:
         """The ids that ``add_special_tokens=True`` puts before and after a text."""
         return self.template.around() if self.template is not None else ([], [])

@@ -82,7 +82,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "heal": lambda: TOK.heal(LONG),
     "encode_bytes": lambda: TOK.encode_bytes(LONG.encode(), invalid="bytes"),
     "decode": lambda: TOK.decode(IDS),
-    "feed": lambda: TOK.decoder().feed(IDS),
+    "feed": lambda: TOK.decode_stream().feed(IDS),
     "is_canonical": lambda: TOK.is_canonical(IDS),
 }
 

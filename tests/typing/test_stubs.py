@@ -18,7 +18,7 @@ PACKAGE = Path(bpetite.__file__).parent
 
 
 def module_name(path: Path) -> str:
-    """bpetite/core/_surface.pyi -> "bpetite.core._surface"."""
+    """bpetite/core/_tokenizer_base.pyi -> "bpetite.core._tokenizer_base"."""
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
 
 

@@ -3,15 +3,13 @@ import json
 import resource
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bpetite import FormatError, Tokenizer, Vocab
-from bpetite.errors import UnknownTokenError
+from bpetite import FormatError, Tokenizer, UnknownTokenError, Vocab
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 TOK = Tokenizer(BYTES, [], ["<s>"])
@@ -41,7 +39,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_batch({"id": "a"}), TypeError, "not {'id': 'a'}: use texts.values()"),
     (lambda: TOK.encode_batch(["a", None]), TypeError, "text 1 of the batch: text is str or UTF-8 bytes, not None"),
     (lambda: TOK.encode_padded(None), TypeError, "texts is an iterable of texts, not None"),
-    (lambda: TOK.encode_to_arrow(5), TypeError, "texts is an iterable of texts, not 5"),
+    (lambda: TOK.encode_batch_to_arrow(5), TypeError, "texts is an iterable of texts, not 5"),
     (lambda: TOK.encode_iterable(None), TypeError, "chunks is an iterable of str or bytes, not None"),
     (lambda: TOK.encode_iterable(b"ab"), TypeError, "chunks is .* not b'ab'; [chunks] is one of them"),
     (lambda: list(TOK.encode_iterable(["a", 5])), TypeError, "a chunk of text is str or bytes, not 5"),
@@ -232,30 +230,6 @@ def test_subclasses_of_str_and_bytes_are_what_they_hold(pattern: str, kind: Any)
         tok.encode(text, disallowed_special=["<s>"])
     with pytest.raises(ValueError, match="byte 0xc3, at offset 1 "):
         Tokenizer({97: b"a"}, [], pattern=pattern).encode_ordinary(text)
-
-
-def test_ends_that_change_after_they_were_checked() -> None:
-    """Another thread may hold the array of ends as well: each is read once."""
-    import threading
-
-    data, ends = b"ab" * 5000, np.arange(1, 10_001, dtype=np.int64)
-    expected = TOK.encode_pretokens(data, ends)
-    done = threading.Event()
-
-    def write() -> None:
-        while not done.is_set():
-            ends[5000] = 1 << 40
-            ends[5000] = 5001
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(100):
-            with suppress(ValueError):  # the ends do not ascend
-                assert TOK.encode_pretokens(data, ends) == expected
-    finally:
-        done.set()
-        writer.join()
 
 
 def test_an_unknown_token_is_a_key_error_that_pickles() -> None:
