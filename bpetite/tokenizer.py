@@ -494,8 +494,6 @@ class Tokenizer(Surface):
     first_divergence: Final = _canonical.first_divergence
     completions: Final = prefix_lookup.completions
     prefixes: Final = prefix_lookup.prefixes
-    count_batch: Final = limits.count_batch
-    fits: Final = limits.fits
     truncate: Final = limits.truncate
     chunks: Final = chunking.chunks
     encode_segments: Final = segments.encode_segments

@@ -215,6 +215,26 @@ class Surface:
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+    ) -> NDArray[np.int64]:
+        """How many tokens each text has; no ids are made of them.
+
+        Args:
+            texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
+
+        Returns:
+            int64[n].
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
+        array([1, 2, 0])
+        """
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -337,5 +357,14 @@ class Surface:
         self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
+    def _first_ids(
+        self, text: Text, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
+    ) -> NDArray[np.uint32]:
+        """uint32[n]: the ids of a text until more than `limit` are certain, from its beginning on; all of them where
+        there are no more."""
+    def _token_ends(self, ids: NDArray[np.uint32]) -> array[int]:
+        """int64[n]: how many bytes these tokens and those before them have; uint32[n], of this vocabulary."""
+    def _encode_items(self, items: Iterable[int | bytes | tuple[bytes, Buffer]]) -> list[int]:
+        """The ids of what a pipeline yields: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
     def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]:
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
