@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from .errors import FormatError, MissingExtraError, TrainingWarning
 
 if TYPE_CHECKING:
-    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference, serving
     from ._simd import simd
     from .adapters import accelerate, decelerate
     from .analysis.side_by_side import compare
     from .published import encoding_for_model, get_encoding
-    from .serving.prefix_cache import PrefixCache
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
@@ -35,7 +34,6 @@ __all__ = [
     "decelerate",
     # its parts
     "CountFile",
-    "PrefixCache",
     "PretokenCounts",
     "count_pretokens",
     "patterns",
@@ -47,6 +45,7 @@ __all__ = [
     "compare",
     "corpus",
     "formats",
+    "serving",
     # the classic forms, and the definition
     "bytelevel",
     "charlevel",
@@ -65,7 +64,6 @@ if not TYPE_CHECKING:
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
         "CountFile": "training.spilled",
-        "PrefixCache": "serving.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
@@ -85,6 +83,7 @@ if not TYPE_CHECKING:
         "patterns": None,
         "pretokenize": "splitting.pretokenizer",
         "reference": None,
+        "serving": None,
         "simd": "_simd",
     }
 

@@ -17,7 +17,7 @@ from .engine import arrow, padded, sampling
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
-from .serving import _canonical, byte_runs, chunking, growing, healing, limits, prefix_lookup, segments
+from .serving import chunking, limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -482,18 +482,9 @@ class Tokenizer(Surface):
     token_origins: Final = derived.token_origins
     to_ranks: Final = derived.to_ranks
     to_merges: Final = derived.to_merges
-    encode_bytes: Final = byte_runs.encode_bytes
     encode_to_arrow: Final = arrow.encode_to_arrow
     encode_padded: Final = padded.encode_padded
-    padded_batches: Final = padded.padded_batches
     sample: Final = sampling.sample
-    growing: Final = growing.growing
-    heal: Final = healing.heal
     decoder: Final = _stream_decoder.decoder
-    is_canonical: Final = _canonical.is_canonical
-    first_divergence: Final = _canonical.first_divergence
-    completions: Final = prefix_lookup.completions
-    prefixes: Final = prefix_lookup.prefixes
     truncate: Final = limits.truncate
     chunks: Final = chunking.chunks
-    encode_segments: Final = segments.encode_segments

@@ -358,10 +358,10 @@ class Surface:
     ) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
     def _first_ids(
-        self, text: Text, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
-    ) -> NDArray[np.uint32]:
-        """uint32[n]: the ids of a text until more than `limit` are certain, from its beginning on; all of them where
-        there are no more."""
+        self, text: str, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
+    ) -> tuple[NDArray[np.uint32], bytes]:
+        """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
+        certain, all of them where there are no more; and what has been read for that."""
     def _token_ends(self, ids: NDArray[np.uint32]) -> array[int]:
         """int64[n]: how many bytes these tokens and those before them have; uint32[n], of this vocabulary."""
     def _encode_items(self, items: Iterable[int | bytes | tuple[bytes, Buffer]]) -> list[int]:

@@ -300,16 +300,21 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        cdef Py_ssize_t n, most = 0, around = len(self._before) + len(self._after) if add_special_tokens else 0
+        cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
         cdef Worker worker
         if limit is not None:
             most = token_limit(limit, "limit")
-            worker = self._encoded_up_to(text, max(most - around, 0), allowed_special, disallowed_special)
-        else:
-            worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
-        n = worker.used + around
+            recognised, refused = self._resolve(allowed_special, disallowed_special)
+            worker = self._encoder.take()
+            try:
+                encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
+                return min(worker.used + around, most + 1)
+            finally:
+                self._encoder.give(worker)
+        worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
+        n = worker.used
         self._encoder.give(worker)
-        return n if limit is None else min(n, most + 1)
+        return n + around
 
     def count_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
         """How many tokens each text has; no ids are made of them.
@@ -461,12 +466,14 @@ cdef class Surface:
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
 
-    def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
-        """uint32[n]: the ids of a text until more than `limit` are certain, from its beginning on; all of them where
-        there are no more."""
-        cdef Worker worker = self._encoded_up_to(text, limit, allowed_special, disallowed_special)
+    def _first_ids(self, str text not None, Py_ssize_t limit, allowed_special, disallowed_special):
+        """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
+        certain, all of them where there are no more; and what has been read for that."""
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        cdef Worker worker = self._encoder.take()
         try:
-            return take_ids(worker)
+            data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
+            return take_ids(worker), data
         finally:
             self._encoder.give(worker)
 
@@ -505,20 +512,6 @@ cdef class Surface:
             if refused is not None:
                 refuse(refused, text)
         return self._encoded_with(text, recognised, num_threads, chosen)
-
-    cdef Worker _encoded_up_to(self, object text, Py_ssize_t limit, object allowed, object disallowed):
-        # The same until more than `limit` ids are certain.
-        cdef Worker worker
-        cdef bint done = False
-        recognised, refused = self._resolve(allowed, disallowed)
-        worker = self._encoder.take()
-        try:
-            encode_up_to(self._encoder, worker, text, recognised, refused, limit)
-            done = True
-            return worker
-        finally:
-            if not done:
-                self._encoder.give(worker)
 
     cdef Worker _encoded_with(self, object text, Specials specials, object num_threads, Dropout dropout):
         cdef bint alone = PyLong_CheckExact(num_threads) and num_threads == 1

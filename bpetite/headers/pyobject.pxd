@@ -14,5 +14,3 @@ cdef extern from "headers/pyobject.h":
     int PyUnicode_KIND(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
     bint PyUnicode_IS_ASCII(object text) noexcept
-    object bp_tuple_of_three "bp_tuple_of"(type kind, object a, object b, object c, PyObject* d)
-    object bp_tuple_of_four "bp_tuple_of"(type kind, object a, object b, object c, object d)

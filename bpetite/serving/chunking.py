@@ -5,6 +5,7 @@ The text is encoded once, which says where tokens end, and each chunk once more,
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, SupportsIndex
@@ -97,8 +98,8 @@ def chunks(
     if shared >= most:
         raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
     last_boundary = None if boundaries is None else _find_boundaries(text, boundaries)
-    ids = tokenizer.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-    return _chunks(Edges(tokenizer, text, ids, allowed_special), most, shared, last_boundary)
+    ids, data = tokenizer._first_ids(text, sys.maxsize >> 2, allowed_special, disallowed_special)
+    return _chunks(Edges(tokenizer, text, ids, data, allowed_special), most, shared, last_boundary)
 
 
 def _find_boundaries(text: str, boundaries: str | Splitter) -> Callable[[int, int], int]:

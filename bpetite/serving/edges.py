@@ -43,21 +43,26 @@ class Edges:
         tokenizer: What has encoded it.
         text: The text.
         ids: uint32[n]: its token ids, all of them or those at its beginning.
+        data: The text in UTF-8, as far as they go or farther.
         allowed_special: The special tokens that were recognised.
 
     Attributes:
-        data: The text in UTF-8, as far as `ids` go; a str where it is traced.
+        data: The text in UTF-8; a str where it is traced.
     """
 
     def __init__(
-        self, tokenizer: Surface, text: str, ids: NDArray[np.uint32], allowed_special: SpecialSelection
+        self,
+        tokenizer: Surface,
+        text: str,
+        ids: NDArray[np.uint32],
+        data: bytes,
+        allowed_special: SpecialSelection,
     ) -> None:
         self.tokenizer, self.allowed_special = tokenizer, allowed_special
+        self.data: bytes | str = data
         self._ends: Sequence[int] = tokenizer._token_ends(ids)
         self._traced: set[int] | None = None
-        size = self._ends[-1] if len(self._ends) else 0  # a character has a byte or more
-        self.data: bytes | str = text[:size].encode("utf-8", "surrogatepass")
-        if not _spell(tokenizer, ids, self.data):
+        if not _spell(tokenizer, ids, data):
             self._trace(text)
 
     def part(self, start: int, end: int) -> str:

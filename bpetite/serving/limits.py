@@ -53,10 +53,10 @@ def truncate(
     most = token_limit(max_tokens, "max_tokens")
     if truncation_side == "left":
         return _end(tokenizer, text, most, allowed_special, disallowed_special)
-    ids = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+    ids, data = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
     if len(ids) <= most:
         return text
-    edges = Edges(tokenizer, text, ids, allowed_special)
+    edges = Edges(tokenizer, text, ids, data, allowed_special)
     found = last_edge(edges, START, 0, most)
     return edges.part(0, found[0].at) if found is not None else ""
 
@@ -84,23 +84,20 @@ def _end(
 ) -> str:
     """The end of a text that has at most `most` tokens."""
     known = tokenizer.scanner in ("vector", "tables") and (tokenizer.normalization is None or text.isascii())
-    size = FEW if known else len(text)
-    wanted = most + most // 16 + SPARE
+    size = FEW + most // 4 if known else len(text)
     while True:
         part = text[-size:] if size < len(text) else text
         try:
-            ids = tokenizer.encode_to_numpy(
-                part, allowed_special=allowed_special, disallowed_special=disallowed_special
-            )
+            ids, data = tokenizer._first_ids(part, len(part) * 4, allowed_special, disallowed_special)
         except ValueError:  # in a part of the text: this raises it with the offset in all of it
             tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
             raise
-        if part is text or len(ids) >= wanted:
+        if part is text or len(ids) >= most + SPARE:
             break
-        size = max(size + size // 4, size * (wanted + SPARE) // max(len(ids), 1))
+        size = max(size + size // 4, size * (most + most // 16 + 2 * SPARE) // max(len(ids), 1))
     if len(ids) <= most:
         return text
-    edges = Edges(tokenizer, part, ids, allowed_special)
+    edges = Edges(tokenizer, part, ids, data, allowed_special)
     token, step = len(ids) - most, 1
     while token < len(ids):
         start = edges.after(token)
