@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ._simd import simd
     from .adapters import accelerate, decelerate
     from .published import encoding_for_model, get_encoding
-    from .serving.prefix_cache import PrefixCache
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
@@ -34,7 +33,6 @@ __all__ = [
     "decelerate",
     # its parts
     "CountFile",
-    "PrefixCache",
     "PretokenCounts",
     "count_pretokens",
     "patterns",
@@ -66,7 +64,6 @@ if not TYPE_CHECKING:
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
         "CountFile": "training.spilled",
-        "PrefixCache": "serving.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",

@@ -17,7 +17,7 @@ from .engine import forms, padded
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
-from .serving import _canonical, byte_runs, chunking, growing, healing, limits, prefix_lookup, segments
+from .serving import chunking, limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -474,24 +474,13 @@ class Tokenizer(TokenizerBase):
         return transformers_tokenizer(self, options)
 
     # Functions of other modules as methods; Final gives them the functions' types.
-    encode_bytes: Final = byte_runs.encode_bytes
     encode_batch_to_arrow: Final = forms.encode_batch_to_arrow
     encode_with_offsets: Final = forms.encode_with_offsets
     encode_iterable: Final = forms.encode_iterable
     encode_padded: Final = padded.encode_padded
-    padded_batches: Final = padded.padded_batches
-    growing: Final = growing.growing
-    heal: Final = healing.heal
     decode_stream: Final = _stream_decoder.decode_stream
-    is_canonical: Final = _canonical.is_canonical
-    first_divergence: Final = _canonical.first_divergence
-    completions: Final = prefix_lookup.completions
-    prefixes: Final = prefix_lookup.prefixes
-    count_batch: Final = limits.count_batch
-    fits: Final = limits.fits
     truncate: Final = limits.truncate
     chunks: Final = chunking.chunks
-    encode_segments: Final = segments.encode_segments
 
 
 class Pruned(NamedTuple):

@@ -1,9 +1,10 @@
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 from ..engine.options import Ids, SpecialSelection, Text
 from ..engine.pipeline import Pipeline
@@ -97,6 +98,14 @@ class TokenizerBase:
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
     ) -> int: ...
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+    ) -> NDArray[np.int64]: ...
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -132,3 +141,8 @@ class TokenizerBase:
         self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> list[tuple[int, int, int]]: ...
     def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]: ...
+    def _first_ids(
+        self, text: str, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
+    ) -> tuple[NDArray[np.uint32], bytes]: ...
+    def _token_ends(self, ids: NDArray[np.uint32]) -> array[int]: ...
+    def _encode_items(self, items: Iterable[int | bytes | tuple[bytes, Buffer]]) -> list[int]: ...

@@ -6,20 +6,20 @@ lines over the vocabulary, the encoder and the decoder that the surface holds; i
 from cpython.array cimport array
 from cpython.long cimport PyLong_CheckExact
 
-from ._batch cimport encode_flat, encode_lists
+from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder
 from ._ids cimport IdLists, take_ids
+from ._limit cimport encode_up_to, token_ends
 from ._long cimport encode_long
-from ._reader cimport count_up_to, whole_number
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
 from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, not_a_text, show
+from ..errors import UnknownTokenError, not_a_text, show, token_limit
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
@@ -270,15 +270,37 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        cdef Py_ssize_t n, around = len(self._before) + len(self._after) if add_special_tokens else 0
+        cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
         cdef Worker worker
         if limit is not None:
+            most = token_limit(limit, "limit")
             recognised, refused = self._resolve(allowed_special, disallowed_special)
-            return count_up_to(self._encoder, text, recognised, refused, whole_number(limit, "limit"), around)
+            worker = self._encoder.take()
+            try:
+                encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
+                return min(worker.used + around, most + 1)
+            finally:
+                self._encoder.give(worker)
         worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
         n = worker.used
         self._encoder.give(worker)
         return n + around
+
+    def count_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+        """How many tokens each text has; no ids are made of them.
+
+        Args:
+            texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
+
+        Returns:
+            int64[n].
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
+        array([1, 2, 0])
+        """
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
                      bint add_special_tokens=False, dropout=None, seed=None):
@@ -438,6 +460,30 @@ cdef class TokenizerBase:
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
+
+    def _first_ids(self, str text not None, Py_ssize_t limit, allowed_special, disallowed_special):
+        """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
+        certain, all of them where there are no more; and what has been read for that."""
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        cdef Worker worker = self._encoder.take()
+        try:
+            data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
+            return take_ids(worker), data
+        finally:
+            self._encoder.give(worker)
+
+    def _token_ends(self, ids):
+        """int64[n]: how many bytes these tokens and those before them have; uint32[n], of this vocabulary."""
+        return token_ends(self._encoder.core.tokens, ids)
+
+    def _encode_items(self, items):
+        """The ids of what a pipeline yields: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
+        cdef Worker worker = self._encoder.take()
+        try:
+            self._encoder.encode_items(worker, items)
+            return self._id_lists().make(worker.out, worker.used)
+        finally:
+            self._encoder.give(worker)
 
     # ---- workers
 

@@ -63,15 +63,17 @@ def padded_batches(
     All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
 
     Args:
+        tokenizer: The tokenizer.
         texts: The texts.
         max_tokens: Rows times width of a batch, at most.
-        pad_token: As for :meth:`encode_padded`, and so are ``options``.
+        pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are ``options``.
 
     Raises:
         ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
 
+    >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
+    >>> [batch.rows.tolist() for batch in serving.padded_batches(tok, ["ab ab", "ab", " ab"], max_tokens=3)]
     [[1, 2], [0]]
     """
     from .padding import encode_rows, pad_by_length

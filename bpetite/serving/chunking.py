@@ -1,18 +1,18 @@
 """A text in chunks of a number of tokens, for retrieval and for models with a limit.
 
-Where a compiled scanner cuts the text it is read once (`_chunks.pyx`). Any other tokenizer encodes the whole text
-first, and then each chunk, once or more, to count its tokens.
+The text is encoded once, which says where tokens end, and each chunk once more, to count its own tokens.
 """
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, SupportsIndex
 
-from ..errors import show
-from ._limits import is_read_as_it_is, token_limit
-from .limits import check_text, edges_of
+from ..errors import show, token_limit
+from .edges import START, Edges, Position
+from .limits import check_text, last_edge
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
@@ -66,15 +66,15 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a text, each of at most ``max_tokens`` tokens, which together cover it in order.
 
-    A chunk ends where one of the text's tokens ends, and between two characters: behind as many tokens of the text as
-    have at most ``max_tokens`` when the chunk is encoded alone. Where no such edge is near enough, it ends behind any
-    character. The time is that of counting the text once, and with it what chunks share.
+    A chunk ends where one of the text's tokens ends, and between two characters; where no such edge is near enough,
+    behind any character. What counts is its own encoding, which may differ from the text's next to a cut. The whole
+    text is encoded at the call, so what is raised for a text is raised there.
 
     Args:
         text: The text.
         max_tokens: The most tokens of a chunk, 1 or more. What a template would put around it is not counted.
-        overlap: Each chunk begins where the last ``overlap`` tokens of the one before begin; later where it would not
-            get beyond the end of that one.
+        overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the one before; later
+            where it would not get beyond that end.
         boundaries: Where chunks end if they can: behind a "paragraph" (blank lines), a "line", or the matches of a
             compiled regular expression. The last such place in a chunk counts; where there is none, the chunk ends as
             without. The rest of a text that fits is one chunk.
@@ -84,9 +84,6 @@ def chunks(
         ValueError: ``max_tokens`` is below 1, ``overlap`` not below ``max_tokens``; a disallowed special token is in
             the text. While iterating: a character alone has more tokens than ``max_tokens``.
         TypeError: The text is no str.
-        RuntimeError: While iterating: another thread takes a chunk from the same iterator.
-
-    An iterator that has raised is not used again.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> [chunk.text for chunk in tok.chunks("ab ab\\nab ab", 3)]
@@ -100,85 +97,77 @@ def chunks(
         raise ValueError(f"max_tokens is 1 or more, not {most}")
     if shared >= most:
         raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
-    found = None
-    if boundaries is not None:
-        splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
-        if splitter is None or not hasattr(splitter, "finditer"):
-            raise ValueError(f'boundaries is "paragraph", "line", a compiled regular expression or None, not '
-                             f"{show(boundaries)}")
-        found = (match.end() for match in splitter.finditer(text))
-    settings = allowed_special, disallowed_special
-    if is_read_as_it_is(tokenizer._encoder, text):
-        from ._chunks import ChunkReader
+    last_boundary = None if boundaries is None else _find_boundaries(text, boundaries)
+    ids, data = tokenizer._first_ids(text, sys.maxsize >> 2, allowed_special, disallowed_special)
+    return _chunks(Edges(tokenizer, text, ids, data, allowed_special), most, shared, last_boundary)
 
-        return ChunkReader(
-            tokenizer._encoder, text, *settings, most, shared, "line" if boundaries == "line" else found, Chunk
+
+def _find_boundaries(text: str, boundaries: str | Splitter) -> Callable[[int, int], int]:
+    """A function that gives the last boundary behind one character and up to another, or the first one of these."""
+    splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
+    if splitter is None or not hasattr(splitter, "finditer"):
+        raise ValueError(
+            f'boundaries is "paragraph", "line", a compiled regular expression or None, not {show(boundaries)}'
         )
-    return _Chunks(tokenizer, text, *settings, most, shared, found)
+    if boundaries == "line":  # most texts have many: none but the last is looked for
+        return lambda low, high: max(text.rfind("\n", low, high) + 1, low)
+    ends = sorted(match.end() for match in splitter.finditer(text))
+    return lambda low, high: max([low, *ends[(at := bisect_right(ends, high)) - 1 : at]])
 
 
-class _Chunks(Iterator[Chunk]):
-    """The chunks of a text that must be encoded whole."""
+def _chunks(
+    edges: Edges, most: int, overlap: int, last_boundary: Callable[[int, int], int] | None
+) -> Iterator[Chunk]:
+    start = end = START  # of the chunk before
+    done = 0  # its end, in characters
+    while end.at < len(edges.data):
+        before = end.at
+        start, end, count = _next_chunk(edges, start, end, most, overlap)
+        part = edges.part(start.at, end.at)
+        first = done - len(edges.part(start.at, before)) if start.at < before else done
+        last = first + len(part)
+        if last_boundary is not None and end.at < len(edges.data):
+            at = last_boundary(done, last)
+            while done < at < last:
+                end = edges.position(start.at + edges.width(part[: at - first]))
+                tokens = edges.count(start.at, end.at)
+                if tokens <= most:
+                    part, count, last = part[: at - first], tokens, at
+                else:  # rarely, and soon given up
+                    at = last_boundary(done, done + (at - done) // 2)
+        done = last
+        yield Chunk(part, first, last, count)
 
-    def __init__(
-        self,
-        tokenizer: TokenizerBase,
-        text: str,
-        allowed_special: SpecialSelection,
-        disallowed_special: SpecialSelection,
-        most: int,
-        overlap: int,
-        boundaries: Iterator[int] | None,
-    ) -> None:
-        self.tokenizer, self.text, self.allowed_special = tokenizer, text, allowed_special
-        self.most, self.overlap = most, overlap
-        tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        self.edges, self.ends = edges_of(tokenizer, text, allowed_special)
-        self.boundaries = [] if boundaries is None else sorted(boundaries)
-        self.start = self.end = 0  # of the chunk before
 
-    def __next__(self) -> Chunk:
-        if self.end == len(self.text):
-            raise StopIteration
-        for start in self.starts():
-            end = self.find(start)
-            if end is not None:
-                break
+def _next_chunk(
+    edges: Edges, start: Position, end: Position, most: int, overlap: int
+) -> tuple[Position, Position, int]:
+    """The chunk behind another one, and its tokens; it shares fewer where it would not get beyond that one's end."""
+    shared = overlap if end.at else 0
+    while shared:
+        first = edges.before(start, end.token - shared)
+        found = last_edge(edges, first, end.at, most) if first.at > start.at else None
+        if found is not None:
+            return first, *found
+        shared //= 2
+    return end, *(last_edge(edges, end, end.at, most) or _last_character(edges, end, most))
+
+
+def _last_character(edges: Edges, start: Position, most: int) -> tuple[Position, int]:
+    """The same behind any character, where no edge will do: as far as doubling and halving finds one."""
+    end, step, growing = start.at, 1, True
+    count = 0
+    while step:
+        at = edges.character(end + step)
+        tokens = edges.count(start.at, at) if end < at <= len(edges.data) else most + 1
+        if tokens <= most:
+            end, count = at, tokens
         else:
-            count = self.tokenizer.count(self.text[self.end], allowed_special=self.allowed_special)
-            raise ValueError(f"the character {self.text[self.end]!r} at offset {self.end} alone has {count} tokens, "
-                             f"more than max_tokens={self.most}")
-        if end < len(self.text):
-            first, last = bisect_right(self.boundaries, self.end), bisect_right(self.boundaries, end)
-            near = (at for at in reversed(self.boundaries[first:last]) if self.count(start, at) <= self.most)
-            end = next(near, end)
-        self.start, self.end = start, end
-        return Chunk(self.text[start:end], start, end, self.count(start, end))
-
-    def starts(self) -> Iterator[int]:
-        """Where the next chunk may begin, the best first."""
-        if self.overlap and self.end:
-            from ..engine.offsets import offsets_of
-
-            part = self.text[self.start : self.end]
-            ids = self.tokenizer.encode(part, allowed_special=self.allowed_special)
-            first = self.start
-            if len(ids) > self.overlap:
-                first += offsets_of(self.tokenizer, part, ids, self.allowed_special)[-self.overlap][0]
-            if first > self.start:
-                yield first
-            yield from self.edges[bisect_right(self.edges, first) : bisect_left(self.edges, self.end)]
-        yield self.end
-
-    def find(self, start: int) -> int | None:
-        """The end of the chunk that begins there, behind the one before."""
-        tokens = bisect_right(self.ends, start) + self.most
-        last = self.ends[tokens - 1] if tokens <= len(self.ends) else len(self.text)
-        first, behind = bisect_right(self.edges, self.end), bisect_right(self.edges, last)
-        ends = [at for at in self.edges[first:behind] if bisect_right(self.ends, at) <= tokens]
-        if start == self.end:  # where no edge will do, any character
-            ends = [*range(start + 1, max(last, start + 1) + 1), *ends]
-        return next((end for end in reversed(ends) if self.count(start, end) <= self.most), None)
-
-    def count(self, start: int, end: int) -> int:
-        return self.tokenizer.count(self.text[start:end], limit=self.most, allowed_special=self.allowed_special)
+            growing = False
+        step = 2 * step if growing else step // 2
+    if end == start.at:
+        at = edges.character(end + 1)
+        char, offset = edges.part(end, at), len(edges.part(0, end))
+        raise ValueError(f"the character {char!r} at offset {offset} alone has {edges.count(end, at)} tokens, more than "
+                         f"max_tokens={most}")  # fmt: skip
+    return edges.position(end), count

@@ -1,74 +1,19 @@
-"""Limits of tokens: how many texts have, whether one fits, and what of it fits.
-
-Where a compiled scanner cuts the text, no more of it is read than a limit asks for, and nothing is encoded twice
-(`_limits.pyx`, on `core/_reader.pyx`). Any other tokenizer is asked about one part of the text after the other, which
-is exact for whatever it does, and slow.
-"""
+"""Texts within a limit of tokens."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import accumulate
 from typing import TYPE_CHECKING, SupportsIndex
 
-from ..core._tokenizer_base import TokenizerBase
-from ..engine.options import Side, SpecialSelection, Text
-from ..errors import show
-from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit
+from ..errors import show, token_limit
+from .edges import START, Edges, Position
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import Side, SpecialSelection
 
-__all__ = ["check_text", "count_batch", "edges_of", "fits", "truncate"]
+__all__ = ["check_text", "last_edge", "truncate"]
 
-
-def count_batch(
-    tokenizer: TokenizerBase,
-    texts: Iterable[Text],
-    *,
-    num_threads: int | None = None,
-    allowed_special: SpecialSelection = "all",
-    disallowed_special: SpecialSelection = (),
-) -> NDArray[np.int64]:
-    """How many tokens each text has; no ids are made of them.
-
-    Args:
-        texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
-
-    Returns:
-        int64[n].
-
-    >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
-    array([1, 2, 0])
-    """
-    return count_texts(tokenizer._encoder, texts, allowed_special, disallowed_special, num_threads)
-
-
-def fits(
-    tokenizer: TokenizerBase,
-    text: Text,
-    max_tokens: SupportsIndex,
-    *,
-    allowed_special: SpecialSelection = "all",
-    disallowed_special: SpecialSelection = (),
-) -> bool:
-    """Whether a text has at most ``max_tokens`` tokens. Reads no more of it than :meth:`count` with a limit does.
-
-    Args:
-        text: As for :meth:`encode`, and so are ``allowed_special`` and ``disallowed_special``.
-        max_tokens: The limit, 0 or more. What a template would put around the text is not counted.
-
-    Raises:
-        ValueError: The limit is negative; what :meth:`encode` raises, for what has been read.
-
-    >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> tok.fits("ab ab", 2), tok.fits("ab" * 10**6, 2)
-    (True, False)
-    """
-    most = token_limit(max_tokens, "max_tokens")
-    return most >= tokenizer.count(
-        text, limit=most, allowed_special=allowed_special, disallowed_special=disallowed_special
-    )
+FEW = 256  #: characters that tell how long the tokens of a text are
+SPARE = 32  #: tokens that are read before those that are kept: the first ones are not those of the whole text
 
 
 def truncate(
@@ -80,21 +25,22 @@ def truncate(
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
 ) -> str:
-    """The longest beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
+    """The beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
 
-    It ends where one of the text's own tokens ends, and between two characters. What counts is its own encoding, which
-    may differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner
-    cuts the text, what lies far behind the cut is not read, nor checked for lone surrogates.
+    It ends where one of the text's tokens ends, and between two characters. What counts is its own encoding, which may
+    differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner cuts
+    the text, what lies far behind the cut is not read, nor checked; see ``tok.scanner``.
 
     Args:
         text: The text.
         max_tokens: The limit, 0 or more.
-        truncation_side: Where the text loses tokens; "left" gives the longest end of the text instead.
+        truncation_side: Where the text loses tokens; "left" gives the end of the text instead. Of a long one only the
+            end is read, and what is kept begins where a token of that ends.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is kept or cut off as
             a whole.
 
     Raises:
-        ValueError: The limit is negative; a disallowed special token is in the text.
+        ValueError: The limit is negative; a disallowed special token is in what has been read.
         TypeError: The text is no str.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -104,17 +50,66 @@ def truncate(
     check_text(text)
     if truncation_side not in ("left", "right"):
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
-    right = truncation_side == "right"
-    encoder = tokenizer._encoder
-    if is_read_as_it_is(encoder, text):
-        find = longest_prefix if right else longest_suffix
-        cut = find(encoder, text, allowed_special, disallowed_special, max_tokens)
-        return text[:cut] if right else text[cut:]
-    if fits(tokenizer, text, max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special):
+    most = token_limit(max_tokens, "max_tokens")
+    if truncation_side == "left":
+        return _end(tokenizer, text, most, allowed_special, disallowed_special)
+    ids, data = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+    if len(ids) <= most:
         return text
-    edges, _ = edges_of(tokenizer, text, allowed_special)
-    parts = (text[:cut] for cut in reversed(edges)) if right else (text[cut:] for cut in edges)
-    return next(part for part in parts if fits(tokenizer, part, max_tokens, allowed_special=allowed_special))
+    edges = Edges(tokenizer, text, ids, data, allowed_special)
+    found = last_edge(edges, START, 0, most)
+    return edges.part(0, found[0].at) if found is not None else ""
+
+
+def last_edge(edges: Edges, start: Position, floor: int, most: int) -> tuple[Position, int] | None:
+    """An edge behind an offset such that the text from `start` to there has at most `most` tokens by itself: the last
+    one nearly always, and never one that takes long to find. With it, how many it has."""
+    token, step = start.token + most, 1
+    while token > start.token:
+        end = edges.before(start, token)
+        if end.at <= floor:
+            break
+        count = edges.count(start.at, end.at)
+        if count <= most:
+            return end, count
+        if end.token <= start.token + 1:
+            break
+        token = max(end.token - step, start.token + 1)
+        step *= 2
+    return None
+
+
+def _end(
+    tokenizer: TokenizerBase,
+    text: str,
+    most: int,
+    allowed_special: SpecialSelection,
+    disallowed_special: SpecialSelection,
+) -> str:
+    """The end of a text that has at most `most` tokens."""
+    known = tokenizer.scanner in ("vector", "tables") and (tokenizer.normalization is None or text.isascii())
+    size = FEW + most // 4 if known else len(text)
+    while True:
+        part = text[-size:] if size < len(text) else text
+        try:
+            ids, data = tokenizer._first_ids(part, len(part) * 4, allowed_special, disallowed_special)
+        except ValueError:  # in a part of the text: this raises it with the offset in all of it
+            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+            raise
+        if part is text or len(ids) >= most + SPARE:
+            break
+        size = max(size + size // 4, size * (most + most // 16 + 2 * SPARE) // max(len(ids), 1))
+    if len(ids) <= most:
+        return text
+    edges = Edges(tokenizer, part, ids, data, allowed_special)
+    token, step = len(ids) - most, 1
+    while token < len(ids):
+        start = edges.after(token)
+        if edges.count(start, len(edges.data)) <= most:
+            return edges.part(start, len(edges.data))
+        token += step
+        step *= 2
+    return ""
 
 
 def check_text(text: object) -> None:
@@ -122,18 +117,3 @@ def check_text(text: object) -> None:
     if not isinstance(text, str):
         hint = "; decode it first" if isinstance(text, bytes) else ""
         raise TypeError(f"text is a str, not {show(text)}{hint}")
-
-
-def edges_of(tokenizer: TokenizerBase, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
-    """Where tokens of a text end between two of its characters, both ends of the text included; and for each token the
-    end of the characters that it and those before it cover."""
-    from ..engine.offsets import offsets_of
-
-    spans = offsets_of(tokenizer, text, tokenizer.encode(text, allowed_special=allowed_special), allowed_special)
-    # a mark that was composed belongs to its letter: tokens reach to where another one starts
-    starts = sorted({start for start, _ in spans})
-    after = dict(zip(starts, [*starts[1:], len(text)], strict=False))
-    ends = list(accumulate((max(end, after[start]) for start, end in spans), max))
-    edges = {0, len(text)}
-    edges.update(reached for reached, (start, _) in zip(ends, spans[1:]) if start >= reached)
-    return sorted(edges), ends

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import show
-from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
@@ -16,7 +16,7 @@ __all__ = ["encode_segments"]
 
 def encode_segments(
     tokenizer: TokenizerBase,
-    segments: Iterable[tuple[str, bool]],
+    parts: Iterable[tuple[str, bool]],
     *,
     seams: Literal["join", "cut"] = "join",
     allowed_special: SpecialSelection = "all",
@@ -27,10 +27,11 @@ def encode_segments(
     A special token that untrusted text spells, or that a seam between two segments runs through, is ordinary text.
 
     Args:
-        segments: Pairs (text, is it trusted): a template's own text is, what users write is not.
-        seams: "join" encodes the segments as one text, so that tokens reach over seams as in :meth:`encode`; "cut"
-            encodes each by itself.
-        allowed_special: The special tokens to recognise in trusted segments, as for :meth:`encode`.
+        tokenizer: The tokenizer.
+        parts: Pairs (text, is it trusted): a template's own text is, what users write is not.
+        seams: "join" encodes the segments as one text, so that tokens reach over seams as in
+            :meth:`bpetite.Tokenizer.encode`; "cut" encodes each by itself.
+        allowed_special: The special tokens to recognise in trusted segments, as for :meth:`bpetite.Tokenizer.encode`.
         disallowed_special: Those that must not be in any segment.
 
     Raises:
@@ -38,18 +39,51 @@ def encode_segments(
         TypeError: A segment is no pair of a str and a bool.
         UnicodeEncodeError: A str holds a lone surrogate.
 
+    >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> tok.encode_segments([("<|endoftext|>a", True), ("b<|endoftext|>", False)])[:4]
+    >>> serving.encode_segments(tok, [("<|endoftext|>a", True), ("b<|endoftext|>", False)])[:4]
     [258, 256, 60, 124]
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {show(seams)}')
-    pairs = checked(segments)
+    pairs = [*parts]
+    for number, pair in enumerate(pairs):
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
+            raise TypeError(f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {show(pair)}")
     if seams == "join":
-        tokenizer.encode_ordinary("")  # makes what lists are made of
-        return encode_joined(tokenizer._encoder, tokenizer._lists, pairs, allowed_special, disallowed_special)
+        return _join(tokenizer, pairs, allowed_special, disallowed_special)
     ids: list[int] = []
     for text, trusted in pairs:
         allowed = allowed_special if trusted else ()
         ids += tokenizer.encode(text, allowed_special=allowed, disallowed_special=disallowed_special)
     return ids
+
+
+def _join(
+    tokenizer: TokenizerBase,
+    pairs: list[tuple[str, bool]],
+    allowed_special: SpecialSelection,
+    disallowed_special: SpecialSelection,
+) -> list[int]:
+    tokenizer._special_spans("", allowed_special, disallowed_special)  # checks both
+    if disallowed_special:
+        for text, _ in pairs:
+            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+    if tokenizer._pipeline is not None:
+        ends = [*accumulate(len(text) for text, _ in pairs)]
+        trusted_parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, pairs) if trusted]
+        allowed = tuple(sorted(tokenizer.special_tokens if allowed_special == "all" else allowed_special))
+        whole = "".join(text for text, _ in pairs)
+        return tokenizer._encode_items(tokenizer._pipeline.items(whole, allowed, trusted_parts))
+    ids: list[int] = []
+    waiting: list[str] = []  # ordinary text since the last special token
+    for text, trusted in pairs:
+        at = 0
+        for start, end, token_id in tokenizer._special_spans(text, allowed_special, ()) if trusted else ():
+            waiting.append(text[at:start])
+            ids += tokenizer.encode_ordinary("".join(waiting))
+            ids.append(token_id)
+            waiting.clear()
+            at = end
+        waiting.append(text[at:])
+    return ids + tokenizer.encode_ordinary("".join(waiting))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bpetite import FormatError, Tokenizer, UnknownTokenError, Vocab
+from bpetite import FormatError, Tokenizer, UnknownTokenError, Vocab, serving
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 TOK = Tokenizer(BYTES, [], ["<s>"])
@@ -51,7 +51,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_padded(["a"], max_length=4, stride=1.5), TypeError, "stride is an int, not 1.5"),
     (lambda: TOK.encode_padded(["a"], pad_to_multiple_of=None), TypeError, "pad_to_multiple_of is an int, not None"),
     (lambda: TOK.encode_padded(["a"], pad_token=[]), TypeError, "pad_token is a special token or an id, not []"),
-    (lambda: TOK.padded_batches(["a"], max_tokens="5", pad_token=0).__next__(), TypeError, "max_tokens is .* not '5'"),
+    (lambda: next(serving.padded_batches(TOK, ["a"], max_tokens="5", pad_token=0)), TypeError, "not '5'"),
     (lambda: TOK.with_cache("5"), TypeError, "cache_bytes is an int, not '5'"),
     (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be 0 to 2**62 - 1, not"),
     # ids

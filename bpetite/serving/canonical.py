@@ -1,0 +1,79 @@
+"""Whether token ids are those that encoding gives: what a model has sampled often is not.
+
+The text is encoded again and compared. Looking at neighbours instead, as the audit does for one merge list, decides
+nothing where two pre-tokens meet and for pre-tokens that are looked up whole: cl100k's "\\t\\t622" is
+[197, 197, 19808], though "\\t\\t" alone is the token 298.
+"""
+from __future__ import annotations
+
+from itertools import accumulate, compress, count
+from operator import ne
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import Ids, SpecialSelection
+
+__all__ = ["first_divergence", "is_canonical"]
+
+
+def first_divergence(
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+) -> int | None:
+    """The index of the first id that differs from those of ``encode(decode(ids))``; None where all are the same.
+
+    Where one of the two is the beginning of the other, it is the length of the shorter. Where the bytes of the ids are
+    not UTF-8, so that no text has them, it is the index of the token with the first byte that is wrong.
+
+    Args:
+        tokenizer: The tokenizer.
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
+        num_threads: Threads that encode; one for each usable processor when None, and never more.
+
+    Raises:
+        UnknownTokenError: A KeyError: an id is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode("ab ab"), serving.first_divergence(tok, [256, 257]), serving.first_divergence(tok, [256, 32, 256])
+    ([256, 257], None, 1)
+    """
+    if not isinstance(ids, (list, str, bytes)) and not hasattr(ids, "dtype"):
+        ids = list(ids)
+    data = tokenizer.decode_bytes(ids)
+    encode = tokenizer.encode if isinstance(ids, list) else tokenizer.encode_to_numpy
+    try:
+        expected = encode(data, allowed_special=allowed_special, num_threads=num_threads)
+    except UnicodeDecodeError as error:
+        ends = accumulate(len(tokenizer.token_bytes(int(token_id))) for token_id in ids)
+        return next(index for index, end in enumerate(ends) if end > error.start)
+    same = min(len(ids), len(expected))
+    if isinstance(ids, list):
+        index = None if ids == expected else next(compress(count(), map(ne, ids, expected)), same)
+    else:
+        import numpy as np
+
+        differ = np.asarray(ids)[:same] != expected[:same]
+        index = int(differ.argmax()) if differ.any() else same
+    return None if index == len(ids) == len(expected) else index
+
+
+def is_canonical(
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+) -> bool:
+    """Whether ids are those of their text: ``encode(decode(ids)) == ids``, faster, and False where there is no text.
+
+    Models that sample tokens give ids that training has never seen together; a check of rollouts finds them.
+
+    Args:
+        tokenizer: The tokenizer.
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and what is raised.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> [serving.is_canonical(tok, ids) for ids in ([256, 257, 258], [97, 98], [0xC3])]
+    [True, False, False]
+    """
+    return first_divergence(tokenizer, ids, allowed_special=allowed_special, num_threads=num_threads) is None
