@@ -17,7 +17,7 @@ from .engine import arrow, padded, sampling
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
-from .serving import chunking, limits
+from .serving import limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -487,4 +487,4 @@ class Tokenizer(Surface):
     sample: Final = sampling.sample
     decoder: Final = _stream_decoder.decoder
     truncate: Final = limits.truncate
-    chunks: Final = chunking.chunks
+    chunks: Final = limits.chunks

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Self, SupportsIndex
 
