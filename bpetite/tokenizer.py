@@ -17,7 +17,7 @@ from .engine import forms, padded
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
-from .serving import chunking, limits
+from .serving import limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ class Tokenizer(TokenizerBase):
     encode_padded: Final = padded.encode_padded
     decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
-    chunks: Final = chunking.chunks
+    chunks: Final = limits.chunks
 
 
 class Pruned(NamedTuple):

@@ -461,7 +461,7 @@ cdef class TokenizerBase:
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
 
-    def _first_ids(self, str text not None, Py_ssize_t limit, allowed_special, disallowed_special):
+    def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
         """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
         certain, all of them where there are no more; and what has been read for that."""
         recognised, refused = self._resolve(allowed_special, disallowed_special)

@@ -63,7 +63,6 @@ def padded_batches(
     All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
 
     Args:
-        tokenizer: The tokenizer.
         texts: The texts.
         max_tokens: Rows times width of a batch, at most.
         pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are ``options``.

@@ -5,15 +5,14 @@
 False
 """
 from ..engine.padded import padded_batches
-from .byte_runs import encode_bytes
 from .canonical import first_divergence, is_canonical
-from .chunking import Chunk
-from .healing import heal
-from .prefix_lookup import completions, prefixes
-from .segments import encode_segments
+from .healing import completions, heal, prefixes
+from .limits import Chunk, Splitter
+from .segments import encode_bytes, encode_segments
 
 __all__ = [
     "Chunk",
+    "Splitter",
     "completions",
     "encode_bytes",
     "encode_segments",

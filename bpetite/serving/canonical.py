@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import accumulate, compress, count
 from operator import ne
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
@@ -26,7 +26,6 @@ def first_divergence(
     not UTF-8, so that no text has them, it is the index of the token with the first byte that is wrong.
 
     Args:
-        tokenizer: The tokenizer.
         ids: As for :meth:`bpetite.Tokenizer.decode`.
         allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
         num_threads: Threads that encode; one for each usable processor when None, and never more.
@@ -39,24 +38,21 @@ def first_divergence(
     >>> tok.encode("ab ab"), serving.first_divergence(tok, [256, 257]), serving.first_divergence(tok, [256, 32, 256])
     ([256, 257], None, 1)
     """
-    if not isinstance(ids, (list, str, bytes)) and not hasattr(ids, "dtype"):
-        ids = list(ids)
-    data = tokenizer.decode_bytes(ids)
-    encode = tokenizer.encode if isinstance(ids, list) else tokenizer.encode_to_numpy
+    given: Any = ids if isinstance(ids, (list, str, bytes)) or hasattr(ids, "dtype") else list(ids)
+    data = tokenizer.decode_bytes(given)
+    encode = tokenizer.encode if isinstance(given, list) else tokenizer.encode_to_numpy
     try:
         expected = encode(data, allowed_special=allowed_special, num_threads=num_threads)
     except UnicodeDecodeError as error:
-        ends = accumulate(len(tokenizer.token_bytes(int(token_id))) for token_id in ids)
+        ends = accumulate(len(tokenizer.token_bytes(token_id)) for token_id in given)
         return next(index for index, end in enumerate(ends) if end > error.start)
-    same = min(len(ids), len(expected))
-    if isinstance(ids, list):
-        index = None if ids == expected else next(compress(count(), map(ne, ids, expected)), same)
+    same = min(len(given), len(expected))
+    if isinstance(given, list):
+        index = None if given == expected else next(compress(count(), map(ne, given, expected)), same)
     else:
-        import numpy as np
-
-        differ = np.asarray(ids)[:same] != expected[:same]
+        differ = given[:same] != expected[:same]
         index = int(differ.argmax()) if differ.any() else same
-    return None if index == len(ids) == len(expected) else index
+    return None if index == len(given) == len(expected) else index
 
 
 def is_canonical(
@@ -67,7 +63,6 @@ def is_canonical(
     Models that sample tokens give ids that training has never seen together; a check of rollouts finds them.
 
     Args:
-        tokenizer: The tokenizer.
         ids: As for :meth:`bpetite.Tokenizer.decode`.
         allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and what is raised.
 

@@ -5,98 +5,71 @@ rewritten before it is encoded they say nothing, and the offsets of the tokens a
 """
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
-__all__ = ["START", "Edges", "Position"]
-
-
-class Position(NamedTuple):
-    """A place between two characters of a text.
-
-    Attributes:
-        token: How many tokens end at or before it.
-        at: Its offset in bytes, or in characters where the text is traced.
-    """
-
-    token: int
-    at: int
-
-
-START = Position(0, 0)
+__all__ = ["Edges"]
 
 
 class Edges:
-    """The edges of a text. Offsets are those of ``data``.
+    """The edges of a text. Offsets are in bytes of its UTF-8, or in characters where it is traced.
 
     Args:
-        tokenizer: What has encoded it.
+        tokenizer: The tokenizer.
         text: The text.
-        ids: uint32[n]: its token ids, all of them or those at its beginning.
-        data: The text in UTF-8, as far as they go or farther.
-        allowed_special: The special tokens that were recognised.
+        limit: Nothing behind the first ``limit`` tokens and some more is read; all of it when None.
+        allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and what is raised.
 
     Attributes:
-        data: The text in UTF-8; a str where it is traced.
+        data: The text, as far as it has been read: in UTF-8, or as it is where it is traced.
+        total: How many tokens that has.
     """
 
     def __init__(
-        self,
-        tokenizer: TokenizerBase,
-        text: str,
-        ids: NDArray[np.uint32],
-        data: bytes,
-        allowed_special: SpecialSelection,
-    ) -> None:
-        self.tokenizer, self.allowed_special = tokenizer, allowed_special
-        self.data: bytes | str = data
+        self, tokenizer: TokenizerBase, text: str, limit: int | None, allowed_special: SpecialSelection,
+        disallowed_special: SpecialSelection,
+    ) -> None:  # fmt: skip
+        most = 4 * len(text) if limit is None else limit
+        ids, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+        self.tokenizer, self.allowed_special, self.total = tokenizer, allowed_special, len(ids)
+        self.data: bytes | str = utf8
         self._ends: Sequence[int] = tokenizer._token_ends(ids)
         self._traced: set[int] | None = None
-        if not _spell(tokenizer, ids, data):
-            self._trace(text)
+        specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
+        rewritten = tokenizer.normalization is not None or tokenizer.scanner == "pipeline"
+        if rewritten or len({*specials.values()}) < len(specials):
+            if not utf8.startswith(tokenizer.decode_bytes(ids)):
+                self._trace(text)
 
-    def part(self, start: int, end: int) -> str:
+    def part(self, start: int, end: int | None = None) -> str:
         """A part of the text."""
         data = self.data[start:end]
         return data if isinstance(data, str) else data.decode("utf-8")
 
     def width(self, part: str) -> int:
-        """How long a part of the text is in ``data``."""
+        """How long a part of the text is."""
         return len(part) if isinstance(self.data, str) else len(part.encode("utf-8"))
 
-    def count(self, start: int, end: int) -> int:
+    def count(self, start: int, end: int | None = None) -> int:
         """How many tokens a part of the text has by itself."""
         return self.tokenizer.count(self.data[start:end], allowed_special=self.allowed_special)
 
-    def before(self, start: Position, token: int) -> Position:
-        """The last edge behind `start` that at most `token` tokens end before; `start` where there is none."""
-        if token >= len(self._ends):
-            return Position(len(self._ends), len(self.data))
-        while token > start.token:
-            if self._is_edge(token):
-                return Position(token, self._ends[token - 1])
-            token -= 1
-        return start
+    def tokens(self, at: int) -> int:
+        """How many tokens end at an offset or before it."""
+        return bisect_right(self._ends, at)
 
-    def after(self, token: int) -> int:
-        """The first edge that at least `token` tokens end before."""
-        while 0 < token < len(self._ends) and not self._is_edge(token):
-            token += 1
-        return self._ends[token - 1] if token else 0
-
-    def position(self, at: int) -> Position:
-        """The position at any offset."""
-        return Position(bisect_right(self._ends, at), at)
+    def edge(self, token: int, step: int = -1) -> int:
+        """The last edge that at most `token` tokens end before, or with step=1 the first after at least so many."""
+        while 0 < token < self.total and not self._is_edge(token):
+            token += step
+        return len(self.data) if token >= self.total else self._ends[token - 1] if token > 0 else 0
 
     def character(self, at: int) -> int:
         """The first place between two characters at an offset or behind it."""
@@ -104,6 +77,18 @@ class Edges:
         while isinstance(data, bytes) and at < len(data) and data[at] & 0xC0 == 0x80:
             at += 1
         return at
+
+    def last(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
+        """An edge behind an offset such that the text from `start` to there has at most `most` tokens by itself: the
+        last one nearly always, and never one that takes long to find. With it, how many it has."""
+        before, left, step = self.tokens(start), most, 1
+        while left and (end := self.edge(before + left)) > floor:
+            count = self.count(start, end)
+            if count <= most:
+                return end, count
+            left = left - step if left > step else left // 2
+            step *= 2
+        return None
 
     def _is_edge(self, token: int) -> bool:
         at = self._ends[token - 1]
@@ -117,17 +102,8 @@ class Edges:
         ids = self.tokenizer.encode(text, allowed_special=self.allowed_special)
         spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
         # a mark that was composed belongs to its letter: tokens reach to where another one starts
-        starts = sorted({start for start, _ in spans})
-        following = dict(zip(starts, [*starts[1:], len(text)], strict=False))
-        self.data = text
-        self._ends = array("q", accumulate((max(end, following[start]) for start, end in spans), max))
-        self._traced = {end for end, (start, _) in zip(self._ends, spans[1:], strict=False) if start >= end}
-
-
-def _spell(tokenizer: TokenizerBase, ids: NDArray[np.uint32], data: bytes) -> bool:
-    """Whether the bytes of the tokens are the text."""
-    if tokenizer.normalization is None and tokenizer.scanner != "pipeline":
-        specials = tokenizer.special_tokens
-        if len(specials) < 2 or len({*specials.values()}) == len(specials):
-            return True  # of those that share an id, only one has its literal for bytes
-    return data.startswith(tokenizer.decode_bytes(ids))
+        starts = (start for start, _ in spans[1:])
+        covered = accumulate((end for _, end in spans), max)
+        self.data, self.total = text, len(ids)
+        self._ends = [*accumulate((*starts, len(text)), max)]
+        self._traced = {at for at, end in zip(self._ends, covered, strict=False) if at >= end}

@@ -11,7 +11,7 @@ from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer, reference
 from bpetite.engine.options import SpecialSelection
-from bpetite.serving.chunking import BOUNDARIES, Chunk
+from bpetite.serving.limits import BOUNDARIES, Chunk
 from bpetite.vocabulary.vocab import Vocab
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
