@@ -37,6 +37,15 @@ cdef struct text_view:
     int width                  # bytes a unit
 
 
+cdef struct text_stretch:
+    # What is encoded of a text: from start to the first end of a pre-token or special token at or after stop. In bytes
+    # where the text is in UTF-8, else in units.
+    Py_ssize_t start, stop
+    Py_ssize_t behind          # it is given up where no pre-token ends in so much behind stop
+    Py_ssize_t end             # OUT: up to where it has been encoded
+    Py_ssize_t bytes           # OUT: from start to there in UTF-8; on NO_TOKEN, to the byte that has no token
+
+
 cdef struct utf8_window:
     # A stretch of a text whose units are rewritten to UTF-8; all zero at first, freed by free(bytes).
     uint8_t* bytes
