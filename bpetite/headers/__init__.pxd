@@ -22,6 +22,7 @@ cdef extern from "headers/bytes.h" nogil:
         uint64_t high
     void BP_PREFETCH(const void* address) noexcept
     uint64_t bp_load64(const void* p) noexcept
+    int bp_lowest_bit(uint64_t mask) noexcept
     bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
     bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
 
