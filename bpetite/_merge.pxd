@@ -109,21 +109,3 @@ cdef class MergeTable:
     # OUT: the ranks of n - 1 pairs. The second form is for many pairs most of which have one.
     cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
-                                       bp_watch* watch) noexcept nogil
-    cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                             Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _cut(self, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
-                         bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _align(self, merge_space* space, merge_section* section, Py_ssize_t n,
-                           bp_watch* watch) noexcept nogil
-    cdef bint _periodic(self, const token_t* ids, Py_ssize_t n) noexcept nogil
-    cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                    bint in_place) noexcept nogil
-    cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil
-    cdef bint _merge_by_passes(self, merge_section* section, uint32_t* ranks, uint32_t* level,
-                               bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil
-    cdef uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil
-    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
-                             bp_watch* watch) noexcept nogil

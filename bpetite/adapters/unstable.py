@@ -99,7 +99,8 @@ def _is_utf8(data: bytes) -> bool:
 def _merged(tokenizer: Tokenizer, data: bytes) -> array[int]:
     """The ids of bytes by merging alone, even if all of them are one token."""
     found = [tokenizer.token_id(data[at : at + 1]) for at in range(len(data))]
-    return tokenizer._vocab.merge_table.apply(array("I", found))
+    merged: array[int] = tokenizer._vocab.merge_table.apply(array("I", found))
+    return merged
 
 
 def _covering(tokenizer: Tokenizer, ids: Sequence[int], size: int) -> Iterator[int]:

@@ -30,10 +30,8 @@ cdef extern from "headers/hashing.h" nogil:
     ctypedef struct bp_secret:
         uint64_t words[4]
         uint64_t odd[2]
-    const uint64_t BP_PRIME
     uint64_t bp_mix(const bp_secret* secret, uint64_t x) noexcept
     uint64_t bp_hash_key(const bp_secret* secret, uint64_t low, uint64_t high) noexcept
-    uint64_t bp_multiply_modulo(uint64_t a, uint64_t b, uint64_t c) noexcept
     uint64_t bp_hash_long(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
     uint64_t bp_hash_bytes(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
     bint bp_filter_has(const uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept

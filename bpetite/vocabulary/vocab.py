@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import show
-from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
 from ._word_merges import WordMerges, first_across
@@ -386,9 +385,10 @@ class Vocab:
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
-        digest.update(list_tokens(self.token_table))
+        tokens = sorted(self.tokens.items())
+        digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
         digest.update(b"merges\n")
-        digest.update(list_pairs(self.merges or ()))
+        digest.update(b"".join([b"%d %d\n" % pair for pair in self.merges or ()]))
         return digest.hexdigest()
 
     def __hash__(self) -> int:
