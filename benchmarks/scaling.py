@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpetite.core import _batch, _long, _threads
+from bpetite.core import _parallel, _threads
 from bpetite.core._threads import processors, together, worthwhile
 from bpetite.corpus import encode_corpus
 from bpetite.training.counting import count_pretokens
@@ -84,18 +84,15 @@ def accounted() -> Iterator[Counter[str]]:
     def apart(work: Callable[[], object], helper: Callable[[], object], helpers: int, fail: Any) -> None:
         together(lambda: None, helper, helpers + 1, fail)
 
-    modules: list[Any] = [_batch, _long]
     threading.Thread.run = counted  # type: ignore[method-assign]
     _threads.processors = lambda: MANY
-    for module in modules:
-        module.together = apart
+    _parallel.together = apart
     try:
         yield used
     finally:
         threading.Thread.run = run  # type: ignore[method-assign]
         _threads.processors = processors
-        for module in modules:
-            module.together = together
+        _parallel.together = together
 
 
 def share(job: Job, threads: int) -> Share:

@@ -3,42 +3,38 @@
 The texts are inspected first with the interpreter lock held (where their characters are, how many), then encoded
 without it. Those of an Arrow array are read where they are; no Python object is made of them.
 
-Threads live for one call; each takes its own worker and asks for the next run of texts when it is done with one, so an
-uneven batch is shared evenly; the ids of runs are joined meanwhile (_gather.pyx). Errors are raised after all threads
-have ended: that of the first text that has one, whatever the number of threads.
+Threads take runs of texts (_parallel.pyx). The error raised is that of the first text that has one.
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..headers.types cimport token_t
-from ..headers.utf8 cimport bp_utf8_valid
-from ..headers.watch cimport bp_stop, bp_watch_begin
+from ..headers cimport token_t
+from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
-from ._gather cimport Buffer, Gather, Share
+from ._gather cimport Buffer, Gather
 from ._id_memory cimport ids_grow
 from ._ids cimport IdLists, own_ids
+from ._parallel cimport Job
 from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
-from ._worker cimport Worker, bp_cache_loosen
+from ._worker cimport Worker
 
 from collections.abc import Mapping
-from functools import partial
 
 from ..errors import UnknownTokenError, show
 from ._columns import chunks_of
-from ._threads import next_share, together, worthwhile
+from ._threads import next_share, worthwhile
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
 
 
-cdef class _Batch:
-    """Texts to encode, and what has become of them."""
-    cdef Encoder encoder
+cdef class _Batch(Job):
+    """Texts to encode, run by run, and what has become of them."""
     cdef Dropout dropout           # or None
     cdef IdLists id_lists          # makes the lists
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
@@ -48,26 +44,17 @@ cdef class _Batch:
     cdef Py_ssize_t n
     cdef Py_ssize_t total          # bytes or units
     cdef Py_ssize_t guess          # ids
-    cdef Py_ssize_t* runs          # run -> its first text; run_count + 1 entries
-    cdef list made                 # run -> its ids, until they have been joined to those before
-    cdef Py_ssize_t* sizes         # run -> how many
-    cdef list turns                # the order in which runs are handed out; None for theirs
-    cdef Py_ssize_t run_count, next_run, next_join
-    cdef bint alone                # one thread encodes
-    cdef Gather gather             # or None when lists are wanted
+    cdef Py_ssize_t* runs          # run -> its first text; count + 1 entries
+    cdef Py_ssize_t* sizes         # run -> how many ids
     cdef list lists                # text -> list of ids, or None when arrays are wanted
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
-    cdef Py_ssize_t failed         # the first text with an error, or n
-    cdef object error
-    cdef int stop                  # not 0 when the threads are to end
 
     def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused):
         cdef Py_ssize_t i = 0
         self.encoder = encoder
         self.specials = specials
         self.hold(texts)
-        self.failed = self.n
         self.views = <text_view*> malloc((self.n + 1) * sizeof(text_view))
         self.ends = <int64_t*> malloc((self.n + 1) * sizeof(int64_t))
         self.runs = <Py_ssize_t*> malloc((self.n + 2) * sizeof(Py_ssize_t))
@@ -146,36 +133,19 @@ cdef class _Batch:
             return self.texts[i]
         return PyBytes_FromStringAndSize(<const char*> self.views[i].utf8, self.views[i].length)
 
-    def fail(self, error):
-        """Let the threads end: one of them has met an error."""
-        if self.error is None:
-            self.error = error
-        bp_stop(&self.stop)
-
-    cdef int encode(self, Py_ssize_t threads) except -1:
+    cdef int encode_all(self, Py_ssize_t threads) except -1:
+        cdef Worker worker
         if self.total < ALONE_BYTES or not self.encoder.compiled:
             threads = 1
         threads = worthwhile(threads, self.total)
         self.divide(threads)
-        self.encode_all(threads)
-        if self.error is not None and self.turns is not None:
-            self.turns = self.error = None         # in order, since the first text with an error counts
-            self.failed = self.n
-            self.encode_all(threads)
-        if self.error is not None:
-            raise self.error
-        return 0
-
-    cdef int encode_all(self, Py_ssize_t threads) except -1:
-        self.next_run = self.next_join = 0
-        self.made = [None] * self.run_count
-        if self.lists is None and self.run_count and not self.counting:
-            self.gather = Gather(0 if self.run_count == 1 else self.guess)
-        threads = min(threads, self.run_count)
-        self.alone = threads <= 1
-        if not self.alone:
-            self.encoder.teach(None, threads)
-        together(partial(_encode_runs, self, True), partial(_encode_runs, self, False), threads - 1, self.fail)
+        if self.lists is None and self.count and not self.counting:
+            self.gather = Gather(0 if self.count == 1 else self.guess)
+        worker = self.encoder.take()
+        try:
+            self.run(worker, threads)
+        finally:
+            self.encoder.give(worker)
         return 0
 
     cdef int divide(self, Py_ssize_t threads) except -1:
@@ -194,55 +164,48 @@ cdef class _Batch:
             if threads > 1 and self.views[i].length > RUN_BYTES:
                 long_runs.append((-self.views[i].length, run - 1))
         self.runs[run] = self.n
-        self.run_count = run
+        self.count = run
         if long_runs:                              # first, or the last thread may be alone with one for long
             long_runs.sort()
-            first = [index for _, index in long_runs]
-            self.turns = first + sorted(set(range(run)).difference(first))
+            self.order = []
+            for _, first in long_runs:
+                self.order.append(first)
+            self.order += sorted(set(range(run)).difference(self.order))
         return 0
 
-    cdef int encode_run(self, Worker worker, Py_ssize_t run, Py_ssize_t* i) except -1:
-        # INOUT: *i, the text at hand, from the run's first to the one after its last.
-        cdef Py_ssize_t guess = 0, offset = 0, each
+    cdef int encode(self, Worker worker, Py_ssize_t run) except -1:
+        cdef Py_ssize_t guess = 0, offset = 0, i = self.runs[run], stop = self.runs[run + 1], each
         cdef int status = DONE
-        i[0] = self.runs[run]
         if not self.counting:
-            for each in range(self.runs[run], self.runs[run + 1]):
+            for each in range(i, stop):
                 guess += guess_ids(self.views + each)
+        worker.dropout = self.dropout
         worker.used = 0
         worker.counting = self.counting
         worker.reserve(guess)
         if not self.encoder.compiled:
-            while i[0] < self.runs[run + 1]:
-                worker.text_number, worker.position = i[0], 0
-                self.encoder.encode_in_python(worker, self.text(i[0]), self.specials)
-                self.put_end(worker, i)
-            return 0
+            while i < stop:
+                worker.text_number, worker.position = i, 0
+                self.encoder.encode_in_python(worker, self.text(i), self.specials)
+                self.ends[i] = worker.count()
+                i += 1
         with nogil:
-            while i[0] < self.runs[run + 1]:
-                worker.text_number, worker.position = i[0], 0
-                status = encode_view(worker, self.specials, self.views + i[0], &offset)
+            while i < stop:
+                worker.text_number, worker.position = i, 0
+                status = encode_view(worker, self.specials, self.views + i, &offset)
                 if status != DONE:
                     break
-                self.put_end(worker, i)
+                self.ends[i] = worker.count()
+                i += 1
         if status != DONE:
-            check(status, self.text(i[0]), offset)
-        return 0
-
-    cdef inline void put_end(self, Worker worker, Py_ssize_t* i) noexcept nogil:
-        self.ends[i[0]] = worker.count()
-        i[0] += 1
-
-    cdef int join(self, Worker worker, Py_ssize_t run, Share share) except -1:
-        """Take over the ids of a run, and join all that have none missing before them."""
+            check(status, self.text(i), offset)
+        if self.lists is not None:
+            self.list_run(worker, run)
         self.sizes[run] = worker.used
-        self.made[run] = self.gather.take(worker, share)
-        while self.next_join < self.run_count and self.made[self.next_join] is not None:
-            self.gather.put(self.made[self.next_join], 0)
-            self.made[self.next_join] = None
-            self.next_join += 1
-        self.gather.copy(share)
         return 0
+
+    cdef object explain(self, object error, Worker worker):
+        return of_text(error, worker.text_number, self.n)
 
     cdef int list_run(self, Worker worker, Py_ssize_t run) except -1:
         cdef Py_ssize_t i, start = 0
@@ -250,39 +213,6 @@ cdef class _Batch:
             self.lists[i] = self.id_lists.make(worker.out + start, self.ends[i] - start)
             start = self.ends[i]
         return 0
-
-
-def _encode_runs(_Batch batch, bint called):
-    """Encode runs of texts until none is left: what one thread does, the one that called or another."""
-    cdef Worker worker = None
-    cdef Py_ssize_t run, i = 0
-    cdef Share share = None if batch.gather is None else batch.gather.share()
-    try:
-        worker = batch.encoder.take() if batch.run_count == 1 else batch.encoder.take_taught()
-        if batch.alone:                        # the tables of several would push each other out of the caches
-            with nogil:
-                bp_cache_loosen(&worker.cache)
-        worker.dropout = batch.dropout
-        if not called:
-            bp_watch_begin(&worker.watch, &batch.stop)
-        while batch.next_run < batch.run_count and batch.error is None:
-            run = batch.next_run if batch.turns is None else batch.turns[batch.next_run]
-            batch.next_run += 1
-            batch.encode_run(worker, run, &i)
-            if batch.lists is not None:
-                batch.list_run(worker, run)
-            elif not batch.counting:
-                batch.join(worker, run, share)
-    except BaseException as error:
-        # A signal ends the call at once; an error in a text is raised when no text before it can have one.
-        if called and (worker is None or worker.watch.interrupted or not isinstance(error, Exception)):
-            raise
-        if batch.error is None or i < batch.failed:
-            batch.error = of_text(error, i, batch.n)
-            batch.failed = i
-    finally:
-        if worker is not None:
-            batch.encoder.give(worker)
 
 
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
@@ -304,7 +234,7 @@ cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials
     batch.dropout = dropout
     batch.id_lists = id_lists
     batch.lists = [None] * batch.n
-    batch.encode(threads)
+    batch.encode_all(threads)
     return batch.lists
 
 
@@ -317,10 +247,10 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
     cdef int64_t[::1] offsets
     import numpy                               # not at the top: lists do without it
     batch.dropout = dropout
-    batch.encode(threads)
+    batch.encode_all(threads)
     result = numpy.zeros(batch.n + 1, numpy.int64)
     offsets = result
-    for run in range(batch.run_count):
+    for run in range(batch.count):
         for i in range(batch.runs[run], batch.runs[run + 1]):
             offsets[i + 1] = at + batch.ends[i]
         at += batch.sizes[run]
@@ -341,7 +271,7 @@ cdef object count_each(Encoder encoder, object texts, Specials specials, Special
     cdef int64_t[::1] counts
     import numpy                               # not at the top: lists do without it
     batch.counting = True
-    batch.encode(threads)
+    batch.encode_all(threads)
     result = numpy.empty(batch.n, numpy.int64)
     counts = result
     if batch.n:

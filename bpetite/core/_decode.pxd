@@ -1,9 +1,7 @@
 """Token ids to bytes and text."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from ..headers.join cimport bp_head, bp_joiner
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_head, bp_joiner, bp_watch, token_t
 from ..vocabulary._tokens cimport TokenTable
 
 

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from .._merge cimport MergeTable, merge_space
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_watch
 
 cdef enum:
     POWERS = 40            # more candidates than 2 ** 32 there are not

@@ -19,10 +19,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memmove
 
 from .._merge cimport MergeTable, merge_node, merge_space
-from ..headers.heap cimport bp_push, bp_sift_down
-from ..headers.memory cimport bp_close_gap, bp_grow
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_work
+from ..headers cimport bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
 
 from operator import index
 

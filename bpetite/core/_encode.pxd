@@ -1,9 +1,8 @@
 """Text to token ids by one thread."""
-from cpython.array cimport array
 from libc.stdint cimport uint8_t
 
 from ._special cimport Specials, SpecialSets
-from ._text cimport text_view
+from ._text cimport text_stretch, text_view
 from ._worker cimport Core, Worker
 
 
@@ -15,8 +14,7 @@ cdef class Encoder:
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
     cdef Py_ssize_t _cache_bytes
-    cdef Worker _spare             # the worker given back last, or None
-    cdef list _pool                # the others
+    cdef list _pool                # workers given back
     cdef Worker _teacher           # which never encodes; or None
 
     cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,
@@ -25,7 +23,7 @@ cdef class Encoder:
     cdef Worker take(self)
     cdef void give(self, Worker worker)
     # Before `helpers` threads take a worker each: those that begin with less are to know what the best one does, of
-    # those given back and `own`, the calling thread's, or None.
+    # those given back and `own`, the calling thread's.
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
     # What a helper takes.
     cdef Worker take_taught(self)
@@ -37,13 +35,19 @@ cdef class Encoder:
     # Append the ids of UTF-8 whose pre-tokens are known: where each ends, in bytes, ascending. `base` is the offset of
     # the data in the text, for messages.
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1
-    cdef int _encode_ordinary(self, Worker worker, bytes data, Py_ssize_t base) except -1
 
 
 # Append the ids of a text that the scanner cuts. OUT: on NO_TOKEN *offset is that of the byte, in UTF-8.
 cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil
 
-# Append the ids of text[0:length], see Worker.encode. Special tokens that may go on after the end are left open.
+# Append the ids of a stretch of such a text. Returns DONE or an error.
+cdef int encode_stretch(Worker worker, Specials specials, const text_view* view, text_stretch* stretch) noexcept nogil
+
+# Append the ids of text[0:length], valid UTF-8 of whole characters, of which `readable` bytes can be read: the special
+# tokens of `specials`, none where that is None, the pre-tokens between them. Without `final` more text follows; what
+# that may change is left: the beginning of a special token, the last pre-token. OUT: *done, up to where the text has
+# been encoded, and where the caller begins when there is more; where nothing closes, it doubles what it passes, or
+# long pre-tokens cost quadratic time. On NO_TOKEN *done is the byte without a token. Returns DONE or an error.
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
                      bint final, Py_ssize_t* done) noexcept nogil
 
@@ -52,6 +56,3 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) ex
 
 # A text in UTF-8: where that is in memory, or rewritten in the worker's window, all of it.
 cdef int view_utf8(Worker worker, str text, text_view* view) except -1
-
-# The ends of pre-tokens in UTF-8, checked: a copy, which nobody else can change after the check.
-cdef array checked_ends(bytes data, const long long[::1] ends)

@@ -4,98 +4,115 @@ Text that a compiled scanner cuts is read without the interpreter lock. What nee
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
-from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..headers.watch cimport bp_watch_begin
+from ..headers cimport bp_watch_begin
+from ..headers.vectors cimport bp_utf8_count
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
-    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_view, utf8_window, view_text, window_drop,
-    window_extend
+    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_stretch, text_view, utf8_window, view_text,
+    window_drop, window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
-from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
+    BEHIND = 1 << 10           # bytes or units that are read behind the stop of a stretch at first, then twice as many
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
                      bint final, Py_ssize_t* done) noexcept nogil:
+    return _encode_until(worker, specials, text, length, readable, final, length, done)
+
+
+cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
+                       bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
+    """encode_utf8, but that it ends with the first pre-token or special token that ends at or after `stop`."""
     cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
-    cdef int status
+    cdef int status = DONE
     if specials is not None and specials.size:
         limit = -1
-        while True:
+        while at < stop:
             found = specials.find_certain(text, at, length, final, &limit, &which)
             if found < 0:
                 break
-            status = worker.encode(text + at, found - at, readable - at, True, &inside)
-            if status != DONE:
-                done[0] = at + inside
+            status = worker.encode_until(text + at, found - at, readable - at, True, stop - at, &inside)
+            at += inside
+            if status != DONE or at < found or found >= stop:
+                done[0] = at
                 return status
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
             at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
-    if at < limit:
-        status = worker.encode(text + at, limit - at, readable - at, final, &inside)
-        done[0] = at + inside
-        return status
+    if at < min(limit, stop):
+        status = worker.encode_until(text + at, limit - at, readable - at, final, stop - at, &inside)
+        at += inside
     done[0] = at
-    return DONE
+    return status
 
 
 cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
     cdef uint8_t copy[COPIED + 16]
-    if view.utf8 == NULL:
-        if not worker.counting:
-            worker.reserve(guess_ids(view))
-        return _encode_units(worker, specials, view, offset)
-    if view.length <= COPIED:
+    cdef text_stretch whole
+    cdef int status
+    if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, offset)
     if not worker.counting:
         worker.reserve(guess_ids(view))
-    return _encode_runs(worker, specials, view, offset)
+    whole.start, whole.stop, whole.behind = 0, view.length, view.length
+    status = encode_stretch(worker, specials, view, &whole)
+    offset[0] = whole.bytes
+    return status
 
 
-cdef int _encode_runs(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
-    cdef Py_ssize_t start = 0, run = RUN, end, done = 0
-    cdef int status
-    while True:
-        end = start + run if view.length - start > run + run // 2 else view.length
-        while end < view.length and (view.utf8[end] & 0xC0) == 0x80:
-            end -= 1                           # to where a character begins
-        status = encode_utf8(worker, specials, view.utf8 + start, end - start, view.length - start,
-                             end == view.length, &done)
-        start += done
-        offset[0] = start
-        if status != DONE or end == view.length:
-            return status
-        run = RUN if done else 2 * run         # a pre-token that is not closed in it
-
-
-cdef int _encode_units(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
+cdef int encode_stretch(Worker worker, Specials specials, const text_view* view, text_stretch* stretch) noexcept nogil:
+    # Invariant: text[0:length] is what has been read and not encoded, from stretch.end to `read`. `stop` is the
+    # stretch's in it, or length as long as the units up to there have not been read: a window ends there, so that it is
+    # known which of its bytes that is. Text that closes no pre-token stays, and as much again is read with it.
     cdef utf8_window* window = &worker.window
-    cdef Py_ssize_t base = 0, done = 0         # bytes before the window, and of it
+    cdef const uint8_t* text = view.utf8
+    cdef Py_ssize_t read = stretch.start, length = 0, readable, stop = 0, done = 0, limit
     cdef int status
-    window.filled = window.read = 0
-    while window.read < view.length:
-        status = window_extend(window, view, view.length)
-        if status == DONE:
-            status = encode_utf8(worker, specials, window.bytes, window.filled, window.filled + 16,
-                                 window.read == view.length, &done)
+    window.filled, window.read = 0, read
+    stretch.end, stretch.bytes = read, 0
+    while stretch.end < stretch.stop and read - stretch.stop <= stretch.behind:
+        limit = stretch.stop
+        if read >= limit:
+            limit = min(limit + max(<Py_ssize_t> BEHIND, 2 * (read - limit)), view.length)
+        if view.utf8 != NULL:
+            read = min(read + max(<Py_ssize_t> RUN, length), limit)
+            while read < view.length and (view.utf8[read] & 0xC0) == 0x80:
+                read += 1                      # to where a character ends
+            text, length = view.utf8 + stretch.end, read - stretch.end
+            readable, stop = view.length - stretch.end, stretch.stop - stretch.end
+        else:
+            status = window_extend(window, view, limit)
+            if status != DONE:
+                return status
+            text, length, read = window.bytes, window.filled, window.read
+            readable = length + 16
+            if read <= stretch.stop:
+                stop = length
+        status = _encode_until(worker, specials, text, length, readable, read == view.length, stop, &done)
+        stretch.bytes += done
         if status != DONE:
-            offset[0] = base + done
             return status
-        base += done
-        window_drop(window, done)
+        length -= done
+        stop -= done
+        if view.utf8 != NULL:
+            stretch.end += done
+        else:
+            window_drop(window, done)
+            stretch.end = read - bp_utf8_count(window.bytes, length)
+        if read == view.length:
+            break
     return DONE
 
 
@@ -123,18 +140,6 @@ cdef int view_utf8(Worker worker, str text, text_view* view) except -1:
     return 0
 
 
-cdef array checked_ends(bytes data, const long long[::1] ends):
-    cdef array checked = clone(new_array("q"), ends.shape[0], False)
-    cdef Py_ssize_t i
-    cdef long long start = 0, end
-    for i in range(ends.shape[0]):
-        end = ends[i]
-        if not start < end <= PyBytes_GET_SIZE(data):
-            raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
-        checked.data.as_longlongs[i] = start = end
-    return checked
-
-
 cdef class Encoder:
     """Encodes texts, one thread each, and keeps the workers that they take."""
 
@@ -155,19 +160,14 @@ cdef class Encoder:
         self.core = core
         return 0
 
-    # The interpreter lock makes both methods safe: no other thread can run between a test and the update after it.
+    # The interpreter lock makes these safe as long as nothing runs Python code between a look at the pool and what
+    # follows from it (see _parallel.pyx).
 
     cdef Worker take(self):
         cdef Worker worker
         if self.core is None:
             raise TypeError("this tokenizer has not been set up")
-        if self._spare is not None:
-            worker = self._spare
-            self._spare = None
-        elif self._pool:
-            worker = self._pool.pop()
-        else:
-            worker = Worker(self.core, self._cache_bytes)
+        worker = <Worker> self._pool.pop() if self._pool else Worker(self.core, self._cache_bytes)
         worker.used = worker.counted = 0
         worker.counting = False
         bp_watch_begin(&worker.watch, NULL)
@@ -176,25 +176,17 @@ cdef class Encoder:
     cdef void give(self, Worker worker):
         worker.shrink()
         worker.dropout = None
-        if self._spare is None:
-            self._spare = worker
-        else:
-            self._pool.append(worker)
+        self._pool.append(worker)
 
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
-        cdef Worker worker, best = own
-        cdef Worker teacher
-        cdef list idle = self._pool if self._spare is None else [*self._pool, self._spare]
-        for worker in idle:
-            if best is None or worker.known() > best.known():
-                best = worker
-        if best is None or best.known() < WORTH_A_COPY:
+        cdef Worker worker, teacher, best = _best(self, own)
+        if best.known() < WORTH_A_COPY:
             return 0
-        for worker in idle:
+        for worker in self._pool:
             helpers -= not worker.lacks(best)
         if helpers > 0 and (self._teacher is None or self._teacher.known() < best.known() // 2):
             teacher = Worker(self.core, self._cache_bytes)
-            teacher.learn(best)
+            teacher.learn(_best(self, own))        # chosen again: another call may have taken the best meanwhile
             self._teacher = teacher
         return 0
 
@@ -229,36 +221,20 @@ cdef class Encoder:
             return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), literals))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
-                self._encode_ordinary(worker, data[at:start], at)
+                _encode_ordinary(self, worker, data[at:start], at)
                 check(worker.put(token_id), text, 0)
                 at = end
-        return self._encode_ordinary(worker, data[at:] if at else data, at)
+        return _encode_ordinary(self, worker, data[at:] if at else data, at)
 
     cdef int encode_items(self, Worker worker, object items) except -1:
         for item in items:
             if isinstance(item, bytes):
-                self._encode_ordinary(worker, item, 0)
+                _encode_ordinary(self, worker, item, 0)
             elif isinstance(item, tuple):
                 self.encode_pretokens(worker, item[0], item[1], 0)
             else:
                 check(worker.put(item), "", 0)
         return 0
-
-    cdef int _encode_ordinary(self, Worker worker, bytes data, Py_ssize_t base) except -1:
-        cdef Py_ssize_t offset = 0, length
-        cdef const uint8_t* text
-        cdef int status
-        if self._normalize is not None and not data.isascii():
-            data = self._normalize(data.decode("utf-8")).encode("utf-8")
-        if not data:
-            return 0
-        if self.core.scanner is None:
-            return self.encode_pretokens(worker, data, self._pretokenizer.ends(data), base)
-        text = <const uint8_t*> PyBytes_AS_STRING(data)
-        length = PyBytes_GET_SIZE(data)
-        with nogil:
-            status = worker.encode(text, length, length, True, &offset)
-        return check(status, data, offset, base)
 
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1:
         cdef Py_ssize_t block[BP_BLOCK]
@@ -274,3 +250,29 @@ cdef class Encoder:
                 start = block[size - 1]
                 at += size
         return check(status, data, offset, base)
+
+
+cdef Worker _best(Encoder encoder, Worker own):
+    """The worker that knows most, of those given back and `own`."""
+    cdef Worker worker, best = own
+    for worker in encoder._pool:
+        if worker.known() > best.known():
+            best = worker
+    return best
+
+
+cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base) except -1:
+    cdef Py_ssize_t offset = 0, length
+    cdef const uint8_t* text
+    cdef int status
+    if encoder._normalize is not None and not data.isascii():
+        data = encoder._normalize(data.decode("utf-8")).encode("utf-8")
+    if not data:
+        return 0
+    if encoder.core.scanner is None:
+        return encoder.encode_pretokens(worker, data, encoder._pretokenizer.ends(data), base)
+    text = <const uint8_t*> PyBytes_AS_STRING(data)
+    length = PyBytes_GET_SIZE(data)
+    with nogil:
+        status = worker.encode(text, length, length, True, &offset)
+    return check(status, data, offset, base)

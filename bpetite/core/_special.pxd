@@ -1,7 +1,7 @@
 """Special tokens: which of them a call recognises or refuses, and where they are in UTF-8."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 cdef extern from "core/sieve.h" nogil:
     ctypedef struct bp_sieve:

@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 from ..errors import not_a_text, show
 

@@ -16,9 +16,10 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New, bp_token_value
-from ..headers.utf8 cimport bp_units_from_utf8, bp_utf8_valid
+from ..headers cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
+from ..headers.vectors cimport (
+    bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
+)
 from ._decode cimport Decoder
 
 from ..errors import UnknownTokenError, show
@@ -26,15 +27,15 @@ from ..errors import UnknownTokenError, show
 
 @cython.final
 cdef class StreamDecoder:
-    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decoder`.
+    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decode_stream`.
 
     Each id is read once and then forgotten: a token costs the same however long the answer is, and a stream takes some
     150 bytes. A stream is not shared between threads.
 
     >>> from bpetite import Tokenizer
-    >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
-    >>> stream.feed(256), stream.feed(0xC3), stream.pending, stream.feed([0xA9, 257])
-    ('ab', '', b'\\xc3', 'é ab')
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
+    >>> stream.feed(256), stream.feed(0xC3), stream.feed([0xA9, 257])
+    ('ab', '', 'é ab')
     """
 
     cdef Decoder decoder
@@ -47,9 +48,7 @@ cdef class StreamDecoder:
         self.decoder = tokenizer._decoder
         self.handler = self.decoder.handler("replace")
         if skip_special_tokens:
-            vocab = tokenizer._vocab
-            self.skipped = frozenset(token_id for literal, token_id in vocab.special_tokens.items()
-                                     if "plain" not in vocab.token_flags.get(literal, ()))
+            self.skipped = tokenizer._vocab.skipped
         text_of_many(self, context)
         self.handler = self.decoder.handler(errors)
 
@@ -67,7 +66,7 @@ cdef class StreamDecoder:
         After an error the stream is as it was before the call.
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
         >>> [stream.feed(token_id) for token_id in [256, 0xE4, 0xBD, 0xA0]]
         ['ab', '', '', '你']
         """
@@ -87,7 +86,7 @@ cdef class StreamDecoder:
             UnicodeDecodeError: A character is not complete, and errors is "strict".
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(errors="replace")
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(errors="replace")
         >>> stream.feed([256, 0xE4, 0xBD]), stream.flush()
         ('ab', '�')
         """
@@ -95,16 +94,11 @@ cdef class StreamDecoder:
         self.held = 0
         return text
 
-    @property
-    def pending(self):
-        """The bytes of a character that is not complete yet, three at most."""
-        return <bytes> self.open[:self.held]
-
     def copy(self):
         """A stream of its own that goes on from here, for a second answer to the same beginning.
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(context=[0xC3])
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(context=[0xC3])
         >>> stream.copy().feed(0xA9), stream.feed(0xA8)
         ('é', 'è')
         """
@@ -202,14 +196,14 @@ cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t siz
     return text
 
 
-def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
-    """A decoder of token ids that arrive one at a time, as a server streams them.
+def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+    """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
 
     The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
 
     Args:
         errors: What becomes of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
-        skip_special_tokens: Special tokens give no text; but those that their file keeps, and marks as "plain" ones.
+        skip_special_tokens: As for :meth:`bpetite.Tokenizer.decode`.
         context: Ids whose text is shown already; where they end inside a character, the first ids complete it.
 
     Raises:
@@ -217,16 +211,16 @@ def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         UnknownTokenError: A KeyError: an id of the context is not in the vocabulary.
 
     >>> from bpetite import Tokenizer
-    >>> stream = Tokenizer.train("ab ab ab", 258).decoder(skip_special_tokens=True)
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(skip_special_tokens=True)
     >>> stream.feed([256, 257, 258]) + stream.flush()
     'ab ab'
     """
     return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
-def texts_of(tokenizer, ids, errors):
+def texts_of(tokenizer, ids, errors, skip_special_tokens):
     """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""
-    stream = StreamDecoder(tokenizer, errors=errors)
+    stream = StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens)
     try:
         if isinstance(ids, (str, bytes, bytearray)):
             raise TypeError()

@@ -13,8 +13,10 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memmove
 
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, bp_known_utf8
-from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_from_units, bp_utf8_valid
+from ..headers.vectors cimport (
+    BP_UTF8_SLACK, bp_known_utf8, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
+    PyUnicode_KIND,
+)
 
 cdef enum:
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
@@ -33,6 +35,15 @@ cdef struct text_view:
     Py_ssize_t length          # bytes, or units
     const void* units
     int width                  # bytes a unit
+
+
+cdef struct text_stretch:
+    # What is encoded of a text: from start to the first end of a pre-token or special token at or after stop. In bytes
+    # where the text is in UTF-8, else in units.
+    Py_ssize_t start, stop
+    Py_ssize_t behind          # it is given up where no pre-token ends in so much behind stop
+    Py_ssize_t end             # OUT: up to where it has been encoded
+    Py_ssize_t bytes           # OUT: from start to there in UTF-8; on NO_TOKEN, to the byte that has no token
 
 
 cdef struct utf8_window:

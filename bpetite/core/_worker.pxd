@@ -2,10 +2,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
-from ..headers.hashing cimport bp_secret
-from ..headers.merge_words cimport BP_WORDS, bp_word
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_secret, bp_watch, token_t
+from ..headers.vectors cimport BP_WORDS, bp_word
 from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable
@@ -118,40 +116,12 @@ cdef class Worker:
     # Returns DONE or an error.
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
                     Py_ssize_t* done) noexcept nogil
+    # The same up to the first end of a pre-token at or after `stop`.
+    cdef int encode_until(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
     # The same for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
-    # The same with dropout: past the cache.
-    cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                             Py_ssize_t* done) noexcept nogil
-    # encode_block, but that pre-tokens may wait; after the last one of a text _encode_waiting takes them.
-    cdef int _encode_known(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
-    # Merge and remember those waiting, and put their ids to their places. *moved, *done as below.
-    cdef int _encode_waiting(self, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil
-    cdef int _merge_waiting(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil
-    # OUT: slots, of those waiting that are tokens, -1 for the others.
-    cdef void _find_waiting(self, const uint8_t* text, Py_ssize_t* slots) noexcept nogil
-    # Append the ids of one pre-token, cut again where there are byte splits.
-    cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
-    # The same with `counting`.
-    cdef int _count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil
-    # What to do with pre-token i of a block, which the cache does not know: it waits, or is merged.
-    cdef int _encode_missing(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
-                             bint* moved, Py_ssize_t* done) noexcept nogil
-    # Cut one pre-token again, merge its parts and remember the ids of all of it; *moved is set where keys prepared
-    # before have to be prepared again.
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
-                             bint* moved, Py_ssize_t* done) noexcept nogil
     # Append the ids of text[start:end], cut where the core says. OUT: *done, as above.
     cdef int encode_cut(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil
-    # Append the ids of a phrase: first those of its words, then what they are joined to.
-    cdef int _encode_words(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                           Py_ssize_t* done) noexcept nogil
-    cdef int _join_words(self) noexcept nogil
-    # Merge n ids in place; returns as MergeTable.merge.
-    cdef Py_ssize_t _join_many(self, token_t* ids, Py_ssize_t n) noexcept nogil
-    # Append the ids of what is merged in one piece.
-    cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil

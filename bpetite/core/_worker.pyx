@@ -25,12 +25,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
-from ..headers.bytes cimport bp_key
-from ..headers.hashing cimport bp_secret, draw_secret
-from ..headers.memory cimport bp_grow
-from ..headers.merge_words cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch_check, bp_work
+from ..headers cimport bp_grow, bp_key, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
+from ..headers.vectors cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable
@@ -202,27 +198,36 @@ cdef class Worker:
 
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
                     Py_ssize_t* done) noexcept nogil:
+        return self.encode_until(text, length, readable, final, length, done)
+
+    cdef int encode_until(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
         cdef int status
         cdef bint moved
-        if final and 0 < length < SCAN_SHORT:
+        stop = min(stop, length)
+        if final and 0 < length < SCAN_SHORT and stop == length:
             n = self.core.scanner.short_ends(text, length, ends)
             if n:
                 done[0] = length
                 return self.encode_block(text, 0, ends, n, readable, done)
         self.core.scanner.begin(&cursor, text, length, final)
         self.waiting = 0
-        while not (final and start == length):     # asking for further ends costs a short text a good part
+        while start < stop:
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
                 break
-            status = self._encode_known(text, start, ends, n, readable, done)
+            if ends[n - 1] > stop:
+                n = 1
+                while ends[n - 1] < stop:
+                    n += 1
+            status = _encode_known(self, text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
-        status = self._encode_waiting(text, &moved, done) if self.waiting else DONE
+        status = _encode_waiting(self, text, &moved, done) if self.waiting else DONE
         if status == DONE:
             done[0] = start
         return status
@@ -232,84 +237,8 @@ cdef class Worker:
         cdef bint moved
         cdef int status
         self.waiting = 0
-        status = self._encode_known(text, start, ends, n, readable, done)
-        return self._encode_waiting(text, &moved, done) if status == DONE and self.waiting else status
-
-    cdef int _encode_known(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-        cdef bp_keys keys
-        cdef Py_ssize_t i = 0
-        cdef int status
-        cdef bint starved, moved = False
-        if bp_work(&self.watch, ends[n - 1] - start):
-            return INTERRUPTED
-        if self.dropout is not None:
-            return self._encode_dropped(text, start, ends, n, done)
-        bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
-        if self.counting:
-            return self._count_block(text, start, ends, n, readable, &keys, done)
-        while True:
-            if not self.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
-                return NO_MEMORY
-            i = bp_emit(&self.cache, &keys, text, start, ends, i, n, self.out, self.capacity, &self.used, &starved)
-            if i == n:
-                break
-            if not starved:
-                status = self._encode_missing(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
-                if status != DONE:
-                    return status
-                i += 1
-                if i == n:
-                    break
-                if moved:
-                    bp_prepare(&self.cache, text, start, ends, n, readable, &keys)
-                    moved = False
-        if self.waiting and self.used - self.unknown[0].at > BP_WAITING_SPAN:
-            return self._encode_waiting(text, &moved, done)
-        return DONE
-
-    cdef int _encode_dropped(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                             Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef int status
-        for i in range(n):
-            status = self._encode_parts(text, start, ends[i], done)
-            if status != DONE:
-                return status
-            start = ends[i]
-        return DONE
-
-    cdef int _count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t i = 0, used = self.used
-        cdef int status
-        cdef bint moved = False
-        while True:
-            i = bp_tally(&self.cache, keys, text, start, ends, i, n, &self.counted)
-            if i == n:
-                return DONE
-            status = self._encode_missing(text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
-            if status != DONE:
-                return status
-            self.counted += self.used - used
-            self.used = used
-            i += 1
-            if moved and i < n:
-                bp_prepare(&self.cache, text, start, ends, n, readable, keys)
-                moved = False
-
-    cdef int _encode_missing(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
-                             bint* moved, Py_ssize_t* done) noexcept nogil:
-        cdef int status, earlier
-        if self.core.batched and end - start <= BP_WORD_IDS:
-            bp_wait(self.unknown, self.waiting, key, text, start, end, self.used)
-            self.waiting += 1
-            return self._encode_waiting(text, moved, done) if self.waiting == BP_WORDS else DONE
-        status = self._encode_unknown(text, start, end, key, moved, done)
-        if status == NO_TOKEN and self.waiting:        # the first one in the text is to be reported
-            earlier = self._merge_waiting(text, done)
-            return earlier if earlier != DONE else status
-        return status
+        status = _encode_known(self, text, start, ends, n, readable, done)
+        return _encode_waiting(self, text, &moved, done) if status == DONE and self.waiting else status
 
     cdef Py_ssize_t count(self) noexcept nogil:
         cdef Py_ssize_t n = self.used
@@ -317,89 +246,6 @@ cdef class Worker:
             n += self.counted
             self.used = self.counted = 0
         return n
-
-    cdef int _encode_unknown(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
-                             bint* moved, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t used = self.used
-        cdef int status = self._encode_parts(text, start, end, done)
-        if status != DONE:
-            return status
-        if self.words is not None and key[1] == BP_IS_LONG:
-            return DONE                                # long phrases hardly ever come again
-        moved[0] = bp_remember(&self.cache, key, text + start, end - start, self.out + used, self.used - used)
-        return DONE
-
-    cdef int _encode_waiting(self, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t count = self.waiting, total
-        cdef int status = self._merge_waiting(text, done)
-        self.waiting = 0
-        if status != DONE:
-            return status
-        moved[0] = bp_remember_unknown(&self.cache, self.unknown, count, text)
-        total = bp_count_unknown(self.unknown, count)
-        if self.counting:
-            self.counted += total
-            return DONE
-        if not self.reserve(total):
-            return NO_MEMORY
-        bp_put_unknown(self.unknown, count, total, self.out, self.used)
-        self.used += total
-        return DONE
-
-    cdef int _merge_waiting(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t slots[BP_WORDS]
-        cdef bp_words words
-        cdef bp_unknown* one
-        cdef Py_ssize_t k, i
-        for i in range(BP_WORD_WIDTHS):
-            words.counts[i] = 0
-        self._find_waiting(text, slots)
-        for k in range(self.waiting):
-            one = &self.unknown[k]
-            if one.same != k:
-                continue
-            if slots[k] >= 0 and not self.core.excluded[slots[k]]:
-                one.word.ids[0] = self.core.tokens.ids[slots[k]]
-                one.word.size = 1
-                continue
-            for i in range(one.start, one.start + one.length):
-                if not self.core.byte_known[text[i]]:
-                    done[0] = i
-                    return NO_TOKEN
-            bp_add_word(&self.core.merges.pairs, &words, &one.word, text + one.start, one.length, self.core.byte_ids)
-        bp_merge_words(&self.core.merges.pairs, &words)
-        return DONE
-
-    cdef void _find_waiting(self, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
-        cdef bp_key keys[BP_WORDS]
-        cdef Py_ssize_t k
-        if not self.core.whole:
-            for k in range(self.waiting):
-                slots[k] = -1
-            return
-        for k in range(self.waiting):
-            keys[k] = bp_key(self.unknown[k].key[0], self.unknown[k].key[1])
-        self.core.tokens.find_keys(keys, self.waiting, slots)
-        for k in range(self.waiting):
-            if self.unknown[k].key[1] == BP_IS_LONG:
-                slots[k] = self.core.tokens.find(text + self.unknown[k].start, self.unknown[k].length)
-
-    cdef int _encode_parts(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                           Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t ends[PARTS]
-        cdef Py_ssize_t at = start, i
-        cdef byte_cut cut
-        cdef int status
-        if self.core.byte_splits is None:
-            return self._encode_part(text, start, end, done)
-        self.core.byte_splits.begin(&cut, start, end)
-        while at < end:
-            for i in range(self.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
-                status = self._encode_part(text, at, ends[i], done)
-                if status != DONE:
-                    return status
-                at = ends[i]
-        return DONE
 
     cdef int encode_cut(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[BP_BLOCK]
@@ -419,81 +265,250 @@ cdef class Worker:
             if at + 1 == end:
                 ends[n] = at = end
                 n += 1
-            status = self._encode_known(text, start, ends, n, end, done)
+            status = _encode_known(self, text, start, ends, n, end, done)
             start = ends[n - 1]
-        return self._encode_waiting(text, &moved, done) if status == DONE and self.waiting else status
+        return _encode_waiting(self, text, &moved, done) if status == DONE and self.waiting else status
 
-    cdef int _encode_words(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                           Py_ssize_t* done) noexcept nogil:
-        cdef int status
-        self.words.used = 0
-        self.words.watch = self.watch
-        status = self.words.encode_cut(text, start, end, done)
-        self.watch = self.words.watch
-        return status if status != DONE else self._join_words()
 
-    cdef int _join_words(self) noexcept nogil:
-        cdef merge_space* words = &self.words.space
-        cdef const token_t* ids = self.words.out
-        cdef uint32_t* ranks
-        cdef token_t* out
-        cdef Py_ssize_t n = self.words.used, size = 0, i   # size: ids since the last cut, at out
-        if not self.reserve(n) or bp_grow(<void**> &words.ranks, &words.rank_capacity, n + 1, sizeof(uint32_t)) < 0:
+cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                       Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+    """encode_block, but that pre-tokens may wait; after the last one of a text _encode_waiting takes them."""
+    cdef bp_keys keys
+    cdef Py_ssize_t i = 0
+    cdef int status = DONE
+    cdef bint starved, moved = False
+    if bp_work(&worker.watch, ends[n - 1] - start):
+        return INTERRUPTED
+    if worker.dropout is not None:                     # past the cache
+        while i < n and status == DONE:
+            status = _encode_parts(worker, text, ends[i - 1] if i else start, ends[i], done)
+            i += 1
+        return status
+    bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
+    if worker.counting:
+        return _count_block(worker, text, start, ends, n, readable, &keys, done)
+    while True:
+        if not worker.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
             return NO_MEMORY
-        out = self.out + self.used
-        ranks = words.ranks
-        self.core.across.rank_likely(ids, ranks, n)
-        ranks[n - 1] = NO_MERGE
-        for i in range(n):
-            out[size] = ids[i]
-            size += 1
-            if ranks[i] != NO_MERGE:
-                if ranks[i] == self.core.merges.ranks:
-                    ranks[i] = NO_MERGE
-                continue
-            if size > SCAN_LIMIT:
-                size = self._join_many(out, size)
-                if size < 0:
-                    return INTERRUPTED if self.watch.interrupted else NO_MEMORY
-            elif size > 1:
-                size = self.core.merges.merge_few(out, ranks + i + 1 - size, size)
-            out += size
-            size = 0
-        self.used = out - self.out
+        i = bp_emit(&worker.cache, &keys, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved)
+        if i == n:
+            break
+        if not starved:
+            status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+            if status != DONE:
+                return status
+            i += 1
+            if i == n:
+                break
+            if moved:
+                bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
+                moved = False
+    if worker.waiting and worker.used - worker.unknown[0].at > BP_WAITING_SPAN:
+        return _encode_waiting(worker, text, &moved, done)
+    return DONE
+
+
+cdef int _count_block(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                      Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil:
+    """The same with `counting`."""
+    cdef Py_ssize_t i = 0, used = worker.used
+    cdef int status
+    cdef bint moved = False
+    while True:
+        i = bp_tally(&worker.cache, keys, text, start, ends, i, n, &worker.counted)
+        if i == n:
+            return DONE
+        status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+        if status != DONE:
+            return status
+        worker.counted += worker.used - used
+        worker.used = used
+        i += 1
+        if moved and i < n:
+            bp_prepare(&worker.cache, text, start, ends, n, readable, keys)
+            moved = False
+
+
+cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
+                         bint* moved, Py_ssize_t* done) noexcept nogil:
+    """What to do with a pre-token that the cache does not know: it waits, or is merged and remembered.
+
+    OUT: *moved is set where keys prepared before have to be prepared again.
+    """
+    cdef Py_ssize_t used
+    cdef int status, earlier
+    if worker.core.batched and end - start <= BP_WORD_IDS:
+        bp_wait(worker.unknown, worker.waiting, key, text, start, end, worker.used)
+        worker.waiting += 1
+        return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
+    used = worker.used
+    status = _encode_parts(worker, text, start, end, done)
+    if status == DONE and (worker.words is None or key[1] != BP_IS_LONG):      # long phrases hardly ever come again
+        moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
+    if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
+        earlier = _merge_waiting(worker, text, done)
+        return earlier if earlier != DONE else status
+    return status
+
+
+cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil:
+    """Merge and remember those waiting, and put their ids to their places."""
+    cdef Py_ssize_t count = worker.waiting, total
+    cdef int status = _merge_waiting(worker, text, done)
+    worker.waiting = 0
+    if status != DONE:
+        return status
+    moved[0] = bp_remember_unknown(&worker.cache, worker.unknown, count, text)
+    total = bp_count_unknown(worker.unknown, count)
+    if worker.counting:
+        worker.counted += total
         return DONE
+    if not worker.reserve(total):
+        return NO_MEMORY
+    bp_put_unknown(worker.unknown, count, total, worker.out, worker.used)
+    worker.used += total
+    return DONE
 
-    cdef Py_ssize_t _join_many(self, token_t* ids, Py_ssize_t n) noexcept nogil:
-        if not space_reserve(&self.space, n):
-            return -1
-        memcpy(self.space.ids, ids, n * sizeof(token_t))
-        n = self.core.merges.merge(&self.space, n, &self.watch)
-        if n > 0:
-            memcpy(ids, self.space.ids, n * sizeof(token_t))
-        return n
 
-    cdef int _encode_part(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t n = end - start, i, slot
-        cdef token_t* ids
-        slot = self.core.tokens.find(text + start, n) if self.core.whole and self.dropout is None else -1
-        if slot >= 0 and not self.core.excluded[slot]:
-            return self.put(self.core.tokens.ids[slot])
-        if self.words is not None and self.dropout is None:
-            return self._encode_words(text, start, end, done)
-        if not space_reserve(&self.space, n):
-            return NO_MEMORY
-        ids = self.space.ids
-        for i in range(n):
-            if not self.core.byte_known[text[start + i]]:
-                done[0] = start + i
+cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
+    cdef Py_ssize_t slots[BP_WORDS]
+    cdef bp_words words
+    cdef bp_unknown* one
+    cdef Py_ssize_t k, i
+    for i in range(BP_WORD_WIDTHS):
+        words.counts[i] = 0
+    _find_waiting(worker, text, slots)
+    for k in range(worker.waiting):
+        one = &worker.unknown[k]
+        if one.same != k:
+            continue
+        if slots[k] >= 0 and not worker.core.excluded[slots[k]]:
+            one.word.ids[0] = worker.core.tokens.ids[slots[k]]
+            one.word.size = 1
+            continue
+        for i in range(one.start, one.start + one.length):
+            if not worker.core.byte_known[text[i]]:
+                done[0] = i
                 return NO_TOKEN
-            ids[i] = self.core.byte_ids[text[start + i]]
-        if self.dropout is None:
-            n = self.core.merges.merge(&self.space, n, &self.watch)
-        else:
-            n = self.dropout.merge(self.core.merges, &self.space, n, self.text_number, self.position, &self.watch)
-            self.position += end - start
-        if n < 0 or not self.reserve(n):
-            return INTERRUPTED if self.watch.interrupted else NO_MEMORY
-        memcpy(self.out + self.used, ids, n * sizeof(token_t))
-        self.used += n
-        return DONE
+        bp_add_word(&worker.core.merges.pairs, &words, &one.word, text + one.start, one.length, worker.core.byte_ids)
+    bp_merge_words(&worker.core.merges.pairs, &words)
+    return DONE
+
+
+cdef void _find_waiting(Worker worker, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
+    """OUT: slots, of those waiting that are tokens, -1 for the others."""
+    cdef bp_key keys[BP_WORDS]
+    cdef Py_ssize_t k
+    if not worker.core.whole:
+        for k in range(worker.waiting):
+            slots[k] = -1
+        return
+    for k in range(worker.waiting):
+        keys[k] = bp_key(worker.unknown[k].key[0], worker.unknown[k].key[1])
+    worker.core.tokens.find_keys(keys, worker.waiting, slots)
+    for k in range(worker.waiting):
+        if worker.unknown[k].key[1] == BP_IS_LONG:
+            slots[k] = worker.core.tokens.find(text + worker.unknown[k].start, worker.unknown[k].length)
+
+
+cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                       Py_ssize_t* done) noexcept nogil:
+    """Append the ids of one pre-token, cut again where there are byte splits."""
+    cdef Py_ssize_t ends[PARTS]
+    cdef Py_ssize_t at = start, i
+    cdef byte_cut cut
+    cdef int status
+    if worker.core.byte_splits is None:
+        return _encode_part(worker, text, start, end, done)
+    worker.core.byte_splits.begin(&cut, start, end)
+    while at < end:
+        for i in range(worker.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
+            status = _encode_part(worker, text, at, ends[i], done)
+            if status != DONE:
+                return status
+            at = ends[i]
+    return DONE
+
+
+cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                       Py_ssize_t* done) noexcept nogil:
+    """Append the ids of a phrase: first those of its words, then what they are joined to."""
+    cdef int status
+    worker.words.used = 0
+    worker.words.watch = worker.watch
+    status = worker.words.encode_cut(text, start, end, done)
+    worker.watch = worker.words.watch
+    return status if status != DONE else _join_words(worker)
+
+
+cdef int _join_words(Worker worker) noexcept nogil:
+    cdef merge_space* words = &worker.words.space
+    cdef const token_t* ids = worker.words.out
+    cdef uint32_t* ranks
+    cdef token_t* out
+    cdef Py_ssize_t n = worker.words.used, size = 0, i   # size: ids since the last cut, at out
+    if not worker.reserve(n) or bp_grow(<void**> &words.ranks, &words.rank_capacity, n + 1, sizeof(uint32_t)) < 0:
+        return NO_MEMORY
+    out = worker.out + worker.used
+    ranks = words.ranks
+    worker.core.across.rank_likely(ids, ranks, n)
+    ranks[n - 1] = NO_MERGE
+    for i in range(n):
+        out[size] = ids[i]
+        size += 1
+        if ranks[i] != NO_MERGE:
+            if ranks[i] == worker.core.merges.ranks:
+                ranks[i] = NO_MERGE
+            continue
+        if size > SCAN_LIMIT:
+            size = _join_many(worker, out, size)
+            if size < 0:
+                return INTERRUPTED if worker.watch.interrupted else NO_MEMORY
+        elif size > 1:
+            size = worker.core.merges.merge_few(out, ranks + i + 1 - size, size)
+        out += size
+        size = 0
+    worker.used = out - worker.out
+    return DONE
+
+
+cdef Py_ssize_t _join_many(Worker worker, token_t* ids, Py_ssize_t n) noexcept nogil:
+    """Merge n ids in place; returns as MergeTable.merge."""
+    if not space_reserve(&worker.space, n):
+        return -1
+    memcpy(worker.space.ids, ids, n * sizeof(token_t))
+    n = worker.core.merges.merge(&worker.space, n, &worker.watch)
+    if n > 0:
+        memcpy(ids, worker.space.ids, n * sizeof(token_t))
+    return n
+
+
+cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+                      Py_ssize_t* done) noexcept nogil:
+    """Append the ids of what is merged in one piece."""
+    cdef Py_ssize_t n = end - start, i, slot
+    cdef token_t* ids
+    slot = worker.core.tokens.find(text + start, n) if worker.core.whole and worker.dropout is None else -1
+    if slot >= 0 and not worker.core.excluded[slot]:
+        return worker.put(worker.core.tokens.ids[slot])
+    if worker.words is not None and worker.dropout is None:
+        return _encode_words(worker, text, start, end, done)
+    if not space_reserve(&worker.space, n):
+        return NO_MEMORY
+    ids = worker.space.ids
+    for i in range(n):
+        if not worker.core.byte_known[text[start + i]]:
+            done[0] = start + i
+            return NO_TOKEN
+        ids[i] = worker.core.byte_ids[text[start + i]]
+    if worker.dropout is None:
+        n = worker.core.merges.merge(&worker.space, n, &worker.watch)
+    else:
+        n = worker.dropout.merge(worker.core.merges, &worker.space, n, worker.text_number, worker.position,
+                                 &worker.watch)
+        worker.position += end - start
+    if n < 0 or not worker.reserve(n):
+        return INTERRUPTED if worker.watch.interrupted else NO_MEMORY
+    memcpy(worker.out + worker.used, ids, n * sizeof(token_t))
+    worker.used += n
+    return DONE

@@ -24,7 +24,7 @@ from functools import cache, lru_cache
 from itertools import chain
 
 from ..core._special import Specials, choose
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
 from ..steps.normalizers import normalize
 from .options import SpecialSelection
@@ -36,7 +36,7 @@ SHORT = 64
 
 
 def encode_iterable(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
@@ -77,7 +77,7 @@ def _steps(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[l
     yield stream.feed(b"", True)
 
 
-def _at_the_end(tokenizer: Surface, data: Iterator[bytes], allowed_special: SpecialSelection) -> Iterator[int]:
+def _at_the_end(tokenizer: TokenizerBase, data: Iterator[bytes], allowed_special: SpecialSelection) -> Iterator[int]:
     yield from tokenizer.encode(b"".join(data), allowed_special=allowed_special)
 
 
@@ -121,7 +121,7 @@ def refusing(data: Iterator[bytes], refused: Collection[str]) -> Iterator[bytes]
 class OpenText:
     """Text to ids, with special tokens and a scanner; keeps back what more text may change."""
 
-    def __init__(self, tokenizer: Surface, specials: Specials | None) -> None:
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
         self.tokenizer = tokenizer
         self.specials = specials
         self.parts: list[bytes] = []
@@ -148,7 +148,7 @@ class OpenSpecials:
     """Text to ids where only what is between special tokens is normalized and split; keeps back the same, and what may
     be the start of a special token."""
 
-    def __init__(self, tokenizer: Surface, specials: Specials) -> None:
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials) -> None:
         self.specials = specials
         form = tokenizer.normalization
         scanned = tokenizer._pretokenizer.scanner is not None
@@ -172,7 +172,7 @@ class OpenSpecials:
 class Unsplit:
     """Text to ids; keeps all of it until it ends."""
 
-    def __init__(self, tokenizer: Surface) -> None:
+    def __init__(self, tokenizer: TokenizerBase) -> None:
         self.tokenizer = tokenizer
         self.parts: list[bytes] = []
 
@@ -189,10 +189,10 @@ class Unsplit:
 class Normalized:
     """Text to ids; keeps back what a later character may combine with, and what the split may still change."""
 
-    def __init__(self, tokenizer: Surface, form: str) -> None:
+    def __init__(self, tokenizer: TokenizerBase, form: str) -> None:
         self.text = OpenText(tokenizer, None)
         self.form = form
-        self.unicode = tokenizer.unicode
+        self.unicode = tokenizer._vocab.unicode
         self.parts: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> list[int]:

@@ -92,16 +92,4 @@ static inline Py_ssize_t bp_token_values(PyObject *const *items, Py_ssize_t n, u
     return n;
 }
 
-/* tuple.__new__(kind, (a, b, c, d)), for a subclass such as a named tuple, without a tuple for the arguments and another
-   one for the items. d may be NULL: then there are three. */
-static inline PyObject *bp_tuple_of(PyTypeObject *kind, PyObject *a, PyObject *b, PyObject *c, PyObject *d) {
-    PyObject *made = kind->tp_alloc(kind, d ? 4 : 3);
-    if (!made) return NULL;
-    Py_INCREF(a); PyTuple_SET_ITEM(made, 0, a);
-    Py_INCREF(b); PyTuple_SET_ITEM(made, 1, b);
-    Py_INCREF(c); PyTuple_SET_ITEM(made, 2, c);
-    if (d) { Py_INCREF(d); PyTuple_SET_ITEM(made, 3, d); }
-    return made;
-}
-
 #endif

@@ -155,7 +155,7 @@ static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, pt
     return at - out;
 }
 
-#ifdef BP_HAS_VEC16
+#ifdef BP_SHUFFLE_TARGET
 /* Which bytes to keep of four characters with two bytes each: bit j of the row's number says that character j has two.
    The second half is for the upper eight bytes of a vector. */
 static const uint8_t bp_utf8_fours[32][16] = {
@@ -220,15 +220,6 @@ static const uint8_t bp_utf8_threes[4][16] = {
 static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 #endif
 
-#ifdef BP_HAS_SSSE3
-#define BP_FORM(name) name##_ssse3
-#define BP_FORM_TARGET BP_SSSE3_TARGET
-#include "utf8_units.h"
-#include "utf8_read.h"
-#undef BP_FORM
-#undef BP_FORM_TARGET
-#endif
-
 #ifdef BP_HAS_NEON
 #define BP_FORM(name) name##_neon
 #define BP_FORM_TARGET BP_NEON_TARGET
@@ -250,8 +241,7 @@ static const uint8_t bp_utf8_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 
 #if defined(BP_HAS_NEON)
 #define BP_UTF8_FORM(name) name##_neon
 #elif defined(BP_HAS_AVX2)
-/* The form of a function in utf8_read.h: a choice of two, since wider vectors gain it nothing. */
-#define BP_UTF8_FORM(name) (bp_simd() == BP_SIMD_SSSE3 ? name##_ssse3 : name##_avx2)
+#define BP_UTF8_FORM(name) name##_avx2
 #endif
 
 #ifdef BP_HAS_AVX512
@@ -342,9 +332,6 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
 #ifdef BP_HAS_NEON
         case BP_SIMD_NEON: at = bp_utf8_from_units_neon(kind, units, &from, to, at); break;
 #endif
-#ifdef BP_HAS_SSSE3
-        case BP_SIMD_SSSE3: at = bp_utf8_from_units_ssse3(kind, units, &from, to, at); break;
-#endif
         }
     return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
 }
@@ -354,7 +341,7 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
 static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
     ptrdiff_t at = 0;
     if (n < 96) return bp_utf8_valid_plain(p, 0, n);
-#ifdef BP_HAS_VEC16
+#ifdef BP_SHUFFLE_TARGET
     if (bp_simd() != BP_SIMD_PLAIN) {
         while (at < 3) { /* bytes that groups look back at */
             const ptrdiff_t more = p[at] < 0x80 ? 1 : p[at] < 0xE0 ? 2 : p[at] < 0xF0 ? 3 : 4;
@@ -376,7 +363,7 @@ static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
 static inline ptrdiff_t bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
     uint8_t *to = (uint8_t *)units;
     ptrdiff_t at = 0;
-#ifdef BP_HAS_VEC16
+#ifdef BP_SHUFFLE_TARGET
     if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = BP_UTF8_FORM(bp_units_from_utf8)(kind, p, &at, n, to);
 #endif
     while (at < n) to = bp_unit_from_utf8(kind, p, &at, to);

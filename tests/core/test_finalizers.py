@@ -1,0 +1,109 @@
+"""Finalizers that give up the interpreter lock, in the middle of every call that several threads work at.
+
+Up to Python 3.11 the cyclic collector runs in allocations, so a finalizer runs there, and other threads meanwhile. Each
+object here dies in a cycle, makes the next one, leaves objects behind so that the collector runs again soon, and sleeps.
+"""
+import subprocess
+import sys
+
+import pytest
+
+START = """
+import gc, random, sys, threading, time
+from bpetite import Tokenizer, count_pretokens
+from bpetite.core import _threads
+
+_threads.processors = lambda: 8
+letters = random.Random(0)
+TEXTS = ["".join(letters.choices("abcdefgh", k=100_000)) for _ in range(8)]
+WORDS = " ".join("".join(letters.choices("abcdefgh", k=6)) for _ in range(100_000))
+LONG = " ".join(TEXTS)
+BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+PLAIN = BYTES.with_cache(0)
+
+
+class Litter:
+    on, kept = True, []
+
+    def __init__(self):
+        self.me = [self]
+
+    def __del__(self, sleep=time.sleep):
+        if Litter is not None and Litter.on:
+            Litter()
+            Litter.kept.append([[], [], [], []])
+            sleep(0.0001)
+
+
+def taught():
+    # Workers that know much are taken, and copied for threads that know little, at the same time; each learns more.
+    tok, found = BYTES.with_cache(1 << 24), {}
+    found[0] = tok.encode_to_numpy(WORDS[:200_000]).tobytes()
+    def call(n):
+        found[n] = tok.encode_to_numpy(WORDS[n * 5000 :], num_threads=2).tobytes()
+    threads = [threading.Thread(target=call, args=(n,)) for n in range(1, 4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    return sorted(found.items())
+
+
+CALLS = {
+    "encode": lambda: PLAIN.encode_to_numpy(LONG, num_threads=2).tobytes(),
+    "encode to a list": lambda: PLAIN.encode(LONG, num_threads=2),
+    "encode, not ASCII": lambda: PLAIN.encode_to_numpy("é" + LONG, num_threads=2).tobytes(),
+    "encode_batch": lambda: PLAIN.encode_batch(TEXTS, num_threads=2),
+    "encode_batch_to_numpy": lambda: [made.tobytes() for made in PLAIN.encode_batch_to_numpy(TEXTS, num_threads=2)],
+    "count_batch": lambda: PLAIN.count_batch(TEXTS, num_threads=2).tobytes(),
+    "count_pretokens": lambda: count_pretokens([text.replace("a", " ") for text in TEXTS], num_threads=2),
+    "workers": taught,
+}
+
+
+def litter():
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(1, 1, 1)
+    [Litter() for _ in range(2)]
+"""
+
+CALL = """
+call = CALLS[sys.argv[1]]
+expected = call()
+litter()
+assert all(call() == expected for _ in range(10))
+Litter.on = False
+print("done")
+"""
+
+EXIT = """
+import atexit
+call = CALLS[sys.argv[1]]
+expected = call()
+litter()
+threading.Thread(target=call, daemon=True).start()
+atexit.register(lambda: print("done" if call() == expected else "wrong", flush=True))
+class AtTheEnd:
+    def __del__(self, call=call):
+        call()
+ends = AtTheEnd()
+"""
+
+
+def run(script: str, name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", START + script, name], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+NAMES = [
+    "encode", "encode to a list", "encode, not ASCII", "encode_batch", "encode_batch_to_numpy", "count_batch",
+    "count_pretokens", "workers",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_finalizer_lets_another_thread_run(name: str) -> None:
+    run(CALL, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_finalizer_at_exit(name: str) -> None:
+    run(EXIT, name)
