@@ -118,6 +118,23 @@ def test_imports_point_down(suffix: str, least: int) -> None:
     assert {(file, room) for file, room in UPWARDS if file.endswith(suffix)} <= {(file, to) for file, _, to in found}
 
 
+#: The modules and rooms inside a room, from the highest to the lowest.
+INSIDE = {"splitting": ["pretokenizer", "compile", "scan", "pattern"]}
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_imports_point_down_inside_a_room(room: str) -> None:
+    rows = {name: number for number, name in enumerate(INSIDE[room])}
+    found = set()
+    for path in sources(".py", ".pyx", ".pxd"):
+        own = path.relative_to(PACKAGE).with_suffix("").parts
+        names = imported_by_python(path) if path.suffix == ".py" else imported_by_cython(path)
+        if own[0] == room and own[1] in rows:
+            found |= {(own[1], name.split(".")[1]) for name in names if name.startswith(f"{room}.")}
+    assert len(found) > 3
+    assert {(own, other) for own, other in found if rows[other] < rows[own]} == set()
+
+
 def test_compiled_modules_import_only_errors_and_each_other() -> None:
     compiled = {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")

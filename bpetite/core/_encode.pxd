@@ -14,7 +14,8 @@ cdef class Encoder:
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
     cdef Py_ssize_t _cache_bytes
-    cdef list _pool                # workers given back
+    cdef Worker _spare             # the worker given back last, or None: a list of one is made anew for each call
+    cdef list _pool                # the others
     cdef Worker _teacher           # which never encodes; or None
 
     cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,

@@ -167,7 +167,13 @@ cdef class Encoder:
         cdef Worker worker
         if self.core is None:
             raise TypeError("this tokenizer has not been set up")
-        worker = <Worker> self._pool.pop() if self._pool else Worker(self.core, self._cache_bytes)
+        if self._spare is not None:
+            worker = self._spare
+            self._spare = None
+        elif self._pool:
+            worker = self._pool.pop()
+        else:
+            worker = Worker(self.core, self._cache_bytes)
         worker.used = worker.counted = 0
         worker.counting = False
         bp_watch_begin(&worker.watch, NULL)
@@ -176,7 +182,10 @@ cdef class Encoder:
     cdef void give(self, Worker worker):
         worker.shrink()
         worker.dropout = None
-        self._pool.append(worker)
+        if self._spare is None:
+            self._spare = worker
+        else:
+            self._pool.append(worker)
 
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
         cdef Worker worker, teacher, best = _best(self, own)
@@ -184,6 +193,7 @@ cdef class Encoder:
             return 0
         for worker in self._pool:
             helpers -= not worker.lacks(best)
+        helpers -= self._spare is not None and not self._spare.lacks(best)
         if helpers > 0 and (self._teacher is None or self._teacher.known() < best.known() // 2):
             teacher = Worker(self.core, self._cache_bytes)
             teacher.learn(_best(self, own))        # chosen again: another call may have taken the best meanwhile
@@ -255,6 +265,8 @@ cdef class Encoder:
 cdef Worker _best(Encoder encoder, Worker own):
     """The worker that knows most, of those given back and `own`."""
     cdef Worker worker, best = own
+    if encoder._spare is not None and encoder._spare.known() > best.known():
+        best = encoder._spare
     for worker in encoder._pool:
         if worker.known() > best.known():
             best = worker

@@ -16,7 +16,6 @@ cdef class Buffer:
     cdef Py_ssize_t skip                   # ids at the front that do not count
     cdef Buffer result                     # which the others go to
     cdef Py_ssize_t target                 # from this id on
-    cdef bytearray pages                   # of a result in large pages: what has become of each; else None
 
 
 cdef class Gather:
@@ -32,6 +31,5 @@ cdef class Gather:
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1
     cdef void drop(self, Buffer buffer)
     cdef int copy(self, Share share) except -1
-    cdef bint write(self, Buffer buffer) except -1
     # All ids, in memory of their own. Called after all threads have ended.
     cdef Buffer finish(self)

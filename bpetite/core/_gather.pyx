@@ -6,10 +6,6 @@ still in that processor's cache; so is the memory when the thread uses it again 
 at the end took a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two
 large pages is written past the caches, where the processor can.
 
-The first write to a page makes the kernel clear it, and where several threads write to one large page at once, each
-clears one, of which one is kept. So a page is touched by the first thread that has ids for it; the others go on with
-their next sections meanwhile, and copy theirs afterwards.
-
 All methods are called with the interpreter lock held; only the copying itself releases it.
 """
 from libc.string cimport memcpy
@@ -20,9 +16,6 @@ from ._worker cimport Worker
 
 cdef enum:
     PAGE_IDS = 1 << 19         # of a large page
-
-cdef enum:                     # a large page of the result
-    FRESH, CLAIMED, TOUCHED
 
 cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
 
@@ -46,8 +39,6 @@ cdef Buffer new_buffer(Py_ssize_t capacity):
     buffer.ids = ids_grow(NULL, 0, &buffer.capacity, capacity + 1)
     if buffer.ids == NULL:
         raise MemoryError()
-    if buffer.capacity > 2 * PAGE_IDS:
-        buffer.pages = bytearray(buffer.capacity // PAGE_IDS + 1)
     return buffer
 
 
@@ -122,45 +113,23 @@ cdef class Gather:
 
     cdef int copy(self, Share share) except -1:
         cdef Buffer buffer
+        cdef token_t* to
+        cdef const token_t* ids
+        cdef Py_ssize_t size
         cdef list waiting = share.waiting
         share.waiting = []                         # which other threads add to meanwhile
         for buffer in waiting:
-            if buffer.used == buffer.skip or self.write(buffer):
-                buffer.result = None
-                self.drop(buffer)
-            else:
-                share.waiting.append(buffer)
-        return 0
-
-    cdef bint write(self, Buffer buffer) except -1:
-        """Copy the ids to the result; returns False where another thread is clearing a page of it."""
-        cdef token_t* ids = buffer.result.ids
-        cdef Py_ssize_t start = buffer.target, size = buffer.used - buffer.skip
-        cdef Py_ssize_t first = start // PAGE_IDS, last = (start + size - 1) // PAGE_IDS, page, claimed = 0
-        cdef bytearray pages = buffer.result.pages
-        cdef bint shared = False
-        if pages is not None:
-            for page in range(first, last + 1):
-                if pages[page] == FRESH:
-                    pages[page] = CLAIMED
-                    first = page if claimed == 0 else first    # they follow each other: sections do not overlap
-                    claimed += 1
-                elif pages[page] == CLAIMED:
-                    shared = True
-            if claimed:
+            to, size = buffer.result.ids + buffer.target, buffer.used - buffer.skip
+            ids = buffer.ids + buffer.skip
+            if size > 0:                           # else there may be no memory
                 with nogil:
-                    for page in range(first, first + claimed):
-                        ids[page * PAGE_IDS] = 0
-                for page in range(first, first + claimed):
-                    pages[page] = TOUCHED
-            if shared:
-                return False
-        with nogil:
-            if pages is not None:
-                ids_copy_past_caches(ids + start, buffer.ids + buffer.skip, size)
-            else:
-                memcpy(ids + start, buffer.ids + buffer.skip, size * sizeof(token_t))
-        return True
+                    if buffer.result.capacity > 2 * PAGE_IDS:
+                        ids_copy_past_caches(to, ids, size)
+                    else:
+                        memcpy(to, ids, size * sizeof(token_t))
+            buffer.result = None
+            self.drop(buffer)
+        return 0
 
     cdef Buffer finish(self):
         cdef Buffer all = self.result, each

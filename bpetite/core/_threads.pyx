@@ -14,7 +14,6 @@ import time
 from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, start_new_thread
 from collections import deque
-from collections import deque
 from functools import partial
 from itertools import chain, islice
 from operator import index

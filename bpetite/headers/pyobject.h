@@ -7,8 +7,7 @@
 
 #include "bytes.h"
 #include "memory.h"
-#include "simd.h"
-#include "utf8.h"
+#include "utf8_read.h"
 
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
    PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the

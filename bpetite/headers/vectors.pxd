@@ -33,11 +33,13 @@ cdef extern from "headers/pyobject.h":
     object bp_tuple_of_three "bp_tuple_of"(type kind, object a, object b, object c, PyObject* d)
     object bp_tuple_of_four "bp_tuple_of"(type kind, object a, object b, object c, object d)
 
-cdef extern from "headers/utf8.h" nogil:
-    enum:
-        BP_UTF8_SLACK
+cdef extern from "headers/utf8_read.h" nogil:
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept
+
+cdef extern from "headers/utf8_write.h" nogil:
+    enum:
+        BP_UTF8_SLACK
     Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
                                   Py_ssize_t* bad) noexcept
-    Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept

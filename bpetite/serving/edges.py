@@ -44,9 +44,9 @@ class Edges:
         self._traced: set[int] | None = None
         specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
         rewritten = tokenizer.normalization is not None or tokenizer.scanner == "pipeline"
-        if rewritten or len({*specials.values()}) < len(specials):
-            if not utf8.startswith(tokenizer.decode_bytes(ids)):
-                self._trace(text)
+        may_differ = rewritten or len({*specials.values()}) < len(specials)
+        if may_differ and not utf8.startswith(tokenizer.decode_bytes(ids)):
+            self._trace(text)
 
     def part(self, start: int, end: int | None = None) -> str:
         """A part of the text."""

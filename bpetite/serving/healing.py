@@ -58,13 +58,15 @@ def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelect
     kept = tokenizer.decode_bytes(ids[:certain])
     as_given = given.startswith(kept)
     rest = given[len(kept) :] if as_given else _rest(tokenizer, given.decode("utf-8"), ids, certain, allowed_special)
-    if tokenizer.normalization is not None or not as_given:  # what is behind may be rewritten otherwise alone
-        if tokenizer.encode(rest, allowed_special=allowed_special) != ids[certain:]:
-            return [], given
+    may_differ = tokenizer.normalization is not None or not as_given  # what is behind may be rewritten otherwise alone
+    if may_differ and tokenizer.encode(rest, allowed_special=allowed_special) != ids[certain:]:
+        return [], given
     return ids[:certain], rest
 
 
-def _rest(tokenizer: TokenizerBase, text: str, ids: list[int], certain: int, allowed_special: SpecialSelection) -> bytes:
+def _rest(
+    tokenizer: TokenizerBase, text: str, ids: list[int], certain: int, allowed_special: SpecialSelection
+) -> bytes:
     """What is behind the tokens that are certain, by the offsets of tokens."""
     from ..engine.offsets import offsets_of
 

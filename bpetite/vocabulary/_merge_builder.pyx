@@ -10,8 +10,10 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
-from ..headers cimport bp_grow, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
-from ._tokens cimport TokenTable
+from ..headers cimport (
+    BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+)
+from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
 
 def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
@@ -119,29 +121,55 @@ cdef inline Py_ssize_t length_of(TokenTable tokens, Py_ssize_t slot) noexcept no
     return <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
 
 
-cdef inline Py_ssize_t find(_Splits splits, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-    """The slot of the token that takes part and has these bytes, or -1."""
-    cdef Py_ssize_t slot = splits.tokens.find(data, length)
-    return -1 if slot >= 0 and splits.excluded[slot] else slot
+cdef void find(_Splits splits, const uint8_t** parts, const Py_ssize_t* sizes, Py_ssize_t n,
+               Py_ssize_t* slots) noexcept nogil:
+    """OUT: the slots of the tokens that take part and have these bytes, or -1. IN: n <= BP_FOUND_AT_ONCE."""
+    cdef bp_key keys[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t i
+    cdef bint short = True
+    for i in range(n):
+        short = short and sizes[i] <= BP_KEY_BYTES
+    if short:                      # many at once: each waits for memory
+        for i in range(n):
+            keys[i] = bp_load_key(parts[i], sizes[i])
+        splits.tokens.find_keys(keys, n, slots)
+    for i in range(n):
+        if not short:
+            slots[i] = splits.tokens.find(parts[i], sizes[i])
+        if slots[i] >= 0 and splits.excluded[slots[i]]:
+            slots[i] = -1
 
 
 cdef bint split_token(_Splits splits, Py_ssize_t slot) noexcept nogil:
     """Find all splits of a token; false where there is no memory."""
     cdef const uint8_t* token = splits.tokens.blob + splits.tokens.starts[slot]
-    cdef Py_ssize_t length = length_of(splits.tokens, slot), cut, left, right
+    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t left[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t right[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t length = length_of(splits.tokens, slot), cut = 1, n, i, kept
     if splits.excluded[slot]:
         return True
-    for cut in range(1, length):
-        if not (splits.lengths[cut] and splits.lengths[length - cut]):
-            continue
-        left = find(splits, token, cut)
-        right = find(splits, token + cut, length - cut) if left >= 0 else -1
-        if right < 0:
-            continue
-        if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
-            return False
-        splits.found[splits.count] = split(<uint32_t> left, <uint32_t> right, <uint32_t> slot)
-        splits.count += 1
+    while cut < length:
+        n = kept = 0
+        while cut < length and n < BP_FOUND_AT_ONCE:
+            if splits.lengths[cut] and splits.lengths[length - cut]:
+                parts[n], sizes[n] = token, cut
+                n += 1
+            cut += 1
+        find(splits, parts, sizes, n, left)
+        for i in range(n):
+            if left[i] >= 0:
+                parts[kept], sizes[kept], left[kept] = token + sizes[i], length - sizes[i], left[i]
+                kept += 1
+        find(splits, parts, sizes, kept, right)
+        for i in range(kept):
+            if right[i] < 0:
+                continue
+            if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
+                return False
+            splits.found[splits.count] = split(<uint32_t> left[i], <uint32_t> right[i], <uint32_t> slot)
+            splits.count += 1
     return True
 
 
@@ -241,8 +269,8 @@ cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table
     if bp_work(watch, n) or not space_reserve(space, n):
         return -1
     for i in range(n):
-        byte = find(splits, tokens.blob + tokens.starts[slot] + i, 1)
-        if byte < 0:
+        byte = tokens.find(tokens.blob + tokens.starts[slot] + i, 1)
+        if byte < 0 or splits.excluded[byte]:
             return 0
         space.ids[i] = tokens.ids[byte]
     return table.merge(space, n, watch)
