@@ -11,7 +11,7 @@ from ..vocabulary._word_merges cimport WordMerges
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
 
-cdef extern from "core/word_cache_blocks.h" nogil:
+cdef extern from "core/word_cache.h" nogil:
     enum: BP_BLOCK
     enum: BP_SLACK
     enum: BP_NARROW_IDS
