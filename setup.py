@@ -77,7 +77,6 @@ setup(
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": debug,
-            "embedsignature": True,
         },
     ),
 )

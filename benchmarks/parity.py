@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bpetite import Tokenizer, count_pretokens
 from bpetite.analysis import gini
+from bpetite.training import train_parity
 
 SIZES = (8_000, 32_000)
 
@@ -52,9 +53,9 @@ def main(folder: Path) -> None:
             took = None
             for way, function, given, options in (
                 ("ordinary", Tokenizer.train_from_counts, together, {}),
-                ("parity", Tokenizer.train_parity, counts, {}),
-                ("parity, dev", Tokenizer.train_parity, counts, {"dev": dev}),
-                ("parity, dev, hybrid", Tokenizer.train_parity, counts, {"dev": dev, "global_merges": size // 2}),
+                ("parity", train_parity, counts, {}),
+                ("parity, dev", train_parity, counts, {"dev": dev}),
+                ("parity, dev, hybrid", train_parity, counts, {"dev": dev, "global_merges": size // 2}),
             ):
                 times = []
                 for _ in range(3):

@@ -15,7 +15,7 @@ __all__ = ["page", "picture", "readme", "row", "table", "write"]
 KNOWN = ("tiktoken", "tokenizers")
 
 #: bpetite.simd() -> its name, the widest first.
-VECTORS = {"avx512": "AVX-512", "avx2": "AVX2", "ssse3": "SSSE3", "neon": "NEON", "plain": "plain"}
+VECTORS = {"avx512": "AVX-512", "avx2": "AVX2", "neon": "NEON", "plain": "plain"}
 
 TITLES = {"english": "English", "code": "code", "multilingual": "many languages"}
 

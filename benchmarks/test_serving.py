@@ -1,4 +1,4 @@
-"""What servers ask of a tokenizer besides ids: limits, chunks, trusted segments, texts that grow, ids one at a time.
+"""What servers ask of a tokenizer besides ids: limits, chunks, trusted segments, chats, ids one at a time.
 
     pytest benchmarks/test_serving.py --benchmark-only --benchmark-columns=median,iqr --benchmark-group-by=func
     python -m benchmarks.test_serving           ratios of processor time, taken in turn: the table of the docs
@@ -9,17 +9,15 @@ tiktoken, tokenizers, semantic-text-splitter (which needs the ranks of cl100k_ba
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
-from itertools import count
 from typing import Any
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bpetite import PrefixCache, Tokenizer
+from bpetite import serving
 
 from . import texts
 from .rounds import interleaved, median_ratio, processor, timed
@@ -76,18 +74,18 @@ def test_chunks_of_lines(benchmark: BenchmarkFixture, form: str) -> None:
         one = splitter.TextSplitter.from_tiktoken_model("gpt-4", 512, trim=False)
         made = benchmark.pedantic(one.chunks, (whole,), rounds=1)
     assert "".join(made) == whole
-    benchmark.extra_info["over the limit"] = sum(not tok.fits(part, 512) for part in made)
+    benchmark.extra_info["over the limit"] = sum(tok.count(part, limit=512) > 512 for part in made)
 
 
 @pytest.mark.parametrize("form", ["joined", "segments"])
 def test_segments(benchmark: BenchmarkFixture, form: str) -> None:
     tok, whole = texts.tokenizer(), texts.text("english")
     segments = [(whole[at : at + 1000], at % 2000 == 0) for at in range(0, 100_000, 1000)]
-    assert tok.encode_segments(segments) == tok.encode(whole[:100_000])
+    assert serving.encode_segments(tok, segments) == tok.encode(whole[:100_000])
     if form == "joined":
         benchmark(tok.encode, whole[:100_000])
     else:
-        benchmark(tok.encode_segments, segments)
+        benchmark(serving.encode_segments, tok, segments)
 
 
 @cache
@@ -111,13 +109,6 @@ def tokenizers_tokenizer() -> object:
     return pytest.importorskip("tokenizers").Tokenizer.from_file(str(texts.vocabulary() / "tokenizer.json"))
 
 
-def grow(tok: Tokenizer) -> list[int]:
-    grown = tok.growing()
-    for turn in chat():
-        grown.append(turn)
-    return grown.ids.tolist()
-
-
 def again(encode: Callable[[str], list[int]]) -> list[int]:
     """The whole chat is encoded at each turn."""
     whole, ids = "", []
@@ -127,21 +118,13 @@ def again(encode: Callable[[str], list[int]]) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("way", ["encode once", "growing", "PrefixCache", "encode", "tiktoken", "tokenizers"])
+@pytest.mark.parametrize("way", ["encode once", "encode", "tiktoken", "tokenizers"])
 def test_chat(benchmark: BenchmarkFixture, way: str) -> None:
     tok = texts.tokenizer()
     whole = "".join(chat())
     expected = tok.encode(whole)
-    if way in ("encode once", "growing"):
-        call = (lambda: tok.encode(whole)) if way == "encode once" else (lambda: grow(tok))
-        assert call() == expected
-
-        def appends() -> None:
-            grown = tok.growing()
-            for turn in chat():
-                grown.append(turn)
-
-        benchmark(call if way == "encode once" else appends)
+    if way == "encode once":
+        benchmark(tok.encode, whole)
         return
     if way == "tokenizers":
         peer = tokenizers_tokenizer()
@@ -150,10 +133,6 @@ def test_chat(benchmark: BenchmarkFixture, way: str) -> None:
         encode = tiktoken_encode()
     else:
         encode = tok.encode
-    if way == "PrefixCache":
-        assert again(PrefixCache(tok).encode) == expected
-        benchmark.pedantic(lambda: again(PrefixCache(tok).encode), rounds=3)
-        return
     assert encode(whole) == expected
     if way == "encode":
         benchmark.pedantic(lambda: again(encode), rounds=3)
@@ -161,20 +140,6 @@ def test_chat(benchmark: BenchmarkFixture, way: str) -> None:
         benchmark.extra_info["turns"] = "one of 200"
         benchmark.pedantic(lambda: encode(whole[: len(whole) // 2]), rounds=3)
     benchmark.extra_info["version"] = version(way) if way != "encode" else "here"
-
-
-@pytest.mark.parametrize("size", [100_000, 1_000_000, 4_000_000])
-def test_edit_in_the_middle(benchmark: BenchmarkFixture, size: int) -> None:
-    tok, whole = texts.tokenizer(), texts.text("english")[:size]
-    grown = tok.growing(whole)
-    steps = count(1)
-
-    def edit() -> None:
-        at = size // 2 + next(steps) * 7919 % 1000
-        grown.replace(at, at + 3, "xyz and")
-
-    benchmark(edit)
-    assert grown.ids.tolist() == tok.encode(grown.text)
 
 
 @pytest.mark.parametrize("way", ["feed", "feed, skipping special tokens", "decode_iterable", "tokenizers DecodeStream"])
@@ -192,7 +157,7 @@ def test_ids_one_at_a_time(benchmark: BenchmarkFixture, name: str, way: str) -> 
         call = lambda: "".join(tok.decode_iterable(ids, errors="ignore"))  # noqa: E731
     else:
         skip = way != "feed"
-        call = lambda: "".join(map(tok.decoder(errors="ignore", skip_special_tokens=skip).feed, ids))  # noqa: E731
+        call = lambda: "".join(map(tok.decode_stream(errors="ignore", skip_special_tokens=skip).feed, ids))  # noqa: E731
     assert call() == expected
     benchmark(call)
 
@@ -205,7 +170,7 @@ def test_halves_of_characters(benchmark: BenchmarkFixture, length: int) -> None:
     ids = [bytes_of[bytes([byte])] for byte in ("的🌸".encode() + b"\xf0\x9f") * (length // 9)]
 
     def run() -> None:
-        feed = tok.decoder(errors="replace").feed
+        feed = tok.decode_stream(errors="replace").feed
         for token_id in ids:
             feed(token_id)
 
@@ -220,10 +185,10 @@ def test_canonical(benchmark: BenchmarkFixture, name: str, way: str) -> None:
     array = tok.encode_to_numpy(texts.text(name, 8_000_000))[:1_000_000]
     ids = tok.encode(tok.decode(array, errors="ignore"))
     array = tok.encode_to_numpy(tok.decode(ids))
-    assert tok.is_canonical(ids)
+    assert serving.is_canonical(tok, ids)
     calls: dict[str, Callable[[], bool]] = {
-        "is_canonical": lambda: tok.is_canonical(ids),
-        "is_canonical of an array": lambda: tok.is_canonical(array),
+        "is_canonical": lambda: serving.is_canonical(tok, ids),
+        "is_canonical of an array": lambda: serving.is_canonical(tok, array),
         "encode(decode(ids)) == ids": lambda: tok.encode(tok.decode(ids)) == ids,
     }
     assert benchmark(calls[way])
@@ -232,19 +197,13 @@ def test_canonical(benchmark: BenchmarkFixture, name: str, way: str) -> None:
 def ratios(name: str) -> None:
     """Prints ratios of processor time for one of the texts."""
     tok, whole, documents = texts.tokenizer(), texts.text(name, SIZE), texts.documents(name, SIZE)
-    most, turns = tok.count(whole) * 9 // 10, chat(name)
-    final = "".join(turns)
+    most = tok.count(whole) * 9 // 10
     ids = tok.encode(tok.decode(tok.encode(texts.text(name, 8_000_000))[:1_000_000], errors="ignore"))
-
-    def appends() -> None:
-        grown = tok.growing()
-        for turn in turns:
-            grown.append(turn)
 
     def chunks(size: int, **options: Any) -> Callable[[], object]:
         return lambda: [None for _ in tok.chunks(whole, size, **options)]
 
-    short = final[:100_000]
+    short = "".join(chat(name))[:100_000]
     segments = [(short[at : at + 1000], at % 2000 == 0) for at in range(0, 100_000, 1000)]
 
     for over, calls in (
@@ -261,14 +220,13 @@ def ratios(name: str) -> None:
             "encode_batch_to_numpy": lambda: tok.encode_batch_to_numpy(documents, num_threads=1),
             "count_batch": lambda: tok.count_batch(documents, num_threads=1),
         }),
-        ("encode once", {"encode once": lambda: tok.encode(final), "200 appends": appends}),
         ("encode of the joined text", {
             "encode of the joined text": lambda: [tok.encode(short) for _ in range(50)],
-            "encode_segments, 100": lambda: [tok.encode_segments(segments) for _ in range(50)],
+            "encode_segments, 100": lambda: [serving.encode_segments(tok, segments) for _ in range(50)],
         }),
         ("encode(decode(ids)) == ids", {
             "encode(decode(ids)) == ids": lambda: tok.encode(tok.decode(ids)) == ids,
-            "is_canonical": lambda: tok.is_canonical(ids),
+            "is_canonical": lambda: serving.is_canonical(tok, ids),
         }),
     ):  # fmt: skip
         times = interleaved({row: timed(call) for row, call in calls.items()}, 11)
@@ -276,12 +234,6 @@ def ratios(name: str) -> None:
             if row != over:
                 ratio = median_ratio(processor(times[row][1:]), processor(times[over][1:]))
                 print(f"{name:13s} {row:25s} {ratio:5.2f} of {over}", flush=True)
-    grown, seconds = tok.growing(texts.text(name, 1_000_000)), []
-    for step in range(3000):
-        at, began = 400_000 + step * 7919 % 1000, time.perf_counter()
-        grown.replace(at, at + 3, "xyz and")
-        seconds.append(time.perf_counter() - began)
-    print(f"{name:13s} edit in the middle        {statistics.median(seconds) * 1e6:5.1f} us", flush=True)
     limited = timed(lambda: [tok.count(whole, limit=100) for _ in range(1000)])
     print(f"{name:13s} count(limit=100) of 10 MB {statistics.median(limited()[1] for _ in range(11)) * 1e3:5.2f} us")
     feeds = interleaved({way: timed(call) for way, call in one_by_one(ids[:100_000]).items()}, 7)
@@ -294,7 +246,7 @@ def one_by_one(ids: list[int]) -> dict[str, Callable[[], None]]:
     tok = texts.tokenizer()
 
     def feed() -> None:
-        stream = tok.decoder(errors="replace").feed
+        stream = tok.decode_stream(errors="replace").feed
         for token_id in ids:
             stream(token_id)
 

@@ -8,15 +8,13 @@
 from os import environ as _environ
 from typing import TYPE_CHECKING
 
-from .errors import FormatError, MissingExtraError, TrainingWarning
+from .errors import FormatError, MissingExtraError, TrainingWarning, UnknownTokenError
 
 if TYPE_CHECKING:
-    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference
+    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference, serving, training
     from ._simd import simd
     from .adapters import accelerate, decelerate
-    from .analysis.side_by_side import compare
     from .published import encoding_for_model, get_encoding
-    from .serving.prefix_cache import PrefixCache
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
     from .training.counting import count_pretokens
@@ -35,18 +33,18 @@ __all__ = [
     "decelerate",
     # its parts
     "CountFile",
-    "PrefixCache",
     "PretokenCounts",
     "count_pretokens",
     "patterns",
     "pretokenize",
     "simd",
-    # files of tokenizers, corpora, engines, and looking at a tokenizer
+    # rooms: what servers ask, training, corpora, engines, files of tokenizers, and looking at a tokenizer
     "analysis",
     "cluster",
-    "compare",
     "corpus",
     "formats",
+    "serving",
+    "training",
     # the classic forms, and the definition
     "bytelevel",
     "charlevel",
@@ -56,6 +54,7 @@ __all__ = [
     "FormatError",
     "MissingExtraError",
     "TrainingWarning",
+    "UnknownTokenError",
 ]
 
 __version__ = "0.1.0"
@@ -65,7 +64,6 @@ if not TYPE_CHECKING:
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
         "CountFile": "training.spilled",
-        "PrefixCache": "serving.prefix_cache",
         "PretokenCounts": "training.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
@@ -74,7 +72,6 @@ if not TYPE_CHECKING:
         "bytelevel": None,
         "charlevel": None,
         "cluster": None,
-        "compare": "analysis.side_by_side",
         "corpus": None,
         "count_pretokens": "training.counting",
         "decelerate": "adapters",
@@ -85,7 +82,9 @@ if not TYPE_CHECKING:
         "patterns": None,
         "pretokenize": "splitting.pretokenizer",
         "reference": None,
+        "serving": None,
         "simd": "_simd",
+        "training": None,
     }
 
     def __getattr__(name):
@@ -98,7 +97,7 @@ if not TYPE_CHECKING:
         return found
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)
 
     if _environ.get("BPETITE_SIMD"):
         from ._simd import check_environment

@@ -4,10 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from .headers.memory cimport bp_grow
-from .headers.pairs cimport bp_pairs
-from .headers.types cimport token_t
-from .headers.watch cimport bp_watch
+from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
@@ -112,21 +109,3 @@ cdef class MergeTable:
     # OUT: the ranks of n - 1 pairs. The second form is for many pairs most of which have one.
     cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
-                                       bp_watch* watch) noexcept nogil
-    cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                             Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _cut(self, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
-                         bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _align(self, merge_space* space, merge_section* section, Py_ssize_t n,
-                           bp_watch* watch) noexcept nogil
-    cdef bint _periodic(self, const token_t* ids, Py_ssize_t n) noexcept nogil
-    cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                    bint in_place) noexcept nogil
-    cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil
-    cdef bint _merge_by_passes(self, merge_section* section, uint32_t* ranks, uint32_t* level,
-                               bp_watch* watch) noexcept nogil
-    cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil
-    cdef uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil
-    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
-                             bp_watch* watch) noexcept nogil

@@ -16,7 +16,7 @@ start of the other. As long as none does, the merges of the whole text are those
 highest rank joined in the section so far. So each section records the tokens that have been at either end of it, with
 that rank when each came. A pair of such tokens that were there at the same time would be joined if it has a rank below
 the one at which the left token is gone, and not above the one at which the right token is; where they are equal, the
-leftmost is joined first. No such pair, no join across the cut (`_apart`). Otherwise the first section is merged again,
+leftmost is joined first. No such pair, no join across the cut (`apart`). Otherwise the first section is merged again,
 longer. Its length grows by factors that grow themselves, so the worst text costs twice what one heap over all of it
 does: n log n.
 
@@ -38,21 +38,11 @@ from cpython.array cimport array, clone
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
 
-from .headers.bytes cimport BP_PREFETCH
-from .headers.hashing cimport bp_secret, draw_secret
-from .headers.heap cimport bp_push, bp_sift_down
-from .headers.memory cimport bp_close_gap, bp_grow
-from .headers.pairs cimport (
-    bp_pair_entry,
-    bp_pair_hash,
-    bp_pair_rank,
-    bp_pairs,
-    bp_pairs_add,
-    bp_pairs_free,
-    bp_pairs_init,
+from .headers cimport (
+    BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
+    bp_pairs_free, bp_pairs_init, bp_push, bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    draw_secret, token_t,
 )
-from .headers.types cimport token_t
-from .headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 from array import array as new_array
 
@@ -152,7 +142,7 @@ cdef class MergeTable:
         if self.size == 0 or n < 2:
             return n
         if n > SCAN_LIMIT:
-            return self._merge_by_sections(space, n, section, watch)
+            return merge_by_sections(self, space, n, section, watch)
         if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
             return -1
         self.rank_pairs(space.ids, space.ranks, n)
@@ -180,201 +170,6 @@ cdef class MergeTable:
                 entry = pairs.entries + (<uint64_t> (entry - pairs.entries + 1) & pairs.mask)
             ranks[i] = entry.rank
 
-    cdef Py_ssize_t _merge_by_sections(self, merge_space* space, Py_ssize_t n, Py_ssize_t size,
-                                       bp_watch* watch) noexcept nogil:
-        # Invariant: what is left of space.ids[0:start] is in space.ids[0:kept], where start is that of the first
-        # section; space.ids[start:n] is as it was given.
-        cdef merge_section* section = &space.sections[0]
-        cdef merge_section* following = &space.sections[1]
-        cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH, stop = self._cut(space, section, size, n, watch)
-        cdef bint aligned = False
-        if stop < 0 or not self._merge_section(space, section, 0, stop, n, True, watch):
-            return -1
-        while section.stop < n:
-            stop = 2 * section.stop - section.start
-            if (not aligned or stop + CUT > n
-                    or memcmp(space.ids + section.stop, space.ids + stop, CUT * sizeof(token_t))):
-                stop = self._cut(space, following, section.stop + size, n, watch)
-            if stop < 0 or not self._merge_section(space, following, section.stop, stop, n, False, watch):
-                return -1
-            if self._apart(&section.last, &following.first):
-                memcpy(space.ids + kept, section.ids, section.size * sizeof(token_t))
-                kept += section.size
-                section, following = following, section
-                growth = SECTION_GROWTH
-                continue
-            stop = section.start + growth * (section.stop - section.start)
-            aligned = growth == SECTION_GROWTH and self._periodic(space.ids + section.start,
-                                                                  section.stop - section.start)
-            if aligned:
-                stop = self._align(space, section, n, watch)
-                growth += 1                        # so that this is tried once
-            else:
-                stop = self._cut(space, section, stop, n, watch)
-                growth *= growth
-            if stop < 0 or not self._merge_section(space, section, section.start, stop, n, True, watch):
-                return -1
-        memmove(space.ids + kept, section.ids, section.size * sizeof(token_t))
-        return kept + section.size
-
-    cdef bint _merge_section(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                             Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil:
-        """Merge ids from start, where a token starts if `certain`, up to stop, n at most.
-
-        Returns False where there is no memory, or the watch has been interrupted.
-        """
-        cdef uint32_t level = 0
-        if bp_work(watch, stop - start) or not self._load(space, section, start, min(stop, n), certain and stop >= n):
-            return False
-        section.first.count = section.last.count = 0
-        edge_put(&section.first, section.ids[0], 0)
-        edge_put(&section.last, section.ids[section.size - 1], 0)
-        return (self._merge_by_passes(section, space.ranks, &level, watch)
-                and self._merge_by_heap(space, section, level, watch))
-
-    cdef Py_ssize_t _cut(self, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
-                         bp_watch* watch) noexcept nogil:
-        """A place after `stop` where a token of the whole text is likely to end: merging a few ids from there on shows.
-
-        OUT: section, overwritten but for start and stop. Returns n where stop is not below, -1 as `_merge_section`.
-        """
-        cdef Py_ssize_t first = section.start, last = section.stop
-        cdef uint32_t at = 0
-        if stop >= n:
-            return n
-        if not (self._load(space, section, stop, min(stop + CUT, n), False)
-                and self._merge_by_heap(space, section, 0, watch)):
-            return -1
-        while at != NOWHERE and at <= CUT // 2:
-            at = space.nodes[at].next
-        stop = stop + at if at != NOWHERE else section.stop
-        section.start, section.stop = first, last
-        return stop
-
-    cdef Py_ssize_t _align(self, merge_space* space, merge_section* section, Py_ssize_t n,
-                           bp_watch* watch) noexcept nogil:
-        """The end of a token of the section, far enough from its end that those before it are as in the whole text.
-
-        OUT: section, overwritten but for start and stop. Returns as `_cut`.
-        """
-        cdef uint32_t at = 0, limit = <uint32_t> (section.stop - section.start) - ALIGN
-        if not (self._load(space, section, section.start, section.stop, False)
-                and self._merge_by_heap(space, section, 0, watch)):
-            return -1
-        while space.nodes[at].next < limit:
-            at = space.nodes[at].next
-        return section.start + at if at else self._cut(space, section, section.stop, n, watch)
-
-    cdef bint _periodic(self, const token_t* ids, Py_ssize_t n) noexcept nogil:
-        """Whether the last ids repeat with a short period, and there are enough of them to align a cut."""
-        cdef Py_ssize_t period
-        if n <= 2 * ALIGN:
-            return False
-        ids += n - ALIGN
-        for period in range(1, PERIOD + 1):
-            if memcmp(ids, ids + period, (ALIGN - period) * sizeof(token_t)) == 0:
-                return True
-        return False
-
-    cdef bint _load(self, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
-                    bint in_place) noexcept nogil:
-        cdef Py_ssize_t n = stop - start
-        if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
-            return False
-        section.start, section.stop, section.size = start, stop, n
-        if in_place:
-            section.ids = space.ids + start
-        else:
-            if bp_grow(<void**> &section.copy, &section.capacity, n, sizeof(token_t)) < 0:
-                return False
-            section.ids = section.copy
-            memcpy(section.ids, space.ids + start, n * sizeof(token_t))
-        self.rank_pairs(section.ids, space.ranks, n)
-        return True
-
-    cdef bint _apart(self, const merge_edge* last, const merge_edge* first) noexcept nogil:
-        """Whether no token at the end of one section is ever joined with one at the start of the next."""
-        cdef int i, j
-        cdef uint32_t i_until, j_until, rank
-        if last.count > EDGE_TOKENS or first.count > EDGE_TOKENS:
-            return False
-        for i in range(last.count):
-            i_until = last.since[i + 1] if i + 1 < last.count else NO_MERGE
-            for j in range(first.count):
-                j_until = first.since[j + 1] if j + 1 < first.count else NO_MERGE
-                if max(last.since[i], first.since[j]) <= min(i_until, j_until):
-                    rank = self.find(last.ids[i], first.ids[j])
-                    if rank < i_until and rank <= j_until:
-                        return False
-        return True
-
-    cdef bint _merge_by_passes(self, merge_section* section, uint32_t* ranks, uint32_t* level,
-                               bp_watch* watch) noexcept nogil:
-        """Join by passes while they are worth it. OUT: the highest rank joined, unchanged where there was none."""
-        cdef merge_pass step = merge_pass(NO_MERGE, 0, True)
-        cdef token_t* ids = section.ids
-        cdef Py_ssize_t n = section.size, i
-        cdef token_t first, last
-        for i in range(n - 1):
-            step.rank = min(step.rank, ranks[i])
-        for i in range(n - 1):
-            step.pairs += ranks[i] == step.rank
-        # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
-        while step.ordered and step.rank != NO_MERGE and step.pairs * PASS_SHARE >= n:
-            if bp_work(watch, n):
-                return False
-            level[0] = step.rank
-            first, last = ids[0], ids[n - 1]
-            n = self._join_pass(ids, ranks, n, &step)
-            if ids[0] != first:
-                edge_put(&section.first, ids[0], level[0])
-            if ids[n - 1] != last:
-                edge_put(&section.last, ids[n - 1], level[0])
-        section.size = n
-        return True
-
-    cdef Py_ssize_t _join_pass(self, token_t* ids, uint32_t* ranks, Py_ssize_t n, merge_pass* step) noexcept nogil:
-        """Join all pairs of one rank from left to right, in place.
-
-        Invariant: ids[0:kept] and ranks[0:kept] are final but for the last rank; ids[i:n] and ranks[i:n] are unread.
-        INOUT: *step, the pass to do, then the one to do next.
-        """
-        cdef Py_ssize_t i = 0, kept = 0
-        cdef uint32_t rank = step.rank
-        cdef token_t joined = self.pairs.joined[rank]
-        cdef known_pair left = known_pair(0, NO_MERGE), right = known_pair(0, NO_MERGE)
-        step.rank = NO_MERGE
-        step.pairs = 0
-        ranks[n - 1] = NO_MERGE
-        while i < n:
-            if ranks[i] == rank and step.ordered:
-                ids[kept] = joined
-                if kept > 0:
-                    ranks[kept - 1] = self._find_again(ids[kept - 1], joined, &left)
-                    step.ordered = ranks[kept - 1] > rank
-                ranks[kept] = NO_MERGE
-                if i + 2 < n:
-                    ranks[kept] = self._find_again(joined, ids[i + 2], &right)
-                    step.ordered = step.ordered and ranks[kept] > rank
-                i += 2
-            else:
-                ids[kept] = ids[i]
-                ranks[kept] = ranks[i]
-                i += 1
-            if kept > 0 and ranks[kept - 1] <= step.rank:   # nothing in this pass changes it any more
-                step.pairs = step.pairs + 1 if ranks[kept - 1] == step.rank else 1
-                step.rank = ranks[kept - 1]
-            kept += 1
-        return kept
-
-    cdef inline uint32_t _find_again(self, token_t left, token_t right, known_pair* known) noexcept nogil:
-        """`find`, with the pair asked for last remembered: in a run of few letters it is nearly always the same."""
-        cdef uint64_t pair = <uint64_t> left << 32 | right
-        if pair != known.pair or pair == 0:
-            known.pair = pair
-            known.rank = self.find(left, right)
-        return known.rank
-
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef uint64_t each, lowest             # a rank, and where it is: one comparison, without a branch
@@ -395,70 +190,276 @@ cdef class MergeTable:
                 ranks[best - 1] = self.find(ids[best - 1], ids[best])
         return n
 
-    cdef bint _merge_by_heap(self, merge_space* space, merge_section* section, uint32_t level,
-                             bp_watch* watch) noexcept nogil:
-        # IN: level, the highest rank that has been joined in the section.
-        cdef merge_node* nodes
-        cdef merge_node* node
-        cdef merge_node* other
-        cdef uint64_t* heap
-        cdef token_t* ids = section.ids
-        cdef Py_ssize_t n = section.size, size = 0, i, kept = 0, steps = 0
-        cdef uint64_t top
-        cdef uint32_t at, rank
-        if (n >= <Py_ssize_t> NOWHERE
-                or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
-                or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
+
+cdef Py_ssize_t merge_by_sections(MergeTable table, merge_space* space, Py_ssize_t n, Py_ssize_t size,
+                                  bp_watch* watch) noexcept nogil:
+    # Invariant: what is left of space.ids[0:start] is in space.ids[0:kept], where start is that of the first
+    # section; space.ids[start:n] is as it was given.
+    cdef merge_section* section = &space.sections[0]
+    cdef merge_section* following = &space.sections[1]
+    cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH, stop = cut(table, space, section, size, n, watch)
+    cdef bint aligned = False
+    if stop < 0 or not merge_alone(table, space, section, 0, stop, n, True, watch):
+        return -1
+    while section.stop < n:
+        stop = 2 * section.stop - section.start
+        if (not aligned or stop + CUT > n
+                or memcmp(space.ids + section.stop, space.ids + stop, CUT * sizeof(token_t))):
+            stop = cut(table, space, following, section.stop + size, n, watch)
+        if stop < 0 or not merge_alone(table, space, following, section.stop, stop, n, False, watch):
+            return -1
+        if apart(table, &section.last, &following.first):
+            memcpy(space.ids + kept, section.ids, section.size * sizeof(token_t))
+            kept += section.size
+            section, following = following, section
+            growth = SECTION_GROWTH
+            continue
+        stop = section.start + growth * (section.stop - section.start)
+        aligned = growth == SECTION_GROWTH and periodic(space.ids + section.start, section.stop - section.start)
+        if aligned:
+            stop = align(table, space, section, n, watch)
+            growth += 1                        # so that this is tried once
+        else:
+            stop = cut(table, space, section, stop, n, watch)
+            growth *= growth
+        if stop < 0 or not merge_alone(table, space, section, section.start, stop, n, True, watch):
+            return -1
+    memmove(space.ids + kept, section.ids, section.size * sizeof(token_t))
+    return kept + section.size
+
+
+cdef bint merge_alone(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
+                      Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil:
+    """Merge ids from start, where a token starts if `certain`, up to stop, n at most.
+
+    Returns False where there is no memory, or the watch has been interrupted.
+    """
+    cdef uint32_t level = 0
+    if bp_work(watch, stop - start) or not load(table, space, section, start, min(stop, n), certain and stop >= n):
+        return False
+    section.first.count = section.last.count = 0
+    edge_put(&section.first, section.ids[0], 0)
+    edge_put(&section.last, section.ids[section.size - 1], 0)
+    return (merge_by_passes(table, section, space.ranks, &level, watch)
+            and merge_by_heap(table, space, section, level, watch))
+
+
+cdef Py_ssize_t cut(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
+                    bp_watch* watch) noexcept nogil:
+    """A place after `stop` where a token of the whole text is likely to end: merging a few ids from there on shows.
+
+    OUT: section, overwritten but for start and stop. Returns n where stop is not below, -1 as `merge_alone`.
+    """
+    cdef Py_ssize_t first = section.start, last = section.stop
+    cdef uint32_t at = 0
+    if stop >= n:
+        return n
+    if not (load(table, space, section, stop, min(stop + CUT, n), False)
+            and merge_by_heap(table, space, section, 0, watch)):
+        return -1
+    while at != NOWHERE and at <= CUT // 2:
+        at = space.nodes[at].next
+    stop = stop + at if at != NOWHERE else section.stop
+    section.start, section.stop = first, last
+    return stop
+
+
+cdef Py_ssize_t align(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t n,
+                      bp_watch* watch) noexcept nogil:
+    """The end of a token of the section, far enough from its end that those before it are as in the whole text.
+
+    OUT: section, overwritten but for start and stop. Returns as `cut`.
+    """
+    cdef uint32_t at = 0, limit = <uint32_t> (section.stop - section.start) - ALIGN
+    if not (load(table, space, section, section.start, section.stop, False)
+            and merge_by_heap(table, space, section, 0, watch)):
+        return -1
+    while space.nodes[at].next < limit:
+        at = space.nodes[at].next
+    return section.start + at if at else cut(table, space, section, section.stop, n, watch)
+
+
+cdef bint periodic(const token_t* ids, Py_ssize_t n) noexcept nogil:
+    """Whether the last ids repeat with a short period, and there are enough of them to align a cut."""
+    cdef Py_ssize_t period
+    if n <= 2 * ALIGN:
+        return False
+    ids += n - ALIGN
+    for period in range(1, PERIOD + 1):
+        if memcmp(ids, ids + period, (ALIGN - period) * sizeof(token_t)) == 0:
+            return True
+    return False
+
+
+cdef bint load(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t start, Py_ssize_t stop,
+               bint in_place) noexcept nogil:
+    cdef Py_ssize_t n = stop - start
+    if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
+        return False
+    section.start, section.stop, section.size = start, stop, n
+    if in_place:
+        section.ids = space.ids + start
+    else:
+        if bp_grow(<void**> &section.copy, &section.capacity, n, sizeof(token_t)) < 0:
             return False
-        nodes = space.nodes
+        section.ids = section.copy
+        memcpy(section.ids, space.ids + start, n * sizeof(token_t))
+    table.rank_pairs(section.ids, space.ranks, n)
+    return True
+
+
+cdef bint apart(MergeTable table, const merge_edge* last, const merge_edge* first) noexcept nogil:
+    """Whether no token at the end of one section is ever joined with one at the start of the next."""
+    cdef int i, j
+    cdef uint32_t i_until, j_until, rank
+    if last.count > EDGE_TOKENS or first.count > EDGE_TOKENS:
+        return False
+    for i in range(last.count):
+        i_until = last.since[i + 1] if i + 1 < last.count else NO_MERGE
+        for j in range(first.count):
+            j_until = first.since[j + 1] if j + 1 < first.count else NO_MERGE
+            if max(last.since[i], first.since[j]) <= min(i_until, j_until):
+                rank = table.find(last.ids[i], first.ids[j])
+                if rank < i_until and rank <= j_until:
+                    return False
+    return True
+
+
+cdef bint merge_by_passes(MergeTable table, merge_section* section, uint32_t* ranks, uint32_t* level,
+                          bp_watch* watch) noexcept nogil:
+    """Join by passes while they are worth it. OUT: the highest rank joined, unchanged where there was none."""
+    cdef merge_pass step = merge_pass(NO_MERGE, 0, True)
+    cdef token_t* ids = section.ids
+    cdef Py_ssize_t n = section.size, i
+    cdef token_t first, last
+    for i in range(n - 1):
+        step.rank = min(step.rank, ranks[i])
+    for i in range(n - 1):
+        step.pairs += ranks[i] == step.rank
+    # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
+    while step.ordered and step.rank != NO_MERGE and step.pairs * PASS_SHARE >= n:
+        if bp_work(watch, n):
+            return False
+        level[0] = step.rank
+        first, last = ids[0], ids[n - 1]
+        n = join_pass(table, ids, ranks, n, &step)
+        if ids[0] != first:
+            edge_put(&section.first, ids[0], level[0])
+        if ids[n - 1] != last:
+            edge_put(&section.last, ids[n - 1], level[0])
+    section.size = n
+    return True
+
+
+cdef Py_ssize_t join_pass(MergeTable table, token_t* ids, uint32_t* ranks, Py_ssize_t n,
+                          merge_pass* step) noexcept nogil:
+    """Join all pairs of one rank from left to right, in place.
+
+    Invariant: ids[0:kept] and ranks[0:kept] are final but for the last rank; ids[i:n] and ranks[i:n] are unread.
+    INOUT: *step, the pass to do, then the one to do next.
+    """
+    cdef Py_ssize_t i = 0, kept = 0
+    cdef uint32_t rank = step.rank
+    cdef token_t joined = table.pairs.joined[rank]
+    cdef known_pair left = known_pair(0, NO_MERGE), right = known_pair(0, NO_MERGE)
+    step.rank = NO_MERGE
+    step.pairs = 0
+    ranks[n - 1] = NO_MERGE
+    while i < n:
+        if ranks[i] == rank and step.ordered:
+            ids[kept] = joined
+            if kept > 0:
+                ranks[kept - 1] = find_again(table, ids[kept - 1], joined, &left)
+                step.ordered = ranks[kept - 1] > rank
+            ranks[kept] = NO_MERGE
+            if i + 2 < n:
+                ranks[kept] = find_again(table, joined, ids[i + 2], &right)
+                step.ordered = step.ordered and ranks[kept] > rank
+            i += 2
+        else:
+            ids[kept] = ids[i]
+            ranks[kept] = ranks[i]
+            i += 1
+        if kept > 0 and ranks[kept - 1] <= step.rank:   # nothing in this pass changes it any more
+            step.pairs = step.pairs + 1 if ranks[kept - 1] == step.rank else 1
+            step.rank = ranks[kept - 1]
+        kept += 1
+    return kept
+
+
+cdef inline uint32_t find_again(MergeTable table, token_t left, token_t right, known_pair* known) noexcept nogil:
+    """`find`, with the pair asked for last remembered: in a run of few letters it is nearly always the same."""
+    cdef uint64_t pair = <uint64_t> left << 32 | right
+    if pair != known.pair or pair == 0:
+        known.pair = pair
+        known.rank = table.find(left, right)
+    return known.rank
+
+
+cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* section, uint32_t level,
+                        bp_watch* watch) noexcept nogil:
+    # IN: level, the highest rank that has been joined in the section.
+    cdef merge_node* nodes
+    cdef merge_node* node
+    cdef merge_node* other
+    cdef uint64_t* heap
+    cdef token_t* ids = section.ids
+    cdef Py_ssize_t n = section.size, size = 0, i, kept = 0, steps = 0
+    cdef uint64_t top
+    cdef uint32_t at, rank
+    if (n >= <Py_ssize_t> NOWHERE
+            or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
+            or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
+        return False
+    nodes = space.nodes
+    heap = space.heap
+    for i in range(n):
+        rank = space.ranks[i] if i + 1 < n else NO_MERGE
+        nodes[i] = merge_node(rank, ids[i], <uint32_t> (i - 1) if i else NOWHERE,
+                              <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
+        heap[size] = <uint64_t> rank << 32 | <uint64_t> i
+        size += rank != NO_MERGE
+    for i in range(size // 2 - 1, -1, -1):
+        bp_sift_down(heap, size, i)
+    while size:
+        steps += 1
+        if steps & (HEAP_STEPS - 1) == 0 and bp_work(watch, 8 * HEAP_STEPS):
+            return False
+        top = heap[0]
+        size -= 1
+        if size:
+            heap[0] = heap[size]
+            bp_sift_down(heap, size, 0)
+        at = <uint32_t> top
+        node = nodes + at
+        if node.rank == NO_MERGE or node.rank != top >> 32:
+            continue                       # the pair that was here is gone
+        level = max(level, node.rank)
+        other = nodes + node.next
+        node.id = table.pairs.joined[node.rank]
+        other.rank = NO_MERGE              # it is joined to its left: no pair starts with it any more
+        node.next = other.next
+        node.rank = NO_MERGE
+        if bp_grow(<void**> &space.heap, &space.heap_capacity, size + 2, sizeof(uint64_t)) < 0:
+            return False
         heap = space.heap
-        for i in range(n):
-            rank = space.ranks[i] if i + 1 < n else NO_MERGE
-            nodes[i] = merge_node(rank, ids[i], <uint32_t> (i - 1) if i else NOWHERE,
-                                  <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
-            heap[size] = <uint64_t> rank << 32 | <uint64_t> i
-            size += rank != NO_MERGE
-        for i in range(size // 2 - 1, -1, -1):
-            bp_sift_down(heap, size, i)
-        while size:
-            steps += 1
-            if steps & (HEAP_STEPS - 1) == 0 and bp_work(watch, 8 * HEAP_STEPS):
-                return False
-            top = heap[0]
-            size -= 1
-            if size:
-                heap[0] = heap[size]
-                bp_sift_down(heap, size, 0)
-            at = <uint32_t> top
-            node = nodes + at
-            if node.rank == NO_MERGE or node.rank != top >> 32:
-                continue                       # the pair that was here is gone
-            level = max(level, node.rank)
+        if node.next != NOWHERE:
             other = nodes + node.next
-            node.id = self.pairs.joined[node.rank]
-            other.rank = NO_MERGE              # it is joined to its left: no pair starts with it any more
-            node.next = other.next
-            node.rank = NO_MERGE
-            if bp_grow(<void**> &space.heap, &space.heap_capacity, size + 2, sizeof(uint64_t)) < 0:
-                return False
-            heap = space.heap
-            if node.next != NOWHERE:
-                other = nodes + node.next
-                other.previous = at
-                node.rank = self.find(node.id, other.id)
-                size = bp_push(heap, size, node.rank, at)
-            else:
-                edge_put(&section.last, node.id, level)
-            if node.previous != NOWHERE:
-                other = nodes + node.previous
-                other.rank = self.find(other.id, node.id)
-                size = bp_push(heap, size, other.rank, node.previous)
-            else:
-                edge_put(&section.first, node.id, level)
-        at = 0
-        while at != NOWHERE:
-            ids[kept] = nodes[at].id
-            kept += 1
-            at = nodes[at].next
-        section.size = kept
-        return True
+            other.previous = at
+            node.rank = table.find(node.id, other.id)
+            size = bp_push(heap, size, node.rank, at)
+        else:
+            edge_put(&section.last, node.id, level)
+        if node.previous != NOWHERE:
+            other = nodes + node.previous
+            other.rank = table.find(other.id, node.id)
+            size = bp_push(heap, size, other.rank, node.previous)
+        else:
+            edge_put(&section.first, node.id, level)
+    at = 0
+    while at != NOWHERE:
+        ids[kept] = nodes[at].id
+        kept += 1
+        at = nodes[at].next
+    section.size = kept
+    return True

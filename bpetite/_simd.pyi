@@ -1,7 +1,7 @@
 def simd() -> str:
     """The vector instructions that bpetite uses in this process, by name.
 
-    One of ``"avx512"``, ``"avx2"``, ``"ssse3"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
+    One of ``"avx512"``, ``"avx2"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
     build have. ``avx512`` needs VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since Zen 4); every 64-bit ARM
     processor has ``neon``; ``plain`` does without. All give the same results. The environment variable
     ``BPETITE_SIMD`` asks for one by name, to compare them or to look for a fault; set it before importing bpetite.
@@ -11,7 +11,7 @@ def simd() -> str:
             bpetite raises it too.
 
     >>> import bpetite
-    >>> bpetite.simd() in ("avx512", "avx2", "ssse3", "neon", "plain")
+    >>> bpetite.simd() in ("avx512", "avx2", "neon", "plain")
     True
     """
 

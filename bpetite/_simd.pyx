@@ -14,7 +14,7 @@ cdef extern from "headers/simd.h" nogil:
 def simd():
     """The vector instructions that bpetite uses in this process, by name.
 
-    One of ``"avx512"``, ``"avx2"``, ``"ssse3"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
+    One of ``"avx512"``, ``"avx2"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
     build have. ``avx512`` needs VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since Zen 4); every 64-bit ARM
     processor has ``neon``; ``plain`` does without. All give the same results. The environment variable
     ``BPETITE_SIMD`` asks for one by name, to compare them or to look for a fault; set it before importing bpetite.
@@ -24,7 +24,7 @@ def simd():
             bpetite raises it too.
 
     >>> import bpetite
-    >>> bpetite.simd() in ("avx512", "avx2", "ssse3", "neon", "plain")
+    >>> bpetite.simd() in ("avx512", "avx2", "neon", "plain")
     True
     """
     check_environment()
@@ -42,7 +42,6 @@ def check_environment():
     cdef int form
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):
-        bp_simd()                                  # the choice, when bpetite is imported
         return
     known = [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS)]
     reason = "which this machine does not have" if asked in known else "which is no set of vector instructions"

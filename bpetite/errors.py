@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 import warnings
+from operator import index
 
 __all__ = [
     "FormatError",
@@ -17,6 +18,7 @@ __all__ = [
     "file_exists",
     "not_a_text",
     "show",
+    "token_limit",
     "warn_caller",
 ]
 
@@ -66,6 +68,21 @@ class UnknownTokenError(KeyError):
 
     def __str__(self) -> str:
         return self.message or super().__str__()
+
+
+def token_limit(value: object, name: str) -> int:
+    """A number of tokens that a caller gives; at most what fits into 62 bits.
+
+    >>> token_limit(5, "max_tokens")
+    5
+    """
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an int, a number of tokens, not {show(value)}") from None
+    if number < 0:
+        raise ValueError(f"{name} is a number of tokens, 0 or more, not {number}")
+    return min(number, 1 << 61)
 
 
 def show(value: object) -> str:

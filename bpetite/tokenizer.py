@@ -1,23 +1,23 @@
 """The tokenizer: a vocabulary, and the engine that runs it.
 
-Thin methods: what is done per token is compiled and inherited (core/_surface.pyx), everything else is a function of
-the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other format.
+Thin methods: what is done per token is compiled and inherited (core/_tokenizer_base.pyx), everything else is a function
+of the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other
+format.
 """
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from . import derived, patterns
+from . import patterns
 from .core import _stream_decoder
-from .core._surface import Surface
-from .engine import arrow, padded, sampling
+from .core._tokenizer_base import TokenizerBase
+from .engine import forms, padded
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
-from .serving import _canonical, byte_runs, chunking, growing, healing, limits, prefix_lookup, segments
+from .serving import limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -26,22 +26,21 @@ if TYPE_CHECKING:
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import SpecialSelection, Text
+    from .engine.options import Text
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
     from .training.options import Specials, TrainOptions
-    from .training.parity import Corpora
     from .training.spilled import CountFile
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
-__all__ = ["Tokenizer"]
+__all__ = ["Pruned", "Tokenizer"]
 
 Path = str | os.PathLike[str]
 
 
-class Tokenizer(Surface):
+class Tokenizer(TokenizerBase):
     """Byte-level BPE: text to token ids and back, exactly.
 
     A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and
@@ -103,37 +102,10 @@ class Tokenizer(Surface):
         """The :class:`bpetite.Vocab` that this tokenizer runs: the inverse of :meth:`from_vocab`."""
         return self._vocab
 
-    @property
-    def train_config(self) -> dict[str, Any] | None:
-        """How it was trained, see :class:`bpetite.Vocab`; None where its file does not say."""
-        return self._vocab.train_config
-
-    @property
-    def dropout(self) -> float | None:
-        """The probability of BPE-dropout that its tokenizer.json declares, for ``dropout=True``; None for none."""
-        return self._vocab.kept.get("dropout")
-
-    def with_cache(self, cache_bytes: int) -> Tokenizer:
-        """The same tokenizer with another bound of the word cache, 64 MiB at first.
-
-        Each thread that encodes holds one cache; it fills with the words of the text and forgets when it is full. Ids
-        never depend on it, so the tokenizer is equal to this one; pickling does not keep the bound.
-
-        Args:
-            cache_bytes: The bound in bytes; 0 for no cache.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.with_cache(0).encode("ab ab") == tok.encode("ab ab")
-        True
-        """
-        tokenizer = type(self).__new__(type(self))
-        tokenizer._set(self._vocab, cache_bytes)
-        return tokenizer
-
     @classmethod
     def train(
         cls,
-        corpus: str | Iterable[str | bytes],
+        corpus: Text | Iterable[Text],
         vocab_size: int,
         *,
         special_tokens: Specials = ("<|endoftext|>",),
@@ -153,8 +125,8 @@ class Tokenizer(Surface):
         """Learn a tokenizer from text.
 
         Args:
-            corpus: One text, or documents (``str`` or UTF-8 ``bytes``); it is read once and never held whole. Files
-                are for :meth:`train_from_files`.
+            corpus: One text or documents, ``str`` or UTF-8 ``bytes``; it is read once and never held whole. Files are
+                for :meth:`train_from_files`.
             vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
             special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own; or
                 literal -> id, none of them that of a byte or a learned token.
@@ -247,42 +219,6 @@ class Tokenizer(Surface):
 
         chosen = chosen_options(vocab_size, options)
         return cls.from_vocab(train_from_counts(counts, chosen, progress=options.get("progress")))
-
-    @classmethod
-    def train_parity(
-        cls,
-        corpora: Corpora,
-        vocab_size: int,
-        *,
-        dev: Corpora | None = None,
-        global_merges: int = 0,
-        num_threads: int | None = None,
-        **options: Unpack[TrainOptions],
-    ) -> Tokenizer:
-        """Learn a tokenizer that is fair to languages: each merge is the most frequent pair of the language that is
-        compressed worst so far (parity-aware BPE, Foroutan et al. 2025).
-
-        Args:
-            corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
-                (language, text), in any order.
-            vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is that within the language.
-            dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
-                tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several, the first
-                one given.
-            global_merges: So many merges at first are those of ordinary training on all languages together.
-
-        Raises:
-            ValueError: No language; others in ``dev`` than in ``corpora``; as for :meth:`train`.
-
-        >>> Tokenizer.train_parity({"de": "ab ab ab", "fr": ["cd"]}, 258).merges
-        [(b'a', b'b'), (b'c', b'd')]
-        """
-        from .training.options import chosen_options
-        from .training.parity import train_parity
-
-        chosen = chosen_options(vocab_size, options)
-        return cls.from_vocab(train_parity(corpora, chosen, dev=dev, global_merges=global_merges,
-                                           num_threads=num_threads, progress=options.get("progress")))  # fmt: skip
 
     @classmethod
     def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
@@ -395,6 +331,122 @@ class Tokenizer(Surface):
 
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
+    def extend(
+        self,
+        corpus: Text | Iterable[Text] | Mapping[bytes, int] | CountFile,
+        n: int,
+        *,
+        special_tokens: Specials = (),
+        superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
+        min_frequency: int = 1,
+        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
+        max_token_bytes: int | None = None,
+        num_threads: int | None = None,
+        progress: Callable[..., None] | None = None,
+    ) -> Tokenizer:
+        """This tokenizer with ``n`` more tokens, learned from text after those that it has.
+
+        No id changes: new tokens have the ids after the highest one, new special tokens follow. Everything else is
+        kept, with all steps that a tokenizer.json declares, which cut the corpus too; a text without new tokens keeps
+        its ids: where a list has a token that its merges do not make of its bytes, no merge is learned that would. A
+        merge list gets further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list that
+        gives its ids (:meth:`to_merges`).
+
+        Args:
+            corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
+            n: How many tokens to learn.
+            special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
+            superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this
+                pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a
+                plain merge list; the corpus is then read several times.
+            min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
+
+        Raises:
+            ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
+                counts that were made with another pattern, normalization or version of Unicode.
+            UnicodeError: As for :meth:`train`.
+            TrainingWarning: Only a warning: too few pairs for ``n``; fewer tokens are learned.
+
+        >>> tok = Tokenizer.train("ab ab", 257)
+        >>> longer = tok.extend("ab ab ab", 1)
+        >>> longer.encode("ab ab<|endoftext|>"), longer.token_bytes(258)
+        ([256, 258, 257], b' ab')
+        """
+        from .training.extending import extend
+
+        return self.from_vocab(extend(
+            self._vocab, corpus, n, special_tokens=special_tokens, superword_pattern=superword_pattern,
+            min_frequency=min_frequency, tie_break=tie_break, max_token_bytes=max_token_bytes,
+            num_threads=num_threads, progress=progress,
+        ))  # fmt: skip
+
+    def prune(
+        self,
+        *,
+        keep: Iterable[int | str | bytes] = (),
+        counts: Text | Iterable[Text] | Mapping[bytes, int] | CountFile | None = None,
+        vocab_size: int | None = None,
+    ) -> Pruned:
+        """This tokenizer without tokens that are not used, renumbered from 0 in the order of the ids.
+
+        A token goes only when no token that stays needs it, leaves first. Special tokens and single bytes always stay.
+        Text in which no token went is encoded as before; every pre-token of ``counts`` is encoded again to prove it. A
+        token that went is encoded as its parts.
+
+        Args:
+            keep: Tokens that stay, as ids, ``str`` or ``bytes``.
+            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts: what is used.
+            vocab_size: How many tokens are to be left, special tokens not counted, as for :meth:`train`: those of least
+                use go, of several the highest id first. The use of one that went counts for its parts. When None, all
+                go that neither ``keep`` nor ``counts`` need.
+
+        Raises:
+            ValueError: Nothing to go by; ``vocab_size`` is less than what has to stay; an unknown token in ``keep``;
+                counts that were made with another pattern, normalization or version of Unicode.
+
+        >>> tok = Tokenizer.train("ab ab ab cd", 260)
+        >>> smaller, ids = tok.prune(counts=["ab ab"])
+        >>> smaller.merges, ids[260], smaller.encode("ab<|endoftext|>")
+        ([(b'a', b'b'), (b' ', b'ab')], 258, [256, 258])
+        >>> tok.prune(vocab_size=258, counts={b" cd": 9}).tokenizer.merges
+        [(b' ', b'c'), (b' c', b'd')]
+        """
+        from .training.pruning import prove, prune
+
+        vocab, ids, used = prune(self._vocab, self._encode_pretoken, keep, counts, vocab_size)
+        pruned = self.from_vocab(vocab)
+        prove(used, ids, self._encode_pretoken, pruned._encode_pretoken)
+        return Pruned(pruned, ids)
+
+    def to_ranks(self) -> Tokenizer:
+        """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
+        from .formats import ranks
+
+        return self.from_vocab(ranks.to_ranks(self._vocab))
+
+    def to_merges(self) -> Tokenizer:
+        """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
+        from .formats import ranks
+
+        return self.from_vocab(ranks.to_merges(self._vocab))
+
+    def with_cache(self, cache_bytes: int) -> Tokenizer:
+        """The same tokenizer with another bound of the word cache, 64 MiB at first.
+
+        Each thread that encodes holds one cache; it fills with the words of the text and forgets when it is full. Ids
+        never depend on it, so the tokenizer is equal to this one; pickling does not keep the bound.
+
+        Args:
+            cache_bytes: The bound in bytes; 0 for no cache.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.with_cache(0).encode("ab ab") == tok.encode("ab ab")
+        True
+        """
+        tokenizer = type(self).__new__(type(self))
+        tokenizer._set(self._vocab, cache_bytes)
+        return tokenizer
+
     def as_tiktoken(self, name: str | None = None) -> Encoding:
         """This tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults (special tokens in a text
         raise unless allowed), its errors, see docs/tiktoken.md; its name, where it is a published encoding.
@@ -421,81 +473,23 @@ class Tokenizer(Surface):
 
         return transformers_tokenizer(self, options)
 
-    def encode_with_offsets(
-        self,
-        text: Text,
-        *,
-        allowed_special: SpecialSelection = "all",
-        disallowed_special: SpecialSelection = (),
-        num_threads: int | None = 1,
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids, and which characters of the text each token covers; so no token can be added.
-
-        Args:
-            text: As for :meth:`encode`, and so are the other arguments.
-
-        Returns:
-            The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
-            token that is a part of a character carries that character's span. What was put in or rewritten has the
-            span that ``tokenizers`` gives it: a composed character that of its first part.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode_with_offsets("ab ab")
-        ([256, 257], [(0, 2), (2, 5)])
-        """
-        from .engine.offsets import offsets_of
-
-        ids = self.encode(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
-        )
-        return ids, offsets_of(self, text, ids, allowed_special)
-
-    def encode_iterable(
-        self,
-        chunks: Iterable[Text],
-        *,
-        allowed_special: SpecialSelection = "all",
-        disallowed_special: SpecialSelection = (),
-        add_special_tokens: bool = False,
-    ) -> Iterator[int]:
-        """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
-        wherever they are cut, each as soon as it is certain, on this thread. Only the open pre-token is held, see
-        :mod:`bpetite.engine.streaming`.
-
-        Args:
-            chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
-            allowed_special: As for :meth:`encode`, and so are the remaining arguments and what is raised.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
-        [256, 258, 257]
-        """
-        from .engine.streaming import encode_iterable
-
-        before, after = self._vocab.around if add_special_tokens else ((), ())
-        return chain(before, encode_iterable(self, chunks, allowed_special, disallowed_special), after)
-
     # Functions of other modules as methods; Final gives them the functions' types.
-    extend: Final = derived.extend
-    prune: Final = derived.prune
-    with_words: Final = derived.with_words
-    token_origins: Final = derived.token_origins
-    to_ranks: Final = derived.to_ranks
-    to_merges: Final = derived.to_merges
-    encode_bytes: Final = byte_runs.encode_bytes
-    encode_to_arrow: Final = arrow.encode_to_arrow
+    encode_batch_to_arrow: Final = forms.encode_batch_to_arrow
+    encode_with_offsets: Final = forms.encode_with_offsets
+    encode_iterable: Final = forms.encode_iterable
     encode_padded: Final = padded.encode_padded
-    padded_batches: Final = padded.padded_batches
-    sample: Final = sampling.sample
-    growing: Final = growing.growing
-    heal: Final = healing.heal
-    decoder: Final = _stream_decoder.decoder
-    is_canonical: Final = _canonical.is_canonical
-    first_divergence: Final = _canonical.first_divergence
-    completions: Final = prefix_lookup.completions
-    prefixes: Final = prefix_lookup.prefixes
-    count_batch: Final = limits.count_batch
-    fits: Final = limits.fits
+    decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
-    chunks: Final = chunking.chunks
-    encode_segments: Final = segments.encode_segments
+    chunks: Final = limits.chunks
+
+
+class Pruned(NamedTuple):
+    """What :meth:`Tokenizer.prune` gives.
+
+    Attributes:
+        tokenizer: The smaller tokenizer.
+        ids: old id -> new id of the tokens that it has, in order: ``embedding[list(ids)]`` are the rows of its model.
+    """
+
+    tokenizer: Tokenizer
+    ids: dict[int, int]

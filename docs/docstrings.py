@@ -1,6 +1,8 @@
 """Docstrings of the package, as Markdown: an extension of griffe, which reads the sources for the reference pages."""
 from __future__ import annotations
 
+import inspect
+import pkgutil
 import re
 from typing import Any
 
@@ -38,10 +40,18 @@ def markdown(text: str) -> str:
     return EXAMPLE.sub(lambda found: f"{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", text)
 
 
+def compiled_docstring(obj: griffe.Object) -> griffe.Docstring | None:
+    """The docstring of what a stub stands for: stubs have signatures, the compiled objects say what they do."""
+    text = pkgutil.resolve_name(obj.path).__doc__
+    return griffe.Docstring(inspect.cleandoc(text), parent=obj) if text else None
+
+
 class Markdown(griffe.Extension):
     """What griffe calls for each object of the package."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring is None and str(obj.filepath).endswith(".pyi"):
+            obj.docstring = compiled_docstring(obj)
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
 

@@ -265,6 +265,15 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in missing if not any(module.startswith(f"{name}.") for module in shown)] == []
 
 
+def test_the_reference_groups_what_a_tokenizer_has() -> None:
+    page = (ROOT / "docs/reference/tokenizer.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: bpetite\.Tokenizer\.(\w+)$", page, re.M)
+    groups = re.findall(r"^## (.+)\n+(?:\S.*\n+)?::: bpetite\.Tokenizer\.", page, re.M)
+    assert groups == ["Making", "Encoding", "Decoding", "Facts"]
+    assert len(names) == len(set(names)) <= 50
+    assert set(names) <= {name for name in dir(bpetite.Tokenizer) if not name.startswith("_")}
+
+
 def test_everything_that_is_called_has_an_example() -> None:
     """In its docstring, which tests/test_examples.py runs, or in a page: functions, and what `Tokenizer` has."""
     code = "".join(block.code for page in PAGES for block in blocks(page) if block.runs)

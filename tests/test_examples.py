@@ -15,7 +15,7 @@ PACKAGE = Path(bpetite.__file__).parent
 
 
 def module_name(path: Path) -> str:
-    """bpetite/core/_surface.pyx -> "bpetite.core._surface"; a package is named after its folder."""
+    """bpetite/core/_tokenizer_base.pyx -> "bpetite.core._tokenizer_base"; a package is named after its folder."""
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -85,4 +85,4 @@ def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_compiled_modules_are_among_them() -> None:
-    assert {"bpetite", "bpetite.tokenizer", "bpetite.core._surface", "bpetite._merge"} <= set(WITH_EXAMPLES)
+    assert {"bpetite", "bpetite.tokenizer", "bpetite.core._tokenizer_base", "bpetite._merge"} <= set(WITH_EXAMPLES)

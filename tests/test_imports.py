@@ -24,7 +24,7 @@ ROWS = [
     ["bpetite"],
     ["published"],
     ["adapters"],
-    ["tokenizer", "derived"],
+    ["tokenizer"],
     ["serving"],
     ["training"],
     ["engine"],
@@ -42,11 +42,12 @@ ROWS = [
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 
 #: What stands above the module that imports it, and may: methods of the tokenizer that give a view of itself or that
-#: learn from files, and the release.
+#: learn from files, training that gives a tokenizer, and the release.
 UPWARDS = {
     ("tokenizer.py", "adapters"),
     ("tokenizer.py", "corpus"),
     ("training/config.py", "bpetite"),
+    ("training/parity.py", "tokenizer"),
 }
 
 
@@ -117,8 +118,28 @@ def test_imports_point_down(suffix: str, least: int) -> None:
     assert {(file, room) for file, room in UPWARDS if file.endswith(suffix)} <= {(file, to) for file, _, to in found}
 
 
+#: The modules and rooms inside a room, from the highest to the lowest.
+INSIDE = {"splitting": ["pretokenizer", "compile", "scan", "pattern"]}
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_imports_point_down_inside_a_room(room: str) -> None:
+    rows = {name: number for number, name in enumerate(INSIDE[room])}
+    found = set()
+    for path in sources(".py", ".pyx", ".pxd"):
+        own = path.relative_to(PACKAGE).with_suffix("").parts
+        names = imported_by_python(path) if path.suffix == ".py" else imported_by_cython(path)
+        if own[0] == room and own[1] in rows:
+            found |= {(own[1], name.split(".")[1]) for name in names if name.startswith(f"{room}.")}
+    assert len(found) > 3
+    assert {(own, other) for own, other in found if rows[other] < rows[own]} == set()
+
+
 def test_compiled_modules_import_only_errors_and_each_other() -> None:
-    compiled = {".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in sources(".pyx", ".pxd")}
+    compiled = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        for path in sources(".pyx", ".pxd")
+    }
     found = {(path.name, name) for path in sources(".pyx", ".pxd") for name in imported_by_cython(path)}
     assert len(found) > 50
     allowed = compiled | {"errors"}
@@ -180,6 +201,11 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
     assert loaded == {"bpetite.errors"}
 
 
+def test_the_package_shows_public_names_only() -> None:
+    assert dir(bpetite) == sorted(bpetite.__all__)
+    assert [name for name in dir(bpetite) if name.startswith("_")] == []
+
+
 def test_lists_are_encoded_without_what_they_do_not_need(tmp_path: Path) -> None:
     bpetite.Tokenizer.train(["ab ab"], 258).save(tmp_path / "gpt2", format="gpt2")
     bpetite.Tokenizer.train(["ab ab"], 258).save(tmp_path / "tok.json")
@@ -196,7 +222,7 @@ def test_lists_are_encoded_without_what_they_do_not_need(tmp_path: Path) -> None
         assert "numpy" in run_and_list_modules(start + load + "; tok.encode_to_numpy('ab')")
 
 
-@pytest.mark.parametrize("package", ["bpetite", "bpetite.formats"])
+@pytest.mark.parametrize("package", ["bpetite", "bpetite.formats", "bpetite.training"])
 def test_every_public_name_is_reached_when_it_is_asked_for(package: str) -> None:
     """Each in a process in which nothing else has been asked for."""
     names = importlib.import_module(package).__all__
@@ -222,7 +248,7 @@ assert all(globals()[name] is getattr(importlib.import_module({package!r}), name
 
 
 def test_rooms_that_users_call_need_no_import_of_their_own() -> None:
-    for room in ("analysis", "cluster", "corpus", "formats"):
+    for room in ("analysis", "cluster", "corpus", "formats", "serving", "training"):
         code = f"import bpetite; assert {room!r} in dir(bpetite); print(bpetite.{room}.__name__)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == f"bpetite.{room}"

@@ -1,18 +1,22 @@
 """The facade: the cases that users meet first, through the public interface alone."""
 import copy
+import inspect
 import json
 import pickle
 import sys
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, bytelevel, patterns, reference
+from bpetite import Tokenizer, UnknownTokenError, Vocab, bytelevel, patterns, reference
+from bpetite.engine.options import BatchOptions
 from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.splits import Split
 
@@ -238,6 +242,72 @@ def test_normalization_is_part_of_it() -> None:
     assert tok.normalization == "NFC"
 
 
+def keywords(method: Callable[..., object]) -> set[str]:
+    found = set(inspect.signature(method).parameters)
+    return found | (set(BatchOptions.__annotations__) if "options" in found else set())
+
+
+def test_one_set_of_keywords() -> None:
+    for name in ("decode", "decode_bytes", "decode_batch", "decode_iterable", "decode_stream"):
+        assert "skip_special_tokens" in keywords(getattr(Tokenizer, name)), name
+    selection, batch = {"allowed_special", "disallowed_special"}, {"add_special_tokens", "num_threads"}
+    for name, wanted in {
+        "encode": selection | batch,
+        "encode_to_numpy": selection | batch,
+        "encode_batch": selection | batch,
+        "encode_batch_to_numpy": selection | batch,
+        "encode_batch_to_arrow": selection | batch,
+        "encode_padded": selection | batch,
+        "count": selection | batch,
+        "encode_ordinary": {"num_threads"},
+        "encode_with_offsets": selection | {"num_threads"},  # no token can be added
+        "encode_iterable": selection | {"add_special_tokens"},  # a stream has one thread
+    }.items():
+        assert wanted <= keywords(getattr(Tokenizer, name)), name
+
+
+@given(st.lists(st.sampled_from([65, 0xC3, 0xA9, 256, 257, 258]), max_size=12))
+def test_special_tokens_are_skipped(ids: list[int]) -> None:
+    specials = {"<s>": 256, "<t>": 257, "é": 258}
+    tokens = bytes_and(*map(str.encode, specials))
+    tok = Tokenizer.from_vocab(Vocab(tokens, (), specials, errors="replace", token_flags={"é": ("plain",)}))
+    shown = [one for one in ids if one not in (256, 257)]
+    expected = tok.decode(shown)
+    skip: dict[str, Any] = {"skip_special_tokens": True}
+    for given_ in (ids, tuple(ids), iter(ids), np.array(ids, np.int64), array("I", ids)):
+        assert tok.decode(given_, **skip) == expected
+    assert tok.decode_bytes(ids, **skip) == tok.decode_bytes(shown)
+    assert tok.decode_batch([ids, iter(ids), []], **skip) == [expected, expected, ""]
+    assert "".join(tok.decode_iterable(ids, **skip)) == expected
+    stream = tok.decode_stream(**skip)
+    assert stream.feed(ids) + stream.flush() == expected
+
+
+def test_errors_name_the_place_when_special_tokens_are_skipped(tok: Tokenizer) -> None:
+    eot = tok.special_tokens["<|endoftext|>"]
+    for call, message in (
+        (lambda: tok.decode([eot, 65, 99999], skip_special_tokens=True), r"99999 \(ids\[2\]\)"),
+        (lambda: tok.decode_bytes([eot, 99999], skip_special_tokens=True), r"99999 \(ids\[1\]\)"),
+        (lambda: tok.decode_batch([[65], [eot, 99999]], skip_special_tokens=True), r"^text 1 .* 99999 \(ids\[1\]\)"),
+        (lambda: list(tok.decode_iterable([eot, 99999], skip_special_tokens=True)), r"99999 \(ids\[1\]\)"),
+    ):
+        with pytest.raises(UnknownTokenError, match=message):
+            call()
+    for wrong in (None, 5, "a", b"a", [eot, "a"], [[eot]], [eot, None], np.array([float(eot)]), {eot: 1}):
+        with pytest.raises(TypeError) as plain:
+            tok.decode(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError) as skipping:
+            tok.decode(wrong, skip_special_tokens=True)  # type: ignore[arg-type]
+        assert str(skipping.value) == str(plain.value)
+
+
+def test_one_text_of_bytes_is_learned_from() -> None:
+    assert Tokenizer.train(b"ab ab ab", 258) == Tokenizer.train("ab ab ab", 258)
+    tok = Tokenizer.train("ab ab", 257)
+    assert tok.extend(b"ab ab ab", 1) == tok.extend("ab ab ab", 1)
+    assert tok.prune(counts=b"ab") == tok.prune(counts="ab")
+
+
 #: Letters and marks from Unicode 7.0 to 16.0, and what is unassigned in all.
 LATER = "\u037f\u1ac1\u1ac5\u1c89\u1dfa\U00010570\U00011935\U00011930\u0378"
 
@@ -267,8 +337,8 @@ def test_with_a_version_of_unicode_encoding_is_the_reference(pattern: str, form:
 
 def test_a_version_of_unicode_is_part_of_it() -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], unicode="13.0")
-    assert (tok.unicode, pickle.loads(pickle.dumps(tok))) == ("13.0", tok)
-    assert Tokenizer.train("ab", 256).unicode is None
+    assert (tok.to_vocab().unicode, pickle.loads(pickle.dumps(tok))) == ("13.0", tok)
+    assert Tokenizer.train("ab", 256).to_vocab().unicode is None
 
 
 def test_added_tokens_that_are_words_look_at_the_version_of_unicode() -> None:

@@ -247,7 +247,7 @@ class Encoding:
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of one pre-token; special tokens are read as text."""
         piece = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
-        return unstable.encode_piece(self.tokenizer, piece)
+        return self.tokenizer._encode_pretoken(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
         """As :meth:`encode_ordinary`, with matches that `regex` finds; text between them is left out."""

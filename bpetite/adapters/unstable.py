@@ -15,16 +15,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["completions", "encode_bytes", "encode_piece", "open_end"]
+__all__ = ["completions", "encode_bytes", "open_end"]
 
 SPACES = b" \n\t"
 #: Separators that are white space to str.isspace and not to Unicode.
 SEPARATORS = "\x1c\x1d\x1e\x1f"
-
-
-def encode_piece(tokenizer: Tokenizer, piece: bytes) -> list[int]:
-    """The ids of one pre-token, any bytes."""
-    return tokenizer.encode_pretokens(piece, array("q", [len(piece)])) if piece else []
 
 
 def encode_bytes(tokenizer: Tokenizer, data: bytes) -> list[int]:
@@ -33,7 +28,7 @@ def encode_bytes(tokenizer: Tokenizer, data: bytes) -> list[int]:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         stable, unstable = open_end(tokenizer, data[: error.start])
-        return stable + encode_piece(tokenizer, tokenizer.decode_bytes(unstable) + data[error.start :])
+        return stable + tokenizer._encode_pretoken(tokenizer.decode_bytes(unstable) + data[error.start :])
     return tokenizer.encode_ordinary(data)
 
 
@@ -52,13 +47,13 @@ def open_end(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
         )
     ends = tokenizer._pretokenizer.ends(text)
     start = ends[-2] if len(ends) > 1 else 0
-    ids = tokenizer.encode_pretokens(text[:start], ends[:-1])
-    last = encode_piece(tokenizer, text[start:])
-    at = len(ids)
+    ids = tokenizer.encode_ordinary(text)
+    last = tokenizer._encode_pretoken(text[start:])
+    at = len(ids) - len(last)
     if last and not tokenizer.token_bytes(last[0]).strip(SPACES):
         while at and not tokenizer.token_bytes(ids[at - 1]).strip(SPACES):
             at -= 1
-    return ids[:at], ids[at:] + last
+    return ids[:at], ids[at:]
 
 
 def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
@@ -104,7 +99,8 @@ def _is_utf8(data: bytes) -> bool:
 def _merged(tokenizer: Tokenizer, data: bytes) -> array[int]:
     """The ids of bytes by merging alone, even if all of them are one token."""
     found = [tokenizer.token_id(data[at : at + 1]) for at in range(len(data))]
-    return tokenizer._vocab.merge_table.apply(array("I", found))
+    merged: array[int] = tokenizer._vocab.merge_table.apply(array("I", found))
+    return merged
 
 
 def _covering(tokenizer: Tokenizer, ids: Sequence[int], size: int) -> Iterator[int]:

@@ -14,6 +14,7 @@ from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from ..training.counting import count_pretokens
 from ..training.options import chosen_options
+from ..training.parity import train_parity
 from ..training.train import rehearse
 from .base import Command, one_line
 from .learning import learn, warnings_said
@@ -186,7 +187,7 @@ def command(
             only_with_engine(address=address, task_bytes=task_bytes)
             if dev:
                 options["dev"] = sampled(dev).by_group(parity)
-            learned = partial(Tokenizer.train_parity, global_merges=global_merges or 0, num_threads=jobs, **options)
+            learned = partial(train_parity, global_merges=global_merges or 0, num_threads=jobs, **options)
             tokenizer = learn(partial(sample.by_group, parity), learned)
         else:
             only_with_engine(address=address, task_bytes=task_bytes)

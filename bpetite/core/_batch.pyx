@@ -10,8 +10,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..headers.types cimport token_t
-from ..headers.utf8 cimport bp_utf8_valid
+from ..headers cimport token_t
+from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather

@@ -1,9 +1,7 @@
 """Token ids to bytes and text."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
-from ..headers.join cimport bp_head, bp_joiner
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_head, bp_joiner, bp_watch, token_t
 from ..vocabulary._tokens cimport TokenTable
 
 
@@ -47,14 +45,8 @@ cdef class Decoder:
     cdef const token_t* ids_of(self, id_view* view) noexcept
     # OUT: the positions of all ids in the byte table; an array of uint32 is read where it is. release_ids goes with it.
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1
-    cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1
-    cdef int read_sequence(self, object ids, id_view* view) except -1
-    cdef int to_positions(self, id_view* view) except -1
     # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.
     cdef object unknown(self, object token_id, Py_ssize_t index)
-    # Both without the interpreter lock where there are many ids. 0: the ids are not those that size has seen.
-    cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1
-    cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1
 
 
 # buffer: may be NULL where nothing is held

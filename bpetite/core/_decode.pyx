@@ -4,7 +4,7 @@ Two passes: the sizes of all tokens give the length, then one allocation and one
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
 span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
 
-An array of uint32 is read where it is, which another thread, or another process that shares the memory, may write to
+An array of uint32 is read where it is (NumPy makes one of other integers), which another thread, or another process that shares the memory, may write to
 meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
 differ, both are done again on a copy. Copying first would take longer than the check.
 """
@@ -16,17 +16,17 @@ from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strcmp
 
-from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size
-from ..headers.memory cimport bp_use_large_pages
-from ..headers.pyobject cimport (
-    PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New, bp_str_of_utf8, bp_token_value, bp_token_values
+from ..headers cimport (
+    BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size, bp_use_large_pages, bp_watch, bp_watch_begin,
+    bp_watch_check, bp_work, token_t,
 )
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..headers.vectors cimport (
+    bp_str_of_utf8, bp_token_value, bp_token_values, PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New,
+)
 from ..vocabulary._tokens cimport TokenTable
 from ._batch cimport of_text
 
@@ -39,34 +39,6 @@ cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
     SLICE = 1 << 18        # ids between two looks at signals
     SPAN_WORK = 64         # bytes; what the span of a token takes as long as
-
-ctypedef fused integer:
-    int8_t
-    uint8_t
-    int16_t
-    uint16_t
-    int32_t
-    int64_t
-    uint64_t
-
-
-cdef Py_ssize_t _widen(const integer* values, Py_ssize_t n, uint32_t* positions, uint64_t* wrong) noexcept nogil:
-    """Copy to uint32; returns the index of the first value outside 0..2^32-1 (OUT: *wrong), n where there is none."""
-    cdef Py_ssize_t i
-    cdef integer value
-    for i in range(n):
-        value = values[i]
-        if integer is int64_t or integer is uint64_t:
-            if <uint64_t> value >> 32:
-                wrong[0] = <uint64_t> value
-                return i
-        elif integer is int8_t or integer is int16_t or integer is int32_t:
-            if value < 0:
-                wrong[0] = <uint64_t> <int64_t> value
-                return i
-        positions[i] = <uint32_t> value
-    return n
-
 
 cdef class ByteTable:
     """The bytes of tokens laid out for joining, by the position of each token in the table.
@@ -142,12 +114,12 @@ cdef class Decoder:
         cdef int64_t total
         cdef bytes joined
         while True:
-            total = self.size(view, &not_ascii)
+            total = joined_size(self, view, &not_ascii)
             joined = PyBytes_FromStringAndSize(NULL, total)
             bp_use_large_pages(PyBytes_AS_STRING(joined), total)
-            if self.join(view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
+            if join(self, view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
                 return joined
-            _copy(view)
+            copy_ids(view)
 
     cdef str decode(self, object ids, object errors):
         cdef id_view view
@@ -161,25 +133,25 @@ cdef class Decoder:
         try:
             handler = self.handler(errors)
             while True:
-                total = self.size(&view, &not_ascii)
+                total = joined_size(self, &view, &not_ascii)
                 if total == 0:
                     return ""
                 if not not_ascii:
                     text = PyUnicode_New(total, 127)
                     bp_use_large_pages(PyUnicode_DATA(text), total)
-                    if self.join(&view, <uint8_t*> PyUnicode_DATA(text), total, False):
+                    if join(self, &view, <uint8_t*> PyUnicode_DATA(text), total, False):
                         return text
                 else:
                     out = <uint8_t*> malloc(total)
                     if out == NULL:
                         raise MemoryError(f"no memory for the {total} bytes of the text")
                     bp_use_large_pages(out, total)
-                    if self.join(&view, out, total, True):
+                    if join(self, &view, out, total, True):
                         made = bp_str_of_utf8(out, total)
                         return PyUnicode_DecodeUTF8(<char*> out, total, handler) if made is None else made
                     free(out)
                     out = NULL
-                _copy(&view)
+                copy_ids(&view)
         finally:
             free(out)
             release_ids(&view, &buffer)
@@ -248,138 +220,24 @@ cdef class Decoder:
                 view.owned[i] = self.tokens.ids[view.owned[i]]
         return view.positions
 
-    cdef int64_t size(self, id_view* view, unsigned* not_ascii) except -1:
-        cdef uint32_t unknown = 0
-        cdef int64_t total = 0, found = 0
-        cdef Py_ssize_t at = 0, n
-        not_ascii[0] = 0
-        if view.n <= KEEP_LOCK:
-            total = found = bp_join_size(&self.table.joiner, view.positions, view.n, not_ascii, &unknown)
-        else:
-            with nogil:
-                while at < view.n:
-                    n = min(<Py_ssize_t> SLICE, view.n - at)
-                    found = bp_join_size(&self.table.joiner, view.positions + at, n, not_ascii, &unknown)
-                    if found < 0 or bp_work(&view.watch, n):
-                        break
-                    total += found
-                    at += n
-            bp_watch_check(&view.watch)
-        if found < 0:
-            raise self.unknown(unknown, at - 1 - found)
-        return total
-
-    cdef int join(self, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1:
-        cdef uint8_t* end = out + total
-        cdef Py_ssize_t at = 0, n
-        if view.n <= KEEP_LOCK:
-            return bp_join(&self.table.joiner, view.positions, view.n, out, end, not_ascii) == end
-        with nogil:
-            while at < view.n and out != NULL:
-                n = min(<Py_ssize_t> SLICE, view.n - at)
-                out = bp_join(&self.table.joiner, view.positions + at, n, out, end, not_ascii)
-                if bp_work(&view.watch, n):
-                    break
-                at += n
-        bp_watch_check(&view.watch)
-        return out == end
-
     cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
         memset(view, 0, sizeof(id_view))
         if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
-            return self.read_sequence(ids, view)
+            return read_sequence(self, ids, view)
         if isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):
-            return self.read_sequence(_listed(ids), view)
+            return read_sequence(self, _listed(ids), view)
+        if not hold_array(ids, view, buffer) and not hold_array(as_uint32(self, ids), view, buffer):
+            raise SystemError("an array of uint32 is not one of native integers")
+        if self.table.joiner.slot_of != NULL:
+            return 0
         try:
-            PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
-        except (BufferError, ValueError):              # not contiguous, or no numbers
-            ids = _in_order(ids)
-            PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
-        view.held = True
-        try:
-            if buffer.itemsize > 1 and <size_t> buffer.buf % <size_t> buffer.itemsize:
-                release_ids(view, buffer)
-                ids = _in_order(ids)
-                PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
-                view.held = True
-            return self.read_array(ids, view, buffer)
+            copy_ids(view)
+            to_positions(self, view)
         except BaseException:
             release_ids(view, buffer)
             raise
-
-    cdef int read_array(self, object ids, id_view* view, Py_buffer* buffer) except -1:
-        cdef char code = _format(buffer)
-        cdef Py_ssize_t n, index
-        cdef uint64_t wrong = 0
-        if buffer.ndim != 1 or (code == 0 and (buffer.len or buffer.itemsize == 0)):
-            raise _no_ids(ids, buffer.ndim)
-        n = buffer.len // buffer.itemsize
-        view.n = n
-        if self.table.joiner.slot_of != NULL and code == b"I":
-            view.positions = <const uint32_t*> buffer.buf
-            return 0
-        view.owned = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
-        if view.owned == NULL:
-            raise MemoryError(f"no memory for {n} token ids")
-        view.positions = view.owned
-        index = _copy_array(buffer, code, n, view.owned, &wrong)
-        if index < n:
-            raise self.unknown(wrong if code == b"Q" else <int64_t> wrong, index)
-        self.to_positions(view)
-        view.held = False
-        PyBuffer_Release(buffer)
-        return 0
-
-    cdef int read_sequence(self, object ids, id_view* view) except -1:
-        # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
-        cdef bint is_list = PyList_CheckExact(ids)
-        cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
-        cdef PyObject* item
-        cdef int64_t value = 0
-        cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
-        if positions == NULL:
-            raise MemoryError(f"no memory for {n} token ids")
-        while i < n and value >= 0:
-            if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
-                break
-            stop = min(i + SLICE, n)
-            i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
-            if i < stop:
-                item = PySequence_Fast_ITEMS(ids)[i]
-                value = bp_token_value(<object> item)
-        if value < 0:
-            free(positions)
-            if value == -1:
-                raise self.unknown(<object> item, i)
-            # not an int: numpy integers and others with __index__ are
-            return self.read_sequence([_index(each, i) for i, each in enumerate(ids)], view)
-        view.owned = positions
-        view.positions = positions
-        view.n = n
-        try:
-            bp_watch_check(&view.watch)
-            if i < n:
-                raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
-            self.to_positions(view)
-        except BaseException:
-            release_ids(view, NULL)
-            raise
-        return 0
-
-    cdef int to_positions(self, id_view* view) except -1:
-        # IN: the view's own memory.
-        cdef Py_ssize_t i, slot
-        if self.table.joiner.slot_of == NULL:
-            for i in range(view.n):
-                if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
-                    break
-                slot = self.tokens.slot(view.owned[i])
-                if slot < 0:
-                    raise self.unknown(view.owned[i], i)
-                view.owned[i] = <uint32_t> slot
-            bp_watch_check(&view.watch)
         return 0
 
     cdef object unknown(self, object token_id, Py_ssize_t index):
@@ -388,6 +246,135 @@ cdef class Decoder:
             if tokens.size else "no tokens"
         return UnknownTokenError(token_id, f"no token has the id {token_id}"
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
+
+
+# Both without the interpreter lock where there are many ids. join returns 0 where the ids are not those that
+# joined_size has seen.
+
+cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) except -1:
+    cdef uint32_t unknown = 0
+    cdef int64_t total = 0, found = 0
+    cdef Py_ssize_t at = 0, n
+    not_ascii[0] = 0
+    if view.n <= KEEP_LOCK:
+        total = found = bp_join_size(&decoder.table.joiner, view.positions, view.n, not_ascii, &unknown)
+    else:
+        with nogil:
+            while at < view.n:
+                n = min(<Py_ssize_t> SLICE, view.n - at)
+                found = bp_join_size(&decoder.table.joiner, view.positions + at, n, not_ascii, &unknown)
+                if found < 0 or bp_work(&view.watch, n):
+                    break
+                total += found
+                at += n
+        bp_watch_check(&view.watch)
+    if found < 0:
+        raise decoder.unknown(unknown, at - 1 - found)
+    return total
+
+
+cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1:
+    cdef uint8_t* end = out + total
+    cdef Py_ssize_t at = 0, n
+    if view.n <= KEEP_LOCK:
+        return bp_join(&decoder.table.joiner, view.positions, view.n, out, end, not_ascii) == end
+    with nogil:
+        while at < view.n and out != NULL:
+            n = min(<Py_ssize_t> SLICE, view.n - at)
+            out = bp_join(&decoder.table.joiner, view.positions + at, n, out, end, not_ascii)
+            if bp_work(&view.watch, n):
+                break
+            at += n
+    bp_watch_check(&view.watch)
+    return out == end
+
+
+cdef bint hold_array(object ids, id_view* view, Py_buffer* buffer) except -1:
+    """Whether ids is an array of uint32 as C has it; then it is read where it is."""
+    try:
+        PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
+    except (BufferError, ValueError):              # not contiguous, or no numbers
+        return False
+    if (buffer.ndim != 1 or buffer.itemsize != sizeof(uint32_t) or <size_t> buffer.buf % sizeof(uint32_t)
+            or buffer.format == NULL or strcmp(buffer.format, b"I") and strcmp(buffer.format, b"L")):
+        PyBuffer_Release(buffer)
+        return False
+    view.held = True
+    view.positions = <const uint32_t*> buffer.buf
+    view.n = buffer.len // <Py_ssize_t> sizeof(uint32_t)
+    return True
+
+
+cdef object as_uint32(Decoder decoder, object ids):
+    """An array of integers of any kind, order and layout as one of uint32."""
+    import numpy                                   # not at the top: lists do without it
+    given = numpy.asarray(ids)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        hint = ("; decode_batch takes several rows" if given.ndim > 1
+                else "; astype makes an array of another type" if given.ndim else "")
+        raise TypeError(f"ids is a one-dimensional array of integers, not one of {given.ndim} dimensions and type "
+                        f"{given.dtype!s:.60}{hint}")
+    if given.size and (given.min() < 0 or given.max() > <uint32_t> -1):
+        at = int(numpy.argmax((given < 0) | (given > <uint32_t> -1)))
+        raise decoder.unknown(int(given[at]), at)
+    made = numpy.empty(given.size, numpy.uint32)   # astype may keep what the array says of its byte order
+    made[:] = given
+    return made
+
+
+cdef int read_sequence(Decoder decoder, object ids, id_view* view) except -1:
+    # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
+    cdef bint is_list = PyList_CheckExact(ids)
+    cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
+    cdef PyObject* item
+    cdef int64_t value = 0
+    cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
+    if positions == NULL:
+        raise MemoryError(f"no memory for {n} token ids")
+    while i < n and value >= 0:
+        if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
+            break
+        stop = min(i + SLICE, n)
+        i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
+        if i < stop:
+            item = PySequence_Fast_ITEMS(ids)[i]
+            value = bp_token_value(<object> item)
+    if value < 0:
+        free(positions)
+        if value == -1:
+            raise decoder.unknown(<object> item, i)
+        listed = []
+        for i, each in enumerate(ids):
+            listed.append(_index(each, i))         # not an int: numpy integers and others with __index__ are
+        return read_sequence(decoder, listed, view)
+    view.owned = positions
+    view.positions = positions
+    view.n = n
+    try:
+        bp_watch_check(&view.watch)
+        if i < n:
+            raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
+        to_positions(decoder, view)
+    except BaseException:
+        release_ids(view, NULL)
+        raise
+    return 0
+
+
+cdef int to_positions(Decoder decoder, id_view* view) except -1:
+    # IN: the view's own memory.
+    cdef Py_ssize_t i, slot
+    if decoder.table.joiner.slot_of != NULL:
+        return 0
+    for i in range(view.n):
+        if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
+            break
+        slot = decoder.tokens.slot(view.owned[i])
+        if slot < 0:
+            raise decoder.unknown(view.owned[i], i)
+        view.owned[i] = <uint32_t> slot
+    bp_watch_check(&view.watch)
+    return 0
 
 
 cdef void release_ids(id_view* view, Py_buffer* buffer) noexcept:
@@ -399,8 +386,8 @@ cdef void release_ids(id_view* view, Py_buffer* buffer) noexcept:
         PyBuffer_Release(buffer)
 
 
-cdef int _copy(id_view* view) except -1:
-    """Go on with a copy of an array that was changed while it was read."""
+cdef int copy_ids(id_view* view) except -1:
+    """Go on with a copy of an array, which nobody else writes to."""
     view.owned = <uint32_t*> malloc((view.n + 1) * sizeof(uint32_t))
     if view.owned == NULL:
         raise MemoryError(f"no memory for {view.n} token ids")
@@ -435,63 +422,3 @@ cdef list _listed(object ids):
         else:
             return list(iterator)
     raise TypeError(f"ids is a sequence of ints or an integer array, not {show(ids)}{hint}")
-
-
-cdef object _in_order(object ids):
-    """The array in contiguous, aligned memory."""
-    import numpy                                   # not at the top: lists do without it
-    ids = numpy.asarray(ids)
-    if ids.dtype.kind not in "biu":
-        raise _no_ids(ids, ids.ndim)
-    return numpy.require(ids, requirements=["C", "A"])
-
-
-cdef object _no_ids(object ids, int ndim):
-    kind = getattr(ids, "dtype", getattr(ids, "format", getattr(ids, "typecode", "?")))
-    hint = ""
-    if ndim:
-        hint = "; astype makes an array of another type" if ndim == 1 else "; decode_batch takes several rows"
-    return TypeError(f"ids is a one-dimensional array of integers in native byte order, not one of {ndim} dimensions "
-                     f"and type {kind!s:.60}{hint}")
-
-
-cdef char _format(Py_buffer* buffer) noexcept:
-    """The kind of integer in a buffer by its size: one of b B h H i I q Q, or 0."""
-    cdef const char* format = buffer.format
-    cdef char code
-    if format == NULL:
-        return b"B"
-    code = format[0]
-    if code == b"@" or code == b"=" or code == b"<":
-        code = format[1]
-        if code == 0 or format[2] != 0:
-            return 0
-    elif format[1] != 0:
-        return 0
-    if code == b"b" or code == b"h" or code == b"i" or code == b"l" or code == b"q" or code == b"n":
-        return (b"b" if buffer.itemsize == 1 else b"h" if buffer.itemsize == 2 else b"i" if buffer.itemsize == 4
-                else b"q" if buffer.itemsize == 8 else 0)
-    if code == b"B" or code == b"H" or code == b"I" or code == b"L" or code == b"Q" or code == b"N":
-        return (b"B" if buffer.itemsize == 1 else b"H" if buffer.itemsize == 2 else b"I" if buffer.itemsize == 4
-                else b"Q" if buffer.itemsize == 8 else 0)
-    return 0
-
-
-cdef Py_ssize_t _copy_array(Py_buffer* buffer, char code, Py_ssize_t n, uint32_t* positions,
-                            uint64_t* wrong) noexcept:
-    if code == b"I":
-        memcpy(positions, buffer.buf, n * sizeof(uint32_t))
-        return n
-    if code == b"i":
-        return _widen(<const int32_t*> buffer.buf, n, positions, wrong)
-    if code == b"q":
-        return _widen(<const int64_t*> buffer.buf, n, positions, wrong)
-    if code == b"Q":
-        return _widen(<const uint64_t*> buffer.buf, n, positions, wrong)
-    if code == b"h":
-        return _widen(<const int16_t*> buffer.buf, n, positions, wrong)
-    if code == b"H":
-        return _widen(<const uint16_t*> buffer.buf, n, positions, wrong)
-    if code == b"b":
-        return _widen(<const int8_t*> buffer.buf, n, positions, wrong)
-    return _widen(<const uint8_t*> buffer.buf, n, positions, wrong)

@@ -6,9 +6,8 @@ algorithm 1 of the paper; ``reference.dropout_distribution`` is its definition b
 
 A coin for each candidate is not needed. In the order of rank and position, the number of candidates that are dropped
 before the first that is not has a geometric distribution, so a step draws one number, k, and joins candidate k. Few
-tokens are scanned for it. For many, the candidates are in a search tree by rank and position that knows the sizes of
-its subtrees (a treap: a heap by random priorities at the same time), which finds, inserts and removes in O(log n)
-whatever p is. A heap would have to set k candidates aside in every step, quadratic where p is near 1.
+tokens are scanned for it. For many, the candidates are in a heap, from which as many as a step needs are moved to a
+sorted array and stay there: each is taken from the heap once. A step so moves some 1 / (1 - p) entries in that array.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014). It starts anew for each pre-token, from the seed, the number
 of the text in its batch, and the position of the pre-token, so neither threads nor the order of the work matter. A draw
@@ -17,25 +16,23 @@ is 53 bits compared with powers of p, multiplied in a fixed order: the same on e
 Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effective Subword Regularization", ACL 2020
 """
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.string cimport memmove
 
-from .._merge cimport MergeTable, merge_space
-from ..headers.hashing cimport bp_mix, bp_secret, draw_secret
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_work
+from .._merge cimport MergeTable, merge_node, merge_space
+from ..headers cimport bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
 
 from operator import index
 
 from ..errors import show
 
 cdef enum:
+    SCAN = 32                  # up to this many tokens are scanned for the merge that a step takes
     STEPS = 1024               # of merging a long pre-token between two reports of work
     STEP_WORK = 64             # bytes that a step of it counts for
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
-cdef bp_secret secret = draw_secret()
 
 
 cdef Dropout chosen_dropout(object dropout, object seed, dict kept):
@@ -96,199 +93,169 @@ cdef class Dropout:
         if merges.size == 0 or n < 2:
             return n
         state = mix(mix(mix(self.seed + GOLDEN) + text + GOLDEN) + position + GOLDEN)
-        if n <= DROPOUT_SCAN:
-            return self._by_scan(merges, space.ids, n, state)
-        return self._by_tree(merges, space.ids, n, state, watch)
+        if n <= SCAN:
+            return merge_by_scan(self, merges, space.ids, n, state)
+        return merge_by_heap(self, merges, space, n, state, watch)
 
-    cdef Py_ssize_t _dropped(self, uint64_t* state, Py_ssize_t candidates) noexcept nogil:
-        cdef double drawn, bound = 1, next_bound
-        cdef Py_ssize_t k = 0
-        cdef int i, top = 0
-        state[0] += GOLDEN
-        drawn = <double> (mix(state[0]) >> 11) * (1.0 / 9007199254740992.0)
-        if drawn >= self.probability:
-            return 0
-        while (<Py_ssize_t> 1 << top) < candidates:
-            top += 1
-        for i in range(top, -1, -1):               # the largest k with drawn < probability ** k
-            next_bound = bound * self.powers[i]
-            if drawn < next_bound:
-                bound = next_bound
-                k += <Py_ssize_t> 1 << i
-                if k >= candidates:
-                    return candidates
-        return k
 
-    cdef Py_ssize_t _by_scan(self, MergeTable merges, token_t* ids, Py_ssize_t n, uint64_t state) noexcept nogil:
-        cdef uint32_t ranks[DROPOUT_SCAN]
-        cdef Py_ssize_t candidates = 0, i, at, k
-        cdef uint64_t key, lowest, above
-        for i in range(n - 1):
-            ranks[i] = merges.find(ids[i], ids[i + 1])
-            candidates += ranks[i] != NO_MERGE
-        while candidates:
-            k = self._dropped(&state, candidates)
+cdef Py_ssize_t count_dropped(Dropout dropout, uint64_t* state, Py_ssize_t candidates) noexcept nogil:
+    """How many of the candidates of a step are dropped before the first that is not; `candidates` where all are."""
+    cdef double drawn, bound = 1, next_bound
+    cdef Py_ssize_t k = 0
+    cdef int i, top = 0
+    state[0] += GOLDEN
+    drawn = <double> (mix(state[0]) >> 11) * (1.0 / 9007199254740992.0)
+    if drawn >= dropout.probability:
+        return 0
+    while (<Py_ssize_t> 1 << top) < candidates:
+        top += 1
+    for i in range(top, -1, -1):               # the largest k with drawn < probability ** k
+        next_bound = bound * dropout.powers[i]
+        if drawn < next_bound:
+            bound = next_bound
+            k += <Py_ssize_t> 1 << i
             if k >= candidates:
-                break
-            lowest = 0
-            while True:                            # the lowest key, then the lowest above it, and so on
-                above = lowest
-                lowest = <uint64_t> -1
-                for i in range(n - 1):
-                    key = <uint64_t> ranks[i] << 32 | <uint64_t> (i + 1)   # above 0
-                    if above < key < lowest:
-                        lowest = key
-                if k == 0:
-                    break
-                k -= 1
-            at = <Py_ssize_t> <uint32_t> lowest - 1
-            ids[at] = merges.pairs.joined[ranks[at]]
-            n -= 1
-            candidates -= 1
-            if at < n - 1:                         # the pair of the next token is gone, and there is a new one
-                candidates -= ranks[at + 1] != NO_MERGE
-                for i in range(at + 1, n - 1):
-                    ids[i] = ids[i + 1]
-                    ranks[i] = ranks[i + 1]
-                ids[n - 1] = ids[n]
-                ranks[at] = merges.find(ids[at], ids[at + 1])
-                candidates += ranks[at] != NO_MERGE
-            if at > 0:
-                candidates -= ranks[at - 1] != NO_MERGE
-                ranks[at - 1] = merges.find(ids[at - 1], ids[at])
-                candidates += ranks[at - 1] != NO_MERGE
-        return n
-
-    cdef Py_ssize_t _by_tree(self, MergeTable merges, token_t* ids, Py_ssize_t n, uint64_t state,
-                             bp_watch* watch) noexcept nogil:
-        cdef drop_node* nodes
-        cdef uint32_t root = NOWHERE, at, other
-        cdef Py_ssize_t i, k, left = 0, steps = 0
-        if n >= <Py_ssize_t> NOWHERE:
-            return -1
-        nodes = <drop_node*> malloc(n * sizeof(drop_node))
-        if nodes == NULL:
-            return -1
-        for i in range(n):
-            nodes[i] = drop_node(NO_MERGE, ids[i], <uint32_t> (i - 1) if i else NOWHERE,
-                                 <uint32_t> (i + 1) if i + 1 < n else NOWHERE, NOWHERE, NOWHERE, 1,
-                                 <uint32_t> bp_mix(&secret, i))
-        for i in range(n - 1):
-            root = tree_rank(nodes, root, <uint32_t> i, merges)
-            if i % STEPS == 0 and bp_work(watch, STEP_WORK * STEPS):
-                free(nodes)
-                return -1
-        while root != NOWHERE:
-            steps += 1
-            if steps % STEPS == 0 and bp_work(watch, STEP_WORK * STEPS):
-                free(nodes)
-                return -1
-            k = self._dropped(&state, nodes[root].size)
-            if k >= nodes[root].size:
-                break
-            at = tree_find(nodes, root, k)
-            other = nodes[at].next
-            nodes[at].id = merges.pairs.joined[nodes[at].rank]
-            root = tree_remove(nodes, root, at)
-            root = tree_remove(nodes, root, other)
-            nodes[at].next = nodes[other].next
-            if nodes[at].next != NOWHERE:
-                nodes[nodes[at].next].previous = at
-                root = tree_rank(nodes, root, at, merges)
-            other = nodes[at].previous
-            if other != NOWHERE:
-                root = tree_remove(nodes, root, other)
-                root = tree_rank(nodes, root, other, merges)
-        at = 0
-        while at != NOWHERE:
-            ids[left] = nodes[at].id
-            left += 1
-            at = nodes[at].next
-        free(nodes)
-        return left
+                return candidates
+    return k
 
 
-# ---- the tree of the pairs that have a rank, by rank and position; each function returns the root of what it has made
-
-cdef inline bint before(const drop_node* nodes, uint32_t a, uint32_t b) noexcept nogil:
-    return nodes[a].rank < nodes[b].rank or (nodes[a].rank == nodes[b].rank and a < b)
-
-
-cdef inline uint32_t tree_size(const drop_node* nodes, uint32_t root) noexcept nogil:
-    return nodes[root].size if root != NOWHERE else 0
-
-
-cdef inline void tree_count(drop_node* nodes, uint32_t root) noexcept nogil:
-    nodes[root].size = 1 + tree_size(nodes, nodes[root].left) + tree_size(nodes, nodes[root].right)
-
-
-cdef uint32_t tree_find(const drop_node* nodes, uint32_t root, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t left
+cdef Py_ssize_t merge_by_scan(Dropout dropout, MergeTable merges, token_t* ids, Py_ssize_t n,
+                              uint64_t state) noexcept nogil:
+    cdef uint32_t ranks[SCAN + 1]
+    cdef Py_ssize_t candidates, i, at, k
+    cdef uint64_t key, lowest, above
+    merges.rank_pairs(ids, ranks, n)
     while True:
-        left = tree_size(nodes, nodes[root].left)
-        if k == left:
-            return root
-        if k < left:
-            root = nodes[root].left
+        candidates = 0
+        for i in range(n - 1):
+            candidates += ranks[i] != NO_MERGE
+        k = count_dropped(dropout, &state, candidates)
+        if k >= candidates:
+            return n
+        lowest = 0
+        while True:                            # the lowest key, then the lowest above it, and so on
+            above = lowest
+            lowest = <uint64_t> -1
+            for i in range(n - 1):
+                key = <uint64_t> ranks[i] << 32 | <uint64_t> (i + 1)   # above 0
+                if above < key < lowest:
+                    lowest = key
+            if k == 0:
+                break
+            k -= 1
+        at = <Py_ssize_t> <uint32_t> lowest - 1
+        ids[at] = merges.pairs.joined[ranks[at]]
+        n -= 1
+        bp_close_gap(ids, ranks, at + 1, n)
+        if at + 1 < n:
+            ranks[at] = merges.find(ids[at], ids[at + 1])
+        if at > 0:
+            ranks[at - 1] = merges.find(ids[at - 1], ids[at])
+
+
+cdef struct candidates:
+    # The pairs that have a rank, each as rank << 32 | position of its first token.
+    uint64_t* first        # the first of them, in order
+    Py_ssize_t ordered     # how many these are
+    uint64_t* heap         # all others; those that are gone stay until they are taken, and none comes twice, since the
+    Py_ssize_t heaped      # bytes of the pair at one position get more from step to step
+    Py_ssize_t size        # without those that are gone
+
+
+cdef Py_ssize_t merge_by_heap(Dropout dropout, MergeTable merges, merge_space* space, Py_ssize_t n, uint64_t state,
+                              bp_watch* watch) noexcept nogil:
+    cdef merge_node* nodes
+    cdef candidates pairs
+    cdef uint32_t at, other
+    cdef Py_ssize_t i, k, left = 0, steps = 0
+    # At most n are in order. A step takes one away and adds two at most, so at most 2 n are in the heap.
+    if (n >= <Py_ssize_t> NOWHERE or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node))
+            or bp_grow(<void**> &space.heap, &space.heap_capacity, 3 * n, sizeof(uint64_t))):
+        return -1
+    nodes = space.nodes
+    pairs = candidates(space.heap, 0, space.heap + n, 0, 0)
+    for i in range(n):
+        nodes[i] = merge_node(NO_MERGE, space.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
+                              <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
+    for i in range(n - 1):
+        add_pair(&pairs, nodes, <uint32_t> i, merges)
+        if i % STEPS == 0 and bp_work(watch, STEP_WORK * STEPS):
+            return -1
+    while pairs.size:
+        steps += 1
+        if steps % STEPS == 0 and bp_work(watch, STEP_WORK * STEPS):
+            return -1
+        k = count_dropped(dropout, &state, pairs.size)
+        if k >= pairs.size:
+            break
+        at = find_pair(&pairs, nodes, k)
+        other = nodes[at].next
+        nodes[at].id = merges.pairs.joined[nodes[at].rank]
+        remove_pair(&pairs, nodes, at)
+        remove_pair(&pairs, nodes, other)
+        nodes[at].next = nodes[other].next
+        if nodes[at].next != NOWHERE:
+            nodes[nodes[at].next].previous = at
+            add_pair(&pairs, nodes, at, merges)
+        other = nodes[at].previous
+        if other != NOWHERE:
+            remove_pair(&pairs, nodes, other)
+            add_pair(&pairs, nodes, other, merges)
+    at = 0
+    while at != NOWHERE:
+        space.ids[left] = nodes[at].id
+        left += 1
+        at = nodes[at].next
+    return left
+
+
+cdef uint32_t find_pair(candidates* pairs, const merge_node* nodes, Py_ssize_t k) noexcept nogil:
+    """The position of pair k, which is below `size`."""
+    cdef uint64_t pair
+    while pairs.ordered <= k:
+        pair = pairs.heap[0]
+        pairs.heaped -= 1
+        pairs.heap[0] = pairs.heap[pairs.heaped]
+        bp_sift_down(pairs.heap, pairs.heaped, 0)
+        if nodes[<uint32_t> pair].rank == pair >> 32:
+            pairs.first[pairs.ordered] = pair
+            pairs.ordered += 1
+    return <uint32_t> pairs.first[k]
+
+
+cdef inline Py_ssize_t place_of(const candidates* pairs, uint64_t pair) noexcept nogil:
+    """How many of those in order are before a pair."""
+    cdef Py_ssize_t low = 0, high = pairs.ordered, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if pairs.first[middle] < pair:
+            low = middle + 1
         else:
-            k -= left + 1
-            root = nodes[root].right
+            high = middle
+    return low
 
 
-cdef void tree_split(drop_node* nodes, uint32_t root, uint32_t at, uint32_t* left, uint32_t* right) noexcept nogil:
-    # OUT: *left, what is before `at`, and *right, what is after it.
-    if root == NOWHERE:
-        left[0] = right[0] = NOWHERE
+cdef void add_pair(candidates* pairs, merge_node* nodes, uint32_t at, MergeTable merges) noexcept nogil:
+    """Look up the pair that a token starts, and add it if it has a rank."""
+    cdef uint32_t rank = merges.find(nodes[at].id, nodes[nodes[at].next].id)
+    cdef uint64_t pair = <uint64_t> rank << 32 | at
+    cdef Py_ssize_t i = place_of(pairs, pair)
+    nodes[at].rank = rank
+    pairs.size += rank != NO_MERGE
+    if i == pairs.ordered:
+        pairs.heaped = bp_push(pairs.heap, pairs.heaped, rank, at)
         return
-    if before(nodes, root, at):
-        tree_split(nodes, nodes[root].right, at, &nodes[root].right, right)
-        left[0] = root
-    else:
-        tree_split(nodes, nodes[root].left, at, left, &nodes[root].left)
-        right[0] = root
-    tree_count(nodes, root)
+    memmove(pairs.first + i + 1, pairs.first + i, (pairs.ordered - i) * sizeof(uint64_t))
+    pairs.first[i] = pair
+    pairs.ordered += 1
 
 
-cdef uint32_t tree_join(drop_node* nodes, uint32_t left, uint32_t right) noexcept nogil:
-    # All of `left` is before all of `right`.
-    if left == NOWHERE or right == NOWHERE:
-        return left if right == NOWHERE else right
-    if nodes[left].priority > nodes[right].priority:
-        nodes[left].right = tree_join(nodes, nodes[left].right, right)
-        tree_count(nodes, left)
-        return left
-    nodes[right].left = tree_join(nodes, left, nodes[right].left)
-    tree_count(nodes, right)
-    return right
-
-
-cdef uint32_t tree_insert(drop_node* nodes, uint32_t root, uint32_t at) noexcept nogil:
-    if root == NOWHERE or nodes[root].priority < nodes[at].priority:
-        tree_split(nodes, root, at, &nodes[at].left, &nodes[at].right)
-        tree_count(nodes, at)
-        return at
-    if before(nodes, at, root):
-        nodes[root].left = tree_insert(nodes, nodes[root].left, at)
-    else:
-        nodes[root].right = tree_insert(nodes, nodes[root].right, at)
-    nodes[root].size += 1
-    return root
-
-
-cdef uint32_t tree_remove(drop_node* nodes, uint32_t root, uint32_t at) noexcept nogil:
-    # A token that starts no pair with a rank is not in the tree. One that is removed starts none.
-    cdef uint32_t* link = &root
-    if nodes[at].rank == NO_MERGE:
-        return root
-    while link[0] != at:
-        nodes[link[0]].size -= 1
-        link = &nodes[link[0]].left if before(nodes, at, link[0]) else &nodes[link[0]].right
-    link[0] = tree_join(nodes, nodes[at].left, nodes[at].right)
+cdef void remove_pair(candidates* pairs, merge_node* nodes, uint32_t at) noexcept nogil:
+    """Remove the pair that a token starts, if it has a rank."""
+    cdef uint64_t pair = <uint64_t> nodes[at].rank << 32 | at
+    cdef Py_ssize_t i = place_of(pairs, pair)
+    pairs.size -= nodes[at].rank != NO_MERGE
     nodes[at].rank = NO_MERGE
-    return root
-
-
-cdef uint32_t tree_rank(drop_node* nodes, uint32_t root, uint32_t at, MergeTable merges) noexcept nogil:
-    # Look up the pair that a token starts, which is not in the tree, and put it there if it has a rank.
-    nodes[at].rank = merges.find(nodes[at].id, nodes[nodes[at].next].id)
-    return root if nodes[at].rank == NO_MERGE else tree_insert(nodes, root, at)
+    if i < pairs.ordered and pairs.first[i] == pair:
+        pairs.ordered -= 1
+        memmove(pairs.first + i, pairs.first + i + 1, (pairs.ordered - i) * sizeof(uint64_t))

@@ -1,5 +1,4 @@
 """Text to token ids by one thread."""
-from cpython.array cimport array
 from libc.stdint cimport uint8_t
 
 from ._special cimport Specials, SpecialSets
@@ -58,6 +57,3 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) ex
 
 # A text in UTF-8: where that is in memory, or rewritten in the worker's window, all of it.
 cdef int view_utf8(Worker worker, str text, text_view* view) except -1
-
-# The ends of pre-tokens in UTF-8, checked: a copy, which nobody else can change after the check.
-cdef array checked_ends(bytes data, const long long[::1] ends)

@@ -4,13 +4,12 @@ Text that a compiled scanner cuts is read without the interpreter lock. What nee
 `regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
 same.
 """
-from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..headers.utf8 cimport bp_utf8_count
-from ..headers.watch cimport bp_watch_begin
+from ..headers cimport bp_watch_begin
+from ..headers.vectors cimport bp_utf8_count
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
     DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_stretch, text_view, utf8_window, view_text,
@@ -18,7 +17,6 @@ from ._text cimport (
 )
 from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
-from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -39,12 +37,10 @@ cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py
     cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
     cdef int status = DONE
     if specials is not None and specials.size:
-        if not final:
-            # A special token that starts from here on may be another one once more text is there.
-            limit = specials.open_from(text, 0, length)
+        limit = -1
         while at < stop:
-            found = specials.find(text, at, length, &which)
-            if found < 0 or (found >= limit and not final):
+            found = specials.find_certain(text, at, length, final, &limit, &which)
+            if found < 0:
                 break
             status = worker.encode_until(text + at, found - at, readable - at, True, stop - at, &inside)
             at += inside
@@ -54,8 +50,6 @@ cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
             at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
-            if limit < at:
-                limit = specials.open_from(text, at, length)
     if at < min(limit, stop):
         status = worker.encode_until(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
@@ -144,18 +138,6 @@ cdef int view_utf8(Worker worker, str text, text_view* view) except -1:
             check(window_extend(&worker.window, view, view.length), text, 0)
         view.utf8, view.length = worker.window.bytes, worker.window.filled
     return 0
-
-
-cdef array checked_ends(bytes data, const long long[::1] ends):
-    cdef array checked = clone(new_array("q"), ends.shape[0], False)
-    cdef Py_ssize_t i
-    cdef long long start = 0, end
-    for i in range(ends.shape[0]):
-        end = ends[i]
-        if not start < end <= PyBytes_GET_SIZE(data):
-            raise ValueError(f"ends must ascend up to {len(data)}, but {end} follows {start}")
-        checked.data.as_longlongs[i] = start = end
-    return checked
 
 
 cdef class Encoder:

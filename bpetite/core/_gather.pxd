@@ -1,5 +1,5 @@
 """Ids that several threads make section by section, joined in order while they are made."""
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 from ._worker cimport Worker
 
 

@@ -10,7 +10,7 @@ All methods are called with the interpreter lock held; only the copying itself r
 """
 from libc.string cimport memcpy
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 from ._id_memory cimport ids_copy_past_caches, ids_free, ids_grow, ids_trim
 from ._worker cimport Worker
 

@@ -1,5 +1,5 @@
 """Memory for token ids, all of it from here: results change hands between modules (id_memory.h)."""
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 # Memory for `wanted` ids or more, which begins with the first `used` of ids. INOUT: *capacity. NULL where there is
 # none; then the memory given is as it was.

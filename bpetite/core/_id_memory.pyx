@@ -1,7 +1,7 @@
 """Memory for token ids, all of it from here: results change hands between modules (id_memory.h)."""
 from libc.stdint cimport uint32_t
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 cdef extern from "headers/id_memory.h" nogil:
     uint32_t* bp_ids_grow(uint32_t* ids, Py_ssize_t used, Py_ssize_t* capacity, Py_ssize_t wanted) noexcept

@@ -1,7 +1,7 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
 from cpython.ref cimport PyObject
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 from ._worker cimport Worker
 
 

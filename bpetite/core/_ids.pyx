@@ -5,8 +5,7 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from ..headers.numpy_array cimport bp_numpy, bp_numpy_new, bp_numpy_set_up
-from ..headers.types cimport token_t
+from ..headers cimport bp_numpy, bp_numpy_new, bp_numpy_set_up, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._id_memory cimport ids_free
 from ._worker cimport Worker

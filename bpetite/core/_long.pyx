@@ -10,7 +10,7 @@ pattern that looks ahead only, as all compiled ones do.
 
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
-from ..headers.watch cimport bp_watch_check
+from ..headers cimport bp_watch_check
 from ._encode cimport Encoder, check, encode_stretch
 from ._gather cimport Buffer, Gather, Share
 from ._id_memory cimport ids_free

@@ -9,7 +9,7 @@ object goes, and, up to Python 3.11, wherever one is made, since the cyclic coll
 handler of signals, too. So objects are made first; then what is shared is looked at and changed by steps of C. What
 takes longer has a flag of its own, `joining`: a thread that finds it set leaves its section to the one that joins.
 """
-from ..headers.watch cimport bp_stop, bp_watch_begin
+from ..headers cimport bp_stop, bp_watch_begin
 from ._gather cimport Buffer, Share
 from ._worker cimport Worker, bp_cache_loosen
 

@@ -1,7 +1,7 @@
 """Special tokens: which of them a call recognises or refuses, and where they are in UTF-8."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 cdef extern from "core/sieve.h" nogil:
     ctypedef struct bp_sieve:
@@ -26,10 +26,13 @@ cdef class Specials:
     # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
     # to its number, or returns -1.
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
+    # The same of a text that goes on after `length` unless this is `final`: only what more text cannot change. IN/OUT:
+    # *limit, up to where the text is certain; -1 at first.
+    cdef Py_ssize_t find_certain(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, bint final,
+                                 Py_ssize_t* limit, Py_ssize_t* which) noexcept nogil
     # The first offset in text[at:length] from which on all of it is the beginning of a literal, which more text may
     # complete; or length.
     cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil
-    cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil
 
 
 cdef class SpecialSets:

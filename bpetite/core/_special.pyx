@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 from ..errors import not_a_text, show
 
@@ -84,13 +84,21 @@ cdef class Specials:
         >>> Specials({"<s>": 7}).cut(b"a<s><s")
         [(1, 4, 7)]
         """
-        cdef Py_ssize_t at = 0, found, which = 0, length = text.shape[0]
+        return self.cut_beginning(text, True)[0]
+
+    def cut_beginning(self, const uint8_t[::1] text not None, bint final=False):
+        """What is certain of a text that may go on: its special tokens, as for :meth:`cut`, and up to where.
+
+        >>> Specials({"<s>": 7}).cut_beginning(b"a<s><s")
+        ([(1, 4, 7)], 4)
+        """
+        cdef Py_ssize_t at = 0, found, limit = -1, which = 0, length = text.shape[0]
         cdef const uint8_t* data = &text[0] if length else NULL
         cdef list pieces = []
         while True:
-            found = self.find(data, at, length, &which)
+            found = self.find_certain(data, at, length, final, &limit, &which)
             if found < 0:
-                return pieces
+                return pieces, limit
             at = found + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
             pieces.append((found, at, self.ids[which]))
 
@@ -114,26 +122,15 @@ cdef class Specials:
         return spans
 
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
-        cdef Py_ssize_t stop = length - self.shortest + 1      # no literal starts there or later
-        if self.size == 0:
-            return -1
-        while True:
-            at = bp_sieve_next(self.sieve, text, at, stop, length)
-            if at >= stop:
-                return -1
-            which[0] = self._longest_at(text + at, length - at)
-            if which[0] >= 0:
-                return at
-            at += 1
+        return find_before(self, text, at, length, length, which)
 
-    def first_open(self, const uint8_t[::1] text not None, Py_ssize_t start):
-        """The first offset from `start` on from which the rest of a text is the beginning of a special token, which
-        more text may complete; or its length.
-
-        >>> Specials({"<s>": 7}).first_open(b"a<s><s", 0)
-        4
-        """
-        return self.open_from(&text[0] if text.shape[0] else NULL, max(start, 0), text.shape[0])
+    cdef Py_ssize_t find_certain(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, bint final,
+                                 Py_ssize_t* limit, Py_ssize_t* which) noexcept nogil:
+        if final:
+            limit[0] = length
+        elif limit[0] < at:
+            limit[0] = self.open_from(text, at, length)
+        return find_before(self, text, at, limit[0], length, which)
 
     cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
         cdef Py_ssize_t low, high, middle, size, rest
@@ -156,40 +153,58 @@ cdef class Specials:
             at += 1
         return length
 
-    cdef Py_ssize_t _longest_at(self, const uint8_t* text, Py_ssize_t length) noexcept nogil:
-        # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
-        cdef Py_ssize_t low = self.firsts[text[0]], high = self.firsts[text[0] + 1], depth = 1, found = -1
-        cdef Py_ssize_t left, right, middle
-        cdef uint8_t byte
-        while low < high:
-            if <Py_ssize_t> (self.starts[low + 1] - self.starts[low]) == depth:
+
+cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
+                                   Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
+    """Specials.find, of those that start before `stop`."""
+    stop = min(stop, length - specials.shortest + 1)       # no literal starts there or later
+    if specials.size == 0:
+        return -1
+    while True:
+        at = bp_sieve_next(specials.sieve, text, at, stop, length)
+        if at >= stop:
+            return -1
+        which[0] = longest_at(specials, text + at, length - at)
+        if which[0] >= 0:
+            return at
+        at += 1
+
+
+cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    """The number of the longest literal that text[0:length] begins with, or -1."""
+    # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
+    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, found = -1
+    cdef Py_ssize_t left, right, middle
+    cdef uint8_t byte
+    while low < high:
+        if <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low]) == depth:
+            found = low
+            low += 1
+        if low >= high or depth >= length:
+            break
+        if low + 1 == high:
+            left = <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low])
+            if left <= length and memcmp(specials.blob + specials.starts[low], text, left) == 0:
                 found = low
-                low += 1
-            if low >= high or depth >= length:
-                break
-            if low + 1 == high:
-                left = <Py_ssize_t> (self.starts[low + 1] - self.starts[low])
-                if left <= length and memcmp(self.blob + self.starts[low], text, left) == 0:
-                    found = low
-                break
-            byte = text[depth]
-            left, right = low, high
-            while left < right:
-                middle = (left + right) >> 1
-                if self.blob[self.starts[middle] + depth] < byte:
-                    left = middle + 1
-                else:
-                    right = middle
-            low, right = left, high
-            while left < right:
-                middle = (left + right) >> 1
-                if self.blob[self.starts[middle] + depth] <= byte:
-                    left = middle + 1
-                else:
-                    right = middle
-            high = left
-            depth += 1
-        return found
+            break
+        byte = text[depth]
+        left, right = low, high
+        while left < right:
+            middle = (left + right) >> 1
+            if specials.blob[specials.starts[middle] + depth] < byte:
+                left = middle + 1
+            else:
+                right = middle
+        low, right = left, high
+        while left < right:
+            middle = (left + right) >> 1
+            if specials.blob[specials.starts[middle] + depth] <= byte:
+                left = middle + 1
+            else:
+                right = middle
+        high = left
+        depth += 1
+    return found
 
 
 cdef class SpecialSets:

@@ -6,6 +6,7 @@ follows whole characters, as nearly all do, is copied into a new str, and one th
 one from its code points. Everything else goes through CPython's decoder, which stops before an incomplete character and
 so defines what a whole one is; it takes twice as long for a few bytes.
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -15,32 +16,40 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from ..headers.join cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New, bp_token_value
-from ..headers.utf8 cimport bp_units_from_utf8, bp_utf8_valid
+from ..headers cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
+from ..headers.vectors cimport (
+    bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
+)
+from ._decode cimport Decoder
+
 from ..errors import UnknownTokenError, show
 
 
+@cython.final
 cdef class StreamDecoder:
-    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decoder`.
+    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decode_stream`.
 
     Each id is read once and then forgotten: a token costs the same however long the answer is, and a stream takes some
     150 bytes. A stream is not shared between threads.
 
     >>> from bpetite import Tokenizer
-    >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
-    >>> stream.feed(256), stream.feed(0xC3), stream.pending, stream.feed([0xA9, 257])
-    ('ab', '', b'\\xc3', 'é ab')
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
+    >>> stream.feed(256), stream.feed(0xC3), stream.feed([0xA9, 257])
+    ('ab', '', 'é ab')
     """
+
+    cdef Decoder decoder
+    cdef bytes handler             # the name of the error handler
+    cdef frozenset skipped         # ids that give no text, or None
+    cdef uint8_t open[4]           # the bytes of a character that is not complete: three at most
+    cdef Py_ssize_t held           # how many there are
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
         self.handler = self.decoder.handler("replace")
         if skip_special_tokens:
-            vocab = tokenizer._vocab
-            self.skipped = frozenset(token_id for literal, token_id in vocab.special_tokens.items()
-                                     if "plain" not in vocab.token_flags.get(literal, ()))
-        self.many(context)
+            self.skipped = tokenizer._vocab.skipped
+        text_of_many(self, context)
         self.handler = self.decoder.handler(errors)
 
     def feed(self, ids):
@@ -57,18 +66,18 @@ cdef class StreamDecoder:
         After an error the stream is as it was before the call.
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder()
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
         >>> [stream.feed(token_id) for token_id in [256, 0xE4, 0xBD, 0xA0]]
         ['ab', '', '', '你']
         """
         if PyLong_CheckExact(ids):
-            return self.one(ids)
+            return text_of_one(self, ids)
         if not (PyList_CheckExact(ids) or PyTuple_CheckExact(ids)) and PyIndex_Check(ids):
             try:
-                return self.one(PyNumber_Index(ids))
+                return text_of_one(self, PyNumber_Index(ids))
             except TypeError:                          # an array: numpy gives the index of none that has a dimension
                 pass
-        return self.many(ids)
+        return text_of_many(self, ids)
 
     def flush(self):
         """The text of what is pending, when no id follows; the stream is then as new.
@@ -77,7 +86,7 @@ cdef class StreamDecoder:
             UnicodeDecodeError: A character is not complete, and errors is "strict".
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(errors="replace")
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(errors="replace")
         >>> stream.feed([256, 0xE4, 0xBD]), stream.flush()
         ('ab', '�')
         """
@@ -85,16 +94,11 @@ cdef class StreamDecoder:
         self.held = 0
         return text
 
-    @property
-    def pending(self):
-        """The bytes of a character that is not complete yet, three at most."""
-        return <bytes> self.open[:self.held]
-
     def copy(self):
         """A stream of its own that goes on from here, for a second answer to the same beginning.
 
         >>> from bpetite import Tokenizer
-        >>> stream = Tokenizer.train("ab ab ab", 258).decoder(context=[0xC3])
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(context=[0xC3])
         >>> stream.copy().feed(0xA9), stream.feed(0xA8)
         ('é', 'è')
         """
@@ -112,90 +116,94 @@ cdef class StreamDecoder:
     def _decoder(self):
         return self.decoder
 
-    cdef str one(self, object token_id):
-        cdef const bp_joiner* joiner = &self.decoder.table.joiner
-        cdef int64_t value = bp_token_value(token_id)
-        cdef size_t position
-        cdef Py_ssize_t size
-        cdef unsigned head = 0
-        cdef str text
-        if value == -2:
-            return self.one(PyNumber_Index(token_id))
-        if value >= 0 and joiner.slot_of == NULL:
-            value = self.decoder.tokens.slot(<uint32_t> value)
-        position = <size_t> value
-        if position < joiner.size:
-            head = joiner.sizes[position]
-        if head == 0:
-            raise self.decoder.unknown(token_id, -1)
-        if self.skipped is not None and token_id in self.skipped:
-            return ""
-        if head <= BP_HEAD and self.held == 0:         # ASCII: the flag is a high bit
-            text = PyUnicode_New(head, 127)
-            memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)
-            return text
-        size = head & BP_LONG_TOKEN
-        if size <= BP_HEAD:
-            return self.read(joiner.heads[position].bytes, size)
-        position = bp_slot(joiner, <uint32_t> position)
-        return self.read(joiner.blob + joiner.starts[position],
+
+cdef str text_of_one(StreamDecoder stream, object token_id):
+    """The text that an id completes."""
+    cdef const bp_joiner* joiner = &stream.decoder.table.joiner
+    cdef int64_t value = bp_token_value(token_id)
+    cdef size_t position
+    cdef Py_ssize_t size
+    cdef unsigned head = 0
+    cdef str text
+    if value == -2:
+        return text_of_one(stream, PyNumber_Index(token_id))
+    if value >= 0 and joiner.slot_of == NULL:
+        value = stream.decoder.tokens.slot(<uint32_t> value)
+    position = <size_t> value
+    if position < joiner.size:
+        head = joiner.sizes[position]
+    if head == 0:
+        raise stream.decoder.unknown(token_id, -1)
+    if stream.skipped is not None and token_id in stream.skipped:
+        return ""
+    if head <= BP_HEAD and stream.held == 0:       # ASCII: the flag is a high bit
+        text = PyUnicode_New(head, 127)
+        memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)
+        return text
+    size = head & BP_LONG_TOKEN
+    if size <= BP_HEAD:
+        return text_of_bytes(stream, joiner.heads[position].bytes, size)
+    position = bp_slot(joiner, <uint32_t> position)
+    return text_of_bytes(stream, joiner.blob + joiner.starts[position],
                          <Py_ssize_t> (joiner.starts[position + 1] - joiner.starts[position]))
 
-    cdef str many(self, object ids):
-        cdef Py_ssize_t held = self.held
-        cdef uint8_t[4] opened = self.open
-        cdef bytes joined
-        cdef list parts = []
-        if self.skipped is None:
-            joined = self.decoder.decode_bytes(ids)
-            return self.read(<const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined))
-        if isinstance(ids, (str, bytes, bytearray)):
-            self.decoder.decode_bytes(ids)             # raises
-        try:
-            for token_id in ids:
-                parts.append(self.one(token_id))
-        except BaseException as error:
-            self.open = opened
-            self.held = held
-            if isinstance(error, UnknownTokenError):
-                raise self.decoder.unknown(error.args[0], len(parts)) from None
-            raise
-        return "".join(parts)
 
-    cdef str read(self, const uint8_t* data, Py_ssize_t size):
-        cdef uint8_t[BP_HEAD + 4] short
-        cdef uint32_t[BP_HEAD + 4] characters
-        cdef bytes joined
-        cdef Py_ssize_t read = -1
-        cdef str text
-        if self.held:
-            if size <= BP_HEAD:
-                memcpy(short, self.open, 4)
-                memcpy(short + self.held, data, size)
-                data = short
-            else:
-                joined = self.open[:self.held] + data[:size]
-                data = <const uint8_t*> PyBytes_AS_STRING(joined)
-            size += self.held
-        if size <= BP_HEAD + 4 and bp_utf8_valid(data, size) == size:
-            self.held = 0
-            return PyUnicode_FromKindAndData(4, characters, bp_units_from_utf8(4, data, size, characters))
-        text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, self.handler, &read)
-        if read < 0:                                   # up to Python 3.11.2 it is not set where all is ASCII
-            read = size
-        self.held = min(size - read, 3)
-        memcpy(self.open, data + read, self.held)
-        return text
+cdef str text_of_many(StreamDecoder stream, object ids):
+    cdef Py_ssize_t held = stream.held
+    cdef uint8_t[4] opened = stream.open
+    cdef bytes joined
+    cdef list parts = []
+    if stream.skipped is None:
+        joined = stream.decoder.decode_bytes(ids)
+        return text_of_bytes(stream, <const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined))
+    if isinstance(ids, (str, bytes, bytearray)):
+        stream.decoder.decode_bytes(ids)           # raises
+    try:
+        for token_id in ids:
+            parts.append(text_of_one(stream, token_id))
+    except BaseException as error:
+        stream.open = opened
+        stream.held = held
+        if isinstance(error, UnknownTokenError):
+            raise stream.decoder.unknown(error.args[0], len(parts)) from None
+        raise
+    return "".join(parts)
 
 
-def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
-    """A decoder of token ids that arrive one at a time, as a server streams them.
+cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t size):
+    cdef uint8_t[BP_HEAD + 4] short
+    cdef uint32_t[BP_HEAD + 4] characters
+    cdef bytes joined
+    cdef Py_ssize_t read = -1
+    cdef str text
+    if stream.held:
+        if size <= BP_HEAD:
+            memcpy(short, stream.open, 4)
+            memcpy(short + stream.held, data, size)
+            data = short
+        else:
+            joined = stream.open[:stream.held] + data[:size]
+            data = <const uint8_t*> PyBytes_AS_STRING(joined)
+        size += stream.held
+    if size <= BP_HEAD + 4 and bp_utf8_valid(data, size) == size:
+        stream.held = 0
+        return PyUnicode_FromKindAndData(4, characters, bp_units_from_utf8(4, data, size, characters))
+    text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, stream.handler, &read)
+    if read < 0:                                   # up to Python 3.11.2 it is not set where all is ASCII
+        read = size
+    stream.held = min(size - read, 3)
+    memcpy(stream.open, data + read, stream.held)
+    return text
+
+
+def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+    """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
 
     The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
 
     Args:
         errors: What becomes of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
-        skip_special_tokens: Special tokens give no text; but those that their file keeps, and marks as "plain" ones.
+        skip_special_tokens: As for :meth:`bpetite.Tokenizer.decode`.
         context: Ids whose text is shown already; where they end inside a character, the first ids complete it.
 
     Raises:
@@ -203,16 +211,16 @@ def decoder(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         UnknownTokenError: A KeyError: an id of the context is not in the vocabulary.
 
     >>> from bpetite import Tokenizer
-    >>> stream = Tokenizer.train("ab ab ab", 258).decoder(skip_special_tokens=True)
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(skip_special_tokens=True)
     >>> stream.feed([256, 257, 258]) + stream.flush()
     'ab ab'
     """
     return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
-def texts_of(tokenizer, ids, errors):
+def texts_of(tokenizer, ids, errors, skip_special_tokens):
     """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""
-    stream = StreamDecoder(tokenizer, errors=errors)
+    stream = StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens)
     try:
         if isinstance(ids, (str, bytes, bytearray)):
             raise TypeError()
@@ -226,7 +234,7 @@ def _texts(StreamDecoder stream not None, ids):
     """Yield the texts of an iterator of ids as they are complete, then what is pending."""
     for i, token_id in enumerate(ids):
         try:
-            text = stream.one(token_id)
+            text = text_of_one(stream, token_id)
         except UnknownTokenError as error:
             raise stream.decoder.unknown(error.args[0], i) from None
         except TypeError:

@@ -13,8 +13,10 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memmove
 
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, bp_known_utf8
-from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_from_units, bp_utf8_valid
+from ..headers.vectors cimport (
+    BP_UTF8_SLACK, bp_known_utf8, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
+    PyUnicode_KIND,
+)
 
 cdef enum:
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time

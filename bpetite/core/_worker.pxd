@@ -2,10 +2,8 @@
 from libc.stdint cimport uint8_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
-from ..headers.hashing cimport bp_secret
-from ..headers.merge_words cimport BP_WORDS, bp_word
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_secret, bp_watch, token_t
+from ..headers.vectors cimport BP_WORDS, bp_word
 from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._tokens cimport TokenTable

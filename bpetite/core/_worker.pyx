@@ -25,12 +25,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
-from ..headers.bytes cimport bp_key
-from ..headers.hashing cimport bp_secret, draw_secret
-from ..headers.memory cimport bp_grow
-from ..headers.merge_words cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch_check, bp_work
+from ..headers cimport bp_grow, bp_key, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
+from ..headers.vectors cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable

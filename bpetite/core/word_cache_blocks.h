@@ -25,18 +25,6 @@ BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p,
     BP_PREFETCH(&cache->longs[hash >> cache->long_shift]);
 }
 
-#ifdef BP_HAS_AVX512
-/* bp_hash_word of eight keys. */
-BP_AVX512_INLINE __m512i bp_hash_eight(__m512i factors, const uint64_t (*keys)[2]) {
-    const __m512i evens = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-    __m512i a = _mm512_mullo_epi64(_mm512_loadu_si512(keys), factors);
-    __m512i b = _mm512_mullo_epi64(_mm512_loadu_si512(keys + 4), factors);
-    a = _mm512_xor_si512(a, _mm512_shuffle_epi32(a, (_MM_PERM_ENUM)0x4E));
-    b = _mm512_xor_si512(b, _mm512_shuffle_epi32(b, (_MM_PERM_ENUM)0x4E));
-    return _mm512_permutex2var_epi64(a, evens, b);
-}
-#endif
-
 #ifdef BP_HAS_AVX2
 /* The first of two passes of bp_prepare: keys->bytes of all but the long pre-tokens. OUT: longs, which these are.
    Returns how many they are. */
@@ -67,28 +55,6 @@ BP_INLINE void bp_prepare_longs(const bp_cache *cache, const uint8_t *text, ptrd
         bp_prepare_long(cache, p, (size_t)(text + ends[at] - p), at, keys);
     }
 }
-#endif
-
-#ifdef BP_HAS_AVX512
-/* Hashes are made eight at a time. */
-BP_AVX512_TARGET static void bp_prepare_avx512(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
-                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
-    const uint8_t *shorts = (const uint8_t *)cache->shorts;
-    uint8_t longs[BP_BLOCK];
-    const ptrdiff_t long_count = bp_load_keys(text, start, ends, n, keys, longs);
-    const __m512i factors = _mm512_broadcast_i32x4(
-        _mm_set_epi64x((long long)cache->secret.odd[1], (long long)cache->secret.odd[0]));
-    const __m128i shift = _mm_cvtsi32_si128(cache->short_shift);
-    for (ptrdiff_t i = 0; i < n; i += 8) { /* rounds up: hashes beyond n are never used */
-        const __m512i home = _mm512_srl_epi64(bp_hash_eight(factors, keys->bytes + i), shift);
-        _mm512_storeu_si512(keys->at + i, _mm512_slli_epi64(home, 5));
-        for (int j = 0; j < 8; j++) BP_PREFETCH(shorts + keys->at[i + j]);
-    }
-    bp_prepare_longs(cache, text, start, ends, longs, long_count, keys);
-}
-#endif
-
-#ifdef BP_HAS_AVX2
 BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
                                            const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
@@ -134,13 +100,8 @@ BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, p
                                    ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
     ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
     while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
-#ifdef BP_HAS_AVX512
-    if (cache->simd == BP_SIMD_AVX512 && padded >= 16)
-        bp_prepare_avx512(cache, text, start, ends, padded, keys);
-    else
-#endif
 #ifdef BP_HAS_AVX2
-    if (cache->simd == BP_SIMD_AVX2 && padded >= 16)
+    if (cache->simd != BP_SIMD_PLAIN && padded >= 16)
         bp_prepare_avx2(cache, text, start, ends, padded, keys);
     else
 #endif
@@ -156,14 +117,6 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
     return ((entry->low ^ key[0]) | (entry->high ^ key[1])) == 0;
 #endif
 }
-
-#ifdef BP_HAS_AVX512
-BP_AVX512_INLINE int bp_same_avx512(const bp_short *entry, const uint64_t *key) {
-    const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i *)key),
-                                         _mm_loadu_si128((const __m128i *)&entry->low));
-    return _mm_testz_si128(differ, differ);
-}
-#endif
 
 /* The ids of a pre-token that is not in its home slot, as the cache holds them, or NULL. Not inlined: it would cost the
    loop its registers. */
@@ -196,12 +149,10 @@ BP_INLINE void bp_put_ids(uint32_t *to, const void *from, int narrow) {
 
 /* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.
    INOUT: *used, the words of out that are taken. If the remaining capacity may not be enough, *starved is set, and the
-   cache may know the pre-token returned. `narrow` is cache->narrow and `same` is bp_same or bp_same_avx512, constants that
-   are inlined. */
+   cache may know the pre-token returned. `narrow` is cache->narrow, a constant that is inlined. */
 BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                  ptrdiff_t *used, int *starved, const int narrow,
-                                  int (*same)(const bp_short *, const uint64_t *)) {
+                                  ptrdiff_t *used, int *starved, const int narrow) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     const size_t held = narrow ? BP_NARROW_IDS : BP_WIDE_IDS, group = narrow ? 8 : 4; /* ids in an entry, in 16 bytes */
     uint32_t *at = out + *used;
@@ -215,7 +166,7 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
         size_t count = entry->count;
         /* before it is known whether the entry is the right one: a store off the critical path */
         bp_put_ids(at, entry->ids, narrow);
-        if (BP_LIKELY(same(entry, keys->bytes[i]))) {
+        if (BP_LIKELY(bp_same(entry, keys->bytes[i]))) {
             if (BP_LIKELY(count <= held)) {
                 at += count;
                 continue;
@@ -240,14 +191,13 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
 
 /* bp_emit_block without output: adds to *total how many ids the pre-tokens have. */
 BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total,
-                                   int (*same)(const bp_short *, const uint64_t *)) {
+                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     const uint64_t (*key)[2] = keys->bytes + i;
     size_t sum = 0, found;
     for (; i < n; i++, key++) {
         const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
-        if (BP_LIKELY(same(entry, *key))) {
+        if (BP_LIKELY(bp_same(entry, *key))) {
             sum += entry->count;
         } else {
             if (!bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found)) break;
@@ -258,65 +208,39 @@ BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const u
     return i;
 }
 
-#ifdef BP_HAS_AVX512
-BP_AVX512_TARGET static ptrdiff_t bp_emit_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                             const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
-                                             ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return cache->narrow
-               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same_avx512)
-               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same_avx512);
-}
-
-BP_AVX512_TARGET static ptrdiff_t bp_tally_avx512(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
-                                                  ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n,
-                                                  ptrdiff_t *total) {
-    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same_avx512);
-}
-#endif
-
 #ifdef BP_HAS_AVX2
 BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return cache->narrow
-               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
-               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
+    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
 }
 
 BP_AVX2_TARGET static ptrdiff_t bp_tally_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
                                               ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n,
                                               ptrdiff_t *total) {
-    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same);
+    return bp_tally_block(cache, keys, text, start, ends, i, n, total);
 }
 #endif
 
 BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                                      ptrdiff_t *used, int *starved) {
-#ifdef BP_HAS_AVX512
-    if (cache->simd == BP_SIMD_AVX512)
-        return bp_emit_avx512(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
-#endif
 #ifdef BP_HAS_AVX2
-    if (cache->simd == BP_SIMD_AVX2)
+    if (cache->simd != BP_SIMD_PLAIN)
         return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
 #endif
-    return cache->narrow
-               ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, bp_same)
-               : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, bp_same);
+    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
 }
 
 BP_NOINLINE static ptrdiff_t bp_tally(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                       const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total) {
-#ifdef BP_HAS_AVX512
-    if (cache->simd == BP_SIMD_AVX512)
-        return bp_tally_avx512(cache, keys, text, start, ends, i, n, total);
-#endif
 #ifdef BP_HAS_AVX2
-    if (cache->simd == BP_SIMD_AVX2)
+    if (cache->simd != BP_SIMD_PLAIN)
         return bp_tally_avx2(cache, keys, text, start, ends, i, n, total);
 #endif
-    return bp_tally_block(cache, keys, text, start, ends, i, n, total, bp_same);
+    return bp_tally_block(cache, keys, text, start, ends, i, n, total);
 }
 
 #endif

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..core._special import choose
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
 
 __all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "trim"]
@@ -73,7 +73,7 @@ class Origin:
         start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
         self.add(token, start, end, [len(token)])
 
-    def spans(self, tokenizer: Surface, ids: list[int]) -> list[Span]:
+    def spans(self, tokenizer: TokenizerBase, ids: list[int]) -> list[Span]:
         """(start, end) of each token, in characters of the given text."""
         spans = tokenizer._char_spans(ids, self.data)
         starts, ends = self.starts, self.ends
@@ -96,7 +96,7 @@ class TokenOrigins(NamedTuple):
 
 
 def offsets_of(
-    tokenizer: Surface, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
+    tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
 ) -> list[Span]:
     """(start, end) in characters of the text for each of its tokens.
 
@@ -111,7 +111,7 @@ def offsets_of(
 
 
 def trace_tokens(
-    tokenizer: Surface, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
+    tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
 ) -> TokenOrigins:
     """Where the tokens of a text come from; the arguments are those of :func:`offsets_of`.
 
@@ -130,7 +130,7 @@ def trace_tokens(
     return TokenOrigins(origin.spans(tokenizer, ids), words, literals)
 
 
-def _trace(tokenizer: Surface, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
+def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
     if tokenizer._pipeline is not None:
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
         return tokenizer._pipeline.trace(text, tuple(sorted(allowed)))
@@ -144,7 +144,7 @@ def _trace(tokenizer: Surface, text: str, allowed_special: Literal["all"] | Coll
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
         if isinstance(form, str):
-            stretch, sources = align(form, stretch, tokenizer.unicode)
+            stretch, sources = align(form, stretch, tokenizer._vocab.unicode)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if stretch:
             data = stretch.encode("utf-8")

@@ -30,12 +30,16 @@ class BatchOptions(TypedDict, total=False):
         allowed_special: Special tokens to recognise.
         disallowed_special: Special tokens that must not be in a text.
         add_special_tokens: Put the special tokens around each text that the tokenizer's template says.
+        dropout: The probability of BPE-dropout; True for that which the tokenizer's file declares.
+        seed: What decides, with dropout, which merges are left out.
     """
 
     num_threads: int | None
     allowed_special: SpecialSelection
     disallowed_special: SpecialSelection
     add_special_tokens: bool
+    dropout: float | bool | None
+    seed: SupportsIndex | None
 
 
 class RowOptions(BatchOptions, total=False):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from .options import Padding, RowOptions, Text
     from .padding import PaddedBatch
 
@@ -15,7 +15,7 @@ __all__ = ["encode_padded", "padded_batches"]
 
 
 def encode_padded(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     texts: Iterable[Text],
     *,
     padding: Padding = "longest",
@@ -51,7 +51,7 @@ def encode_padded(
 
 
 def padded_batches(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     texts: Iterable[Text],
     *,
     max_tokens: int,
@@ -65,13 +65,14 @@ def padded_batches(
     Args:
         texts: The texts.
         max_tokens: Rows times width of a batch, at most.
-        pad_token: As for :meth:`encode_padded`, and so are ``options``.
+        pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are ``options``.
 
     Raises:
         ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
 
+    >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> [batch.rows.tolist() for batch in tok.padded_batches(["ab ab", "ab", " ab"], max_tokens=3)]
+    >>> [batch.rows.tolist() for batch in serving.padded_batches(tok, ["ab ab", "ab", " ab"], max_tokens=3)]
     [[1, 2], [0]]
     """
     from .padding import encode_rows, pad_by_length

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
@@ -40,7 +40,7 @@ class PaddedBatch:
 
 
 def encode_rows(
-    tokenizer: Surface, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
+    tokenizer: TokenizerBase, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
 ) -> tuple[Ids, Offsets, dict[str, Any]]:
     """The ids of texts, their offsets, and the arguments of :func:`pad` and :func:`pad_by_length` that follow.
 
@@ -52,7 +52,7 @@ def encode_rows(
         raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
     rows: dict[str, Any] = dict(options)
     batch = BatchOptions()
-    for name in ("num_threads", "allowed_special", "disallowed_special"):
+    for name in ("num_threads", "allowed_special", "disallowed_special", "dropout", "seed"):
         if name in rows:
             batch[name] = rows.pop(name)
     vocab = tokenizer._vocab

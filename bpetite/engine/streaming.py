@@ -6,8 +6,10 @@ keeps what is still open and passes on the rest:
 
     chunk -> whole characters -> special tokens and the text between them -> normalized text -> closed pre-tokens -> ids
 
-Each step keeps no more than it must: the start of a special token, the characters since the last one that no later
-character can change, the open pre-token. Nothing is read twice, so the cost does not depend on how the text is cut.
+The compiled encoder says how far a text is certain, and takes the first, second and fourth of these steps at once where
+nothing is normalized. What it leaves, the open pre-token or the start of a special token, is put before the next chunk.
+Once that is more than a few bytes, it is read again only when it has doubled, so the cost does not depend on how the
+text is cut; no more is held than twice what must be.
 
 Two kinds of tokenizer hold more. Where only `regex` can split (`tok.scanner == "regex"`), or nothing splits, the text
 between two special tokens is held until it ends, because no prefix of it says what its rest may still change. A
@@ -16,32 +18,33 @@ tokenizer with rare steps from tokenizer.json (rewritten text, flags of special 
 from __future__ import annotations
 
 import unicodedata
-from array import array
+from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Literal
 
 from ..core._special import Specials, choose
-from ..core._surface import Surface
+from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
-from ..splitting.pretokenizer import Pretokenizer
-from ..splitting.scan._scan import Scan
 from ..steps.normalizers import normalize
+from .options import SpecialSelection
 
 __all__ = ["encode_iterable"]
 
+#: Bytes that are read again with each chunk.
+SHORT = 64
+
 
 def encode_iterable(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     chunks: Iterable[str | bytes],
-    allowed_special: Literal["all"] | Collection[str] = "all",
-    disallowed_special: Literal["all"] | Collection[str] = (),
+    allowed_special: SpecialSelection = "all",
+    disallowed_special: SpecialSelection = (),
 ) -> Iterator[int]:
     """Yield the ids of `tokenizer.encode` for the joined chunks, as soon as they are certain.
 
     Args:
-        tokenizer: Encodes pre-tokens, or the whole text where it has a pipeline.
+        tokenizer: Encodes what is certain, or the whole text where it has a pipeline.
         chunks: str, or UTF-8 bytes cut anywhere, also inside a character.
         allowed_special: The special tokens to recognise.
         disallowed_special: Special tokens that must not occur.
@@ -57,210 +60,154 @@ def encode_iterable(
         raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
+    data = characters(chunks)
+    if refused:
+        data = refusing(data, refused)
     if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
-        return _at_the_end(tokenizer, chunks, allowed_special, disallowed_special)
-    stream = Stream(tokenizer, {literal: ids[literal] for literal in recognised}, refused)
-    return chain.from_iterable(_steps(stream, chunks))
+        return _at_the_end(tokenizer, data, allowed_special)
+    specials = Specials({literal: ids[literal] for literal in recognised})
+    as_it_is = tokenizer._pretokenizer.scanner is not None and tokenizer.normalization is None
+    stream = OpenText(tokenizer, specials) if as_it_is else OpenSpecials(tokenizer, specials)
+    return chain.from_iterable(_steps(stream, data))
 
 
-def _steps(stream: Stream, chunks: Iterable[str | bytes]) -> Iterator[list[int]]:
-    for chunk in chunks:
-        yield stream.feed(chunk)
-    yield stream.finish()
+def _steps(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[list[int]]:
+    for text in data:
+        yield stream.feed(text, False)
+    yield stream.feed(b"", True)
 
 
-def _at_the_end(
-    tokenizer: Surface,
-    chunks: Iterable[str | bytes],
-    allowed_special: Literal["all"] | Collection[str],
-    disallowed_special: Literal["all"] | Collection[str],
-) -> Iterator[int]:
-    characters = Characters()
-    data = b"".join([*map(characters.feed, chunks), characters.finish()])
-    yield from tokenizer.encode(
-        data.decode("utf-8"), allowed_special=allowed_special, disallowed_special=disallowed_special
-    )
+def _at_the_end(tokenizer: TokenizerBase, data: Iterator[bytes], allowed_special: SpecialSelection) -> Iterator[int]:
+    yield from tokenizer.encode(b"".join(data), allowed_special=allowed_special)
 
 
-class Stream:
-    """The steps of one stream, from chunks to ids."""
+def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
+    """Chunks to UTF-8 of whole characters; keeps back the bytes of one that is not complete.
 
-    def __init__(self, tokenizer: Surface, special_tokens: dict[str, int], refused: Collection[str]) -> None:
-        self.tokenizer = tokenizer
-        self.pretokenizer: Pretokenizer = tokenizer._pretokenizer
-        self.characters: Characters = Characters()
-        self.specials: OpenSpecials = OpenSpecials(special_tokens)
-        self.refused: Refusal | None = Refusal(refused) if refused else None
-        form = tokenizer.normalization
-        self.normalized: Normalized | None = Normalized(form, tokenizer.unicode) if isinstance(form, str) else None
-        self.text: Scan | Whole | None = None  # the text since the last special token
-
-    def feed(self, chunk: str | bytes) -> list[int]:
-        """The ids that are certain now and were not before."""
-        return self.read(self.characters.feed(chunk), False)
-
-    def finish(self) -> list[int]:
-        """The ids that are left when nothing follows."""
-        return self.read(self.characters.finish(), True)
-
-    def read(self, data: bytes, final: bool) -> list[int]:
-        if self.refused is not None:
-            self.refused.feed(data)
-        ids: list[int] = []
-        for text, token_id in self.specials.feed(data, final):
-            ids += self.ordinary(text, token_id is not None)
-            if token_id is not None:
-                ids.append(token_id)
-        return ids + self.ordinary(b"", True) if final else ids
-
-    def ordinary(self, data: bytes, final: bool) -> list[int]:
-        """Text between special tokens; `final` where it ends."""
-        if self.normalized is not None:
-            data = self.normalized.feed(data, final)
-        if self.text is None:
-            if not data:
-                return []
-            scanner = self.pretokenizer.scanner
-            self.text = Scan(scanner) if scanner is not None else Whole(self.pretokenizer)
-        closed, ends = self.text.feed(data, final=final)
-        if final:
-            self.text = None
-        return self.tokenizer.encode_pretokens(closed, ends) if closed else []
-
-
-class Characters:
-    """Chunks to UTF-8 of whole characters; keeps back the bytes of one that is not complete."""
-
-    def __init__(self) -> None:
-        self.open: bytes = b""
-        self.offset: int = 0  # of the open bytes in the whole text
-
-    def feed(self, chunk: str | bytes) -> bytes:
-        if isinstance(chunk, str):
-            if self.open:
-                self.finish()
-            data = chunk.encode("utf-8")
-            self.offset += len(data)
-            return data
-        if not isinstance(chunk, bytes):
-            raise TypeError(f"a chunk of text is str or bytes, not {show(chunk)}")
-        data = self.open + chunk
-        whole = len(data) - _incomplete(data)
-        self.check(data[:whole])
-        self.open = data[whole:]
-        self.offset += whole
-        return data[:whole]
-
-    def finish(self) -> bytes:
-        self.check(self.open)
-        return b""
-
-    def check(self, data: bytes) -> None:
-        if data.isascii():
-            return
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            reason = f"{error.reason} (byte {self.offset + error.start} of the text)"
-            raise UnicodeDecodeError("utf-8", data, error.start, error.end, reason) from None
-
-
-def _incomplete(data: bytes) -> int:
-    """How many bytes at the end begin a character that they do not complete.
-
-    >>> _incomplete("a的".encode()[:-1])
-    2
+    >>> b"".join(characters([b"a\\xc3", b"\\xa9", "b"])).decode()
+    'aéb'
     """
-    for back in range(1, min(3, len(data)) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            return back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
-        if byte < 0x80:
-            break
-    return 0
+    decoder = getincrementaldecoder("utf-8")()
+    offset = 0
+    for chunk in chain(chunks, [""]):
+        if not isinstance(chunk, str | bytes):
+            raise TypeError(f"a chunk of text is str or bytes, not {show(chunk)}")
+        try:
+            text = decoder.decode(chunk) if isinstance(chunk, bytes) else decoder.decode(b"", True) + chunk
+        except UnicodeDecodeError as error:
+            reason = f"{error.reason} (byte {offset + error.start} of the text)"
+            raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
+        data = text.encode("utf-8")
+        offset += len(data)
+        yield data
+
+
+def refusing(data: Iterator[bytes], refused: Collection[str]) -> Iterator[bytes]:
+    """The same text, which must not hold some special tokens."""
+    finder = Specials(dict.fromkeys(refused, 0))
+    held, offset = b"", 0
+    for text in data:
+        held += text
+        for start, end, _ in finder.cut(held):
+            raise ValueError(
+                f"the text holds the disallowed special token {held[start:end].decode('utf-8')!r} at byte "
+                f"{offset + start}; allow it (allowed_special) or take the text as it is (disallowed_special=())"
+            )
+        done = max(len(held) - finder.longest + 1, 0)  # what is left is too short to hold one
+        held, offset = held[done:], offset + done
+        yield text
+
+
+class OpenText:
+    """Text to ids, with special tokens and a scanner; keeps back what more text may change."""
+
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
+        self.tokenizer = tokenizer
+        self.specials = specials
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.enough = 0  # bytes; less is not read
+        self.offset = 0  # of the open text in the whole text
+
+    def feed(self, data: bytes, final: bool) -> list[int]:
+        """The ids that are certain now and were not before; after the `final` text another one may begin."""
+        self.parts.append(data)
+        self.size += len(data)
+        if self.size < self.enough and not final:
+            return []
+        text = b"".join(self.parts)
+        ids, done = self.tokenizer._encode_beginning(text, self.specials, final, self.offset)
+        self.parts = [text[done:]]
+        self.size -= done
+        self.enough = 2 * self.size if self.size > SHORT else 0
+        self.offset += done
+        return ids
 
 
 class OpenSpecials:
-    """Text to special tokens and the text between them; keeps back what may be the start of a special token."""
+    """Text to ids where only what is between special tokens is normalized and split; keeps back the same, and what may
+    be the start of a special token."""
 
-    def __init__(self, special_tokens: dict[str, int]) -> None:
-        self.finder: Specials = Specials(special_tokens)
-        self.longest: int = self.finder.longest
-        self.open: bytes = b""
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials) -> None:
+        self.specials = specials
+        form = tokenizer.normalization
+        scanned = tokenizer._pretokenizer.scanner is not None
+        self.between = Normalized(tokenizer, form) if scanned and isinstance(form, str) else Unsplit(tokenizer)
+        self.open = b""
 
-    def feed(self, data: bytes, final: bool) -> list[tuple[bytes, int | None]]:
-        """[(text, id of the special token after it, or None where more of the text may follow), ...]"""
+    def feed(self, data: bytes, final: bool) -> list[int]:
+        """As for :class:`OpenText`."""
         data = self.open + data
-        found, limit = self.cut(data, final)
-        self.open = data[limit:]
-        return found
-
-    def cut(self, data: bytes, final: bool) -> tuple[list[tuple[bytes, int | None]], int]:
-        """The same of a text from its beginning on, and up to where that is certain."""
-        if not self.longest:
-            return [(data, None)], len(data)
-        found: list[tuple[bytes, int | None]] = []
+        found, limit = self.specials.cut_beginning(data, final)
+        ids: list[int] = []
         at = 0
-        limit = len(data) if final else self.finder.first_open(data, 0)
-        for start, end, token_id in self.finder.cut(data):
-            # The match is certain unless something that starts there or before it may become another one; what
-            # begins inside it no longer matters.
-            if start >= limit:
-                break
-            found.append((data[at:start], token_id))
+        for start, end, token_id in found:
+            ids += [*self.between.feed(data[at:start], True), token_id]
             at = end
-            if limit < end:
-                limit = self.finder.first_open(data, end)
-        if at < limit:
-            found.append((data[at:limit], None))
-        return found, limit
+        ids += self.between.feed(data[at:limit], final)
+        self.open = data[limit:]
+        return ids
 
 
-class Refusal:
-    """Watches for special tokens that must not occur."""
+class Unsplit:
+    """Text to ids; keeps all of it until it ends."""
 
-    def __init__(self, refused: Collection[str]) -> None:
-        self.finder: Specials = Specials(dict.fromkeys(refused, 0))
-        self.longest: int = max(len(literal.encode("utf-8")) for literal in refused)
-        self.before: bytes = b""  # the end of what was read, too short to hold one
-        self.offset: int = 0
+    def __init__(self, tokenizer: TokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self.parts: list[bytes] = []
 
-    def feed(self, data: bytes) -> None:
-        data = self.before + data
-        found = self.finder.cut(data)
-        if found:
-            start, end, _ = found[0]
-            raise ValueError(
-                f"the text holds the disallowed special token {data[start:end].decode('utf-8')!r} at byte "
-                f"{self.offset + start}; allow it (allowed_special) or take the text as it is (disallowed_special=())"
-            )
-        keep = min(len(data), self.longest - 1)
-        self.offset += len(data) - keep
-        self.before = data[len(data) - keep :]
+    def feed(self, data: bytes, final: bool) -> list[int]:
+        """As for :class:`OpenText`."""
+        self.parts.append(data)
+        if not final:
+            return []
+        text = b"".join(self.parts)
+        self.parts = []
+        return self.tokenizer.encode_ordinary(text)
 
 
 class Normalized:
-    """Text to normalized text; keeps back what a later character may combine with."""
+    """Text to ids; keeps back what a later character may combine with, and what the split may still change."""
 
-    def __init__(self, form: str, unicode: str | None) -> None:
+    def __init__(self, tokenizer: TokenizerBase, form: str) -> None:
+        self.text = OpenText(tokenizer, None)
         self.form = form
-        self.unicode = unicode
-        self.open: list[str] = []
+        self.unicode = tokenizer._vocab.unicode
+        self.parts: list[str] = []
 
-    def feed(self, data: bytes, final: bool) -> bytes:
+    def feed(self, data: bytes, final: bool) -> list[int]:
+        """As for :class:`OpenText`."""
         text = data.decode("utf-8")
         at = len(text)
         if not final:
             at = next((at for at in range(len(text) - 1, -1, -1) if starts_afresh(text[at], self.form)), 0)
-        if at == 0:  # nothing closes what is open; final with no text closes it as well
-            if text:
-                self.open.append(text)
-            if not final:
-                return b""
-            text, at = "", 0
-        closed = "".join(self.open) + text[:at]
-        self.open = [text[at:]] if at < len(text) else []
-        return normalize(self.form, closed, self.unicode).encode("utf-8")
+        self.parts.append(text[:at])
+        if at == 0 and not final:  # nothing closes what is open
+            self.parts.append(text)
+            return []
+        closed = "".join(self.parts)
+        self.parts = [text[at:]]
+        return self.text.feed(normalize(self.form, closed, self.unicode).encode("utf-8"), final)
 
 
 @lru_cache(maxsize=4096)
@@ -283,18 +230,3 @@ def second_parts() -> frozenset[str]:
     decompositions = (unicodedata.decomposition(chr(code)) for code in range(0x30000))
     pairs = (parts.split() for parts in decompositions if parts and not parts.startswith("<"))
     return frozenset([*map(chr, hangul), *(chr(int(parts[1], 16)) for parts in pairs if len(parts) == 2)])
-
-
-class Whole:
-    """Text that is cut only when it has ended: used in place of a scan when no compiled scanner can cut."""
-
-    def __init__(self, pretokenizer: Pretokenizer) -> None:
-        self.pretokenizer = pretokenizer
-        self.parts: list[bytes] = []
-
-    def feed(self, data: bytes, *, final: bool = False) -> tuple[bytes, array[int]]:
-        self.parts.append(data)
-        if not final:
-            return b"", array("q")
-        text = b"".join(self.parts)
-        return text, self.pretokenizer.ends(text)

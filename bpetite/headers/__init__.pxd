@@ -1,0 +1,113 @@
+"""The C that several rooms share, as Cython sees it; vectors.pxd declares what takes vector instructions.
+
+A module includes every header that is declared here, so that none of them may be slow to compile: the compiler's own
+header of vector instructions is.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+ctypedef uint32_t token_t  # a token id: 0..2^32-1
+
+cdef extern from "headers/arithmetic.h" nogil:
+    bint bp_add_overflows(int64_t* total, int64_t x) noexcept
+
+cdef extern from "headers/bytes.h" nogil:
+    enum:
+        BP_KEY_BYTES
+        BP_KEY_READ
+    ctypedef struct bp_key:
+        uint64_t low
+        uint64_t high
+    void BP_PREFETCH(const void* address) noexcept
+    uint64_t bp_load64(const void* p) noexcept
+    int bp_lowest_bit(uint64_t mask) noexcept
+    bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
+    bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
+
+cdef extern from "headers/hashing.h" nogil:
+    ctypedef struct bp_secret:
+        uint64_t words[4]
+        uint64_t odd[2]
+    uint64_t bp_mix(const bp_secret* secret, uint64_t x) noexcept
+    uint64_t bp_hash_key(const bp_secret* secret, uint64_t low, uint64_t high) noexcept
+    uint64_t bp_hash_long(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
+    uint64_t bp_hash_bytes(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
+    bint bp_filter_has(const uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
+    void bp_filter_add(uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
+
+cdef extern from "headers/heap.h" nogil:
+    void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
+    Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept
+
+cdef extern from "headers/join.h" nogil:
+    enum:
+        BP_HEAD
+        BP_LONG_TOKEN
+        BP_NOT_ASCII
+    ctypedef struct bp_head:
+        uint8_t bytes[16]
+    ctypedef struct bp_joiner:
+        const bp_head* heads
+        const uint16_t* sizes
+        const uint64_t* starts
+        const uint8_t* blob
+        const uint32_t* slot_of
+        size_t size
+    size_t bp_slot(const bp_joiner* joiner, uint32_t position) noexcept
+    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
+                         uint32_t* unknown) noexcept
+    uint8_t* bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* at, uint8_t* end,
+                     unsigned not_ascii) noexcept
+
+cdef extern from "headers/memory.h" nogil:
+    void* bp_allocate(size_t bytes) noexcept
+    void* bp_new_table(size_t size, int fill) noexcept
+    void bp_free_table(void* table, size_t size) noexcept
+    int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
+    void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
+    void bp_use_large_pages(void* memory, size_t bytes) noexcept
+
+cdef extern from "headers/numpy_array.h":
+    ctypedef struct bp_numpy:
+        void* make                     # NULL before the set-up
+        PyObject* descr
+    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
+    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
+
+cdef extern from "headers/pairs.h" nogil:
+    ctypedef struct bp_pair_entry:
+        uint64_t pair
+        uint32_t rank
+    ctypedef struct bp_pairs:
+        bp_pair_entry* entries
+        uint32_t* joined
+        uint64_t mask
+        int shift
+    bint bp_pairs_init(bp_pairs* pairs, const bp_secret* secret, uint64_t count, uint64_t ranks) noexcept
+    void bp_pairs_free(bp_pairs* pairs) noexcept
+    bint bp_pairs_add(bp_pairs* pairs, uint32_t left, uint32_t right, uint32_t rank, uint32_t joined) noexcept
+    uint64_t bp_pair_hash(const bp_pairs* pairs, uint32_t left, uint32_t right) noexcept
+    uint32_t bp_pair_rank(const bp_pairs* pairs, uint32_t left, uint32_t right) noexcept
+
+cdef extern from "headers/watch.h" nogil:
+    ctypedef struct bp_watch:
+        bint interrupted
+    void bp_watch_begin(bp_watch* watch, const int* stop) noexcept
+    void bp_stop(int* stop) noexcept
+    bint bp_work(bp_watch* watch, Py_ssize_t bytes) noexcept
+
+cdef extern from "headers/watch.h":
+    int bp_watch_check(const bp_watch* watch) except -1
+
+
+# OUT: a secret for keyed hashes from the system's source of random bytes; each module draws its own.
+cdef inline bp_secret draw_secret() except *:
+    cdef bp_secret secret
+    from os import urandom
+    cdef bytes drawn = urandom(sizeof(bp_secret))
+    memcpy(&secret, PyBytes_AS_STRING(drawn), sizeof(bp_secret))
+    secret.odd[0] |= 1
+    secret.odd[1] |= 1
+    return secret

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
 #define BP_SSE2 1
@@ -29,6 +32,17 @@ BP_INLINE uint64_t bp_load64(const void *p) {
     uint64_t x;
     memcpy(&x, p, 8);
     return x;
+}
+
+/* The place of the lowest bit that is set, of which there is one. */
+BP_INLINE int bp_lowest_bit(uint64_t mask) {
+#ifdef _MSC_VER
+    unsigned long at;
+    _BitScanForward64(&at, mask);
+    return (int)at;
+#else
+    return __builtin_ctzll(mask);
+#endif
 }
 
 enum {

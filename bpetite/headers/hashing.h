@@ -15,8 +15,6 @@
 
 #include "bytes.h"
 
-#define BP_PRIME ((UINT64_C(1) << 61) - 1)
-
 /* Independent random words; those of `odd` are odd. */
 typedef struct { uint64_t words[4], odd[2]; } bp_secret;
 
@@ -27,32 +25,16 @@ BP_INLINE uint64_t bp_mix(const bp_secret *secret, uint64_t x) {
     return x * secret->odd[1];
 }
 
-/* The lower half of a * b + c; OUT: the upper half. */
-BP_INLINE uint64_t bp_multiply(uint64_t a, uint64_t b, uint64_t c, uint64_t *upper) {
-#ifdef __SIZEOF_INT128__
-    const unsigned __int128 product = (unsigned __int128)a * b + c;
-    *upper = (uint64_t)(product >> 64);
-    return (uint64_t)product;
-#else
-    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle, lower = a * b + c;
-    *upper = a1 * b1 + (middle >> 32) + (other >> 32) + (lower < c);
-    return lower;
-#endif
-}
-
 /* The two halves of a product, one on the other. */
 BP_INLINE uint64_t bp_fold(uint64_t a, uint64_t b) {
-    uint64_t upper;
-    const uint64_t lower = bp_multiply(a, b, 0, &upper);
-    return lower ^ upper;
-}
-
-/* a * b + c modulo the prime 2^61 - 1; all three are below it. */
-BP_INLINE uint64_t bp_multiply_modulo(uint64_t a, uint64_t b, uint64_t c) {
-    uint64_t upper;
-    const uint64_t lower = bp_multiply(a, b, c, &upper), sum = (lower & BP_PRIME) + (upper << 3 | lower >> 61);
-    return sum >= BP_PRIME ? sum - BP_PRIME : sum;
+#ifdef __SIZEOF_INT128__
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
+    return a * b ^ (a1 * b1 + (middle >> 32) + (other >> 32));
+#endif
 }
 
 /* Hash a bp_key. */

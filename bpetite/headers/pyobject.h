@@ -7,8 +7,7 @@
 
 #include "bytes.h"
 #include "memory.h"
-#include "simd.h"
-#include "utf8.h"
+#include "utf8_read.h"
 
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
    PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the
@@ -90,18 +89,6 @@ static inline Py_ssize_t bp_token_values(PyObject *const *items, Py_ssize_t n, u
         values[i] = (uint32_t)value;
     }
     return n;
-}
-
-/* tuple.__new__(kind, (a, b, c, d)), for a subclass such as a named tuple, without a tuple for the arguments and another
-   one for the items. d may be NULL: then there are three. */
-static inline PyObject *bp_tuple_of(PyTypeObject *kind, PyObject *a, PyObject *b, PyObject *c, PyObject *d) {
-    PyObject *made = kind->tp_alloc(kind, d ? 4 : 3);
-    if (!made) return NULL;
-    Py_INCREF(a); PyTuple_SET_ITEM(made, 0, a);
-    Py_INCREF(b); PyTuple_SET_ITEM(made, 1, b);
-    Py_INCREF(c); PyTuple_SET_ITEM(made, 2, c);
-    if (d) { Py_INCREF(d); PyTuple_SET_ITEM(made, 3, d); }
-    return made;
 }
 
 #endif

@@ -1,10 +1,9 @@
 /* Which vector instructions this process uses.
 
    Loops that gain by them are written once, in headers without a name of an instruction set in theirs, and compiled once
-   for each set: simd_ssse3.h, simd_avx2.h, simd_avx512.h and simd_neon.h say how a function is compiled for theirs, and
-   whether the processor has it. Each form gives the same results as the plain one, bit for bit. A compiler without
-   target attributes gives the plain forms. The choice is made when the first function asks; BPETITE_SIMD names another
-   (_simd.pyx raises the error where it cannot be had). */
+   for each set: simd_avx2.h, simd_avx512.h and simd_neon.h say how a function is compiled for theirs, and whether the
+   processor has it. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes
+   gives the plain forms. */
 #ifndef BPETITE_SIMD_H
 #define BPETITE_SIMD_H
 
@@ -14,13 +13,12 @@
 #include "simd_avx2.h"
 #include "simd_avx512.h"
 #include "simd_neon.h"
-#include "simd_ssse3.h"
 
-enum { BP_SIMD_PLAIN, BP_SIMD_SSSE3, BP_SIMD_AVX2, BP_SIMD_NEON, BP_SIMD_AVX512, BP_SIMD_FORMS };
+enum { BP_SIMD_PLAIN, BP_SIMD_AVX2, BP_SIMD_NEON, BP_SIMD_AVX512, BP_SIMD_FORMS };
 
 /* The form's name in BPETITE_SIMD. */
 static inline const char *bp_simd_name(int form) {
-    static const char *const names[BP_SIMD_FORMS] = {"plain", "ssse3", "avx2", "neon", "avx512"};
+    static const char *const names[BP_SIMD_FORMS] = {"plain", "avx2", "neon", "avx512"};
     return names[form];
 }
 
@@ -28,7 +26,6 @@ static inline const char *bp_simd_name(int form) {
 static inline int bp_simd_has(int form) {
     switch (form) {
     case BP_SIMD_PLAIN: return 1;
-    case BP_SIMD_SSSE3: return bp_ssse3_supported();
     case BP_SIMD_AVX2: return bp_avx2_supported();
     case BP_SIMD_NEON: return bp_neon_supported();
     case BP_SIMD_AVX512: return bp_avx512_supported();
@@ -36,20 +33,27 @@ static inline int bp_simd_has(int form) {
     }
 }
 
-/* The form in use: the one that BPETITE_SIMD names, or the last in order that the machine has. */
-static inline int bp_simd(void) {
-    static int chosen = -1;
-    if (chosen < 0) {
-        const char *asked = getenv("BPETITE_SIMD");
-        int best = BP_SIMD_PLAIN;
-        for (int form = 0; form < BP_SIMD_FORMS; form++) {
-            if (!bp_simd_has(form)) continue;
-            best = form;
-            if (asked && !strcmp(asked, bp_simd_name(form))) break;
-        }
-        chosen = best;
+/* The form in use: the one that BPETITE_SIMD names, or the last in order that the machine has. Chosen when the module is
+   loaded, before a thread can ask for it and without a look at an environment that changes later. Where the variable
+   names what cannot be had, _simd.pyx raises the error. */
+#ifdef __GNUC__
+static int bp_simd_chosen;
+
+__attribute__((constructor)) static void bp_simd_choose(void) {
+    const char *asked = getenv("BPETITE_SIMD");
+#ifdef BP_HAS_AVX2
+    __builtin_cpu_init();
+#endif
+    for (int form = 0; form < BP_SIMD_FORMS; form++) {
+        if (!bp_simd_has(form)) continue;
+        bp_simd_chosen = form;
+        if (asked && !strcmp(asked, bp_simd_name(form))) break;
     }
-    return chosen;
 }
+
+static inline int bp_simd(void) { return bp_simd_chosen; }
+#else
+static inline int bp_simd(void) { return BP_SIMD_PLAIN; }
+#endif
 
 #endif

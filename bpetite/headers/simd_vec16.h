@@ -1,11 +1,18 @@
-/* Vectors of sixteen bytes: the operations that every instruction set with a byte shuffle has, under one name. The code
-   that uses them is compiled for one set or another by the target attribute of its functions. */
+/* Vectors of sixteen bytes: operations of x86 and ARM under one name. Any x86-64 processor has them but for the shuffle:
+   functions with it have the attribute BP_SHUFFLE_TARGET, and run where bp_simd() is not BP_SIMD_PLAIN. */
 #ifndef BPETITE_SIMD_VEC16_H
 #define BPETITE_SIMD_VEC16_H
 
+#include "bytes.h"
 #include "simd.h"
 
-#ifdef BP_HAS_SSSE3
+#if defined(BP_HAS_AVX2)
+#define BP_SHUFFLE_TARGET BP_AVX2_TARGET
+#elif defined(BP_HAS_NEON)
+#define BP_SHUFFLE_TARGET
+#endif
+
+#ifdef BP_SSE2
 #define BP_HAS_VEC16 1
 typedef __m128i bp_vec16;
 

@@ -1,11 +1,131 @@
-/* Reading UTF-8, sixteen bytes at a time: included by utf8.h once for each set of vector instructions, with
-   BP_FORM(name), the name of a function of this set, and BP_FORM_TARGET. */
+/* Reading UTF-8: checking it, counting in it, the code units of a str from it. */
+#ifndef BPETITE_UTF8_READ_H
+#define BPETITE_UTF8_READ_H
+
+#include "bytes.h"
+#include "simd_vec16.h"
+
+/* Characters in n bytes of valid UTF-8. */
+static inline ptrdiff_t bp_utf8_count(const uint8_t *p, ptrdiff_t n) {
+    ptrdiff_t count = 0, at = 0;
+#ifdef BP_SSE2
+    const __m128i last = _mm_set1_epi8(-65); /* the largest of the bytes that go on with a character, as a signed one */
+    while (n - at >= 16) {
+        const ptrdiff_t stop = n - at < 255 * 16 ? n - 15 : at + 254 * 16 + 1; /* no more than a byte can count */
+        __m128i sums = _mm_setzero_si128();
+        for (; at < stop; at += 16)
+            sums = _mm_sub_epi8(sums, _mm_cmpgt_epi8(_mm_loadu_si128((const __m128i *)(p + at)), last));
+        sums = _mm_sad_epu8(sums, _mm_setzero_si128());
+        count += _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4);
+    }
+#endif
+    for (; at < n; at++) count += (int8_t)p[at] >= -64;
+    return count;
+}
+
+/* The largest of n bytes. */
+static inline uint8_t bp_utf8_top(const uint8_t *p, ptrdiff_t n) {
+    uint8_t top = 0;
+    for (ptrdiff_t at = 0; at < n; at++) top = p[at] > top ? p[at] : top;
+    return top;
+}
+
+/* The offset of the first byte from `at` on, where a character begins, that is not valid UTF-8, or n. */
+static inline ptrdiff_t bp_utf8_valid_plain(const uint8_t *p, ptrdiff_t at, ptrdiff_t n) {
+    const uint64_t high = 0x8080808080808080u;
+    while (at < n) {
+        while (at + 32 <= n
+               && !((bp_load64(p + at) | bp_load64(p + at + 8) | bp_load64(p + at + 16) | bp_load64(p + at + 24)) & high))
+            at += 32;
+        while (at < n && p[at] < 0x80) at++;
+        while (at < n && p[at] >= 0x80) {
+            uint8_t first = p[at];
+            uint8_t low = 0x80, top = 0xBF;
+            int more;
+            if (first >= 0xC2 && first <= 0xDF) more = 1;
+            else if (first >= 0xE0 && first <= 0xEF) more = 2;
+            else if (first >= 0xF0 && first <= 0xF4) more = 3;
+            else return at;
+            if (first == 0xE0) low = 0xA0;
+            else if (first == 0xED) top = 0x9F;
+            else if (first == 0xF0) low = 0x90;
+            else if (first == 0xF4) top = 0x8F;
+            if (at + more >= n || p[at + 1] < low || p[at + 1] > top) return at;
+            if (more > 1 && (p[at + 2] & 0xC0) != 0x80) return at;
+            if (more > 2 && (p[at + 3] & 0xC0) != 0x80) return at;
+            at += more + 1;
+        }
+    }
+    return n;
+}
+
+/* Write a character of valid UTF-8 as one unit of `kind` bytes; advances *at and returns the end of the unit. */
+BP_INLINE uint8_t *bp_unit_from_utf8(int kind, const uint8_t *p, ptrdiff_t *at, uint8_t *to) {
+    uint32_t c = p[*at];
+    ptrdiff_t size = 1;
+    if (c >= 0xF0) {
+        c = (c & 0x07) << 18 | (p[*at + 1] & 0x3Fu) << 12 | (p[*at + 2] & 0x3Fu) << 6 | (p[*at + 3] & 0x3Fu);
+        size = 4;
+    } else if (c >= 0xE0) {
+        c = (c & 0x0F) << 12 | (p[*at + 1] & 0x3Fu) << 6 | (p[*at + 2] & 0x3Fu);
+        size = 3;
+    } else if (c >= 0x80) {
+        c = (c & 0x1F) << 6 | (p[*at + 1] & 0x3Fu);
+        size = 2;
+    }
+    *at += size;
+    if (kind == 1) {
+        *to = (uint8_t)c;
+    } else if (kind == 2) {
+        const uint16_t unit = (uint16_t)c;
+        memcpy(to, &unit, 2);
+    } else {
+        memcpy(to, &c, 4);
+    }
+    return to + kind;
+}
+
+#ifdef BP_SHUFFLE_TARGET
+/* bp_utf8_faults: faults that the upper half of a byte is compatible with, the lower half, the upper of the next byte. */
+enum {
+    BP_CUT = 1 << 0,          /* a character ends early */
+    BP_STRAY = 1 << 1,        /* a continuation byte after ASCII */
+    BP_OVERLONG_3 = 1 << 2,
+    BP_ABOVE = 1 << 3,        /* above U+10FFFF: F4 90 and more, or a first byte above F4 */
+    BP_SURROGATE = 1 << 4,
+    BP_OVERLONG_2 = 1 << 5,
+    BP_OVERLONG_4 = 1 << 6,   /* or F5 80 and more */
+    BP_TWO_MORE = 1 << 7,     /* two continuation bytes */
+    BP_ANY_LOW = BP_CUT | BP_STRAY | BP_TWO_MORE,
+    BP_HIGH_LOW = BP_ANY_LOW | BP_ABOVE | BP_OVERLONG_4,
+    BP_AFTER = BP_STRAY | BP_OVERLONG_2 | BP_TWO_MORE
+};
+static const uint8_t bp_utf8_fault[3][16] = {
+    {BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_STRAY, BP_TWO_MORE, BP_TWO_MORE,
+     BP_TWO_MORE, BP_TWO_MORE, BP_CUT | BP_OVERLONG_2, BP_CUT, BP_CUT | BP_OVERLONG_3 | BP_SURROGATE,
+     BP_CUT | BP_ABOVE | BP_OVERLONG_4},
+    {BP_ANY_LOW | BP_OVERLONG_2 | BP_OVERLONG_3 | BP_OVERLONG_4, BP_ANY_LOW | BP_OVERLONG_2, BP_ANY_LOW, BP_ANY_LOW,
+     BP_ANY_LOW | BP_ABOVE, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW, BP_HIGH_LOW,
+     BP_HIGH_LOW, BP_HIGH_LOW | BP_SURROGATE, BP_HIGH_LOW, BP_HIGH_LOW},
+    {BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_CUT, BP_AFTER | BP_OVERLONG_3 | BP_OVERLONG_4,
+     BP_AFTER | BP_OVERLONG_3 | BP_ABOVE, BP_AFTER | BP_SURROGATE | BP_ABOVE, BP_AFTER | BP_SURROGATE | BP_ABOVE, BP_CUT,
+     BP_CUT, BP_CUT, BP_CUT},
+};
+
+/* Four characters of three bytes: which bits mark them, the marks, each one's bytes with the last lowest in 32 bits, and
+   the lower halves of these. */
+static const uint8_t bp_utf8_threes[4][16] = {
+    {0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0xF0, 0xC0, 0xC0, 0, 0, 0, 0},
+    {0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0xE0, 0x80, 0x80, 0, 0, 0, 0},
+    {2, 1, 0, 0xFF, 5, 4, 3, 0xFF, 8, 7, 6, 0xFF, 11, 10, 9, 0xFF},
+    {0, 1, 4, 5, 8, 9, 12, 13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF},
+};
 
 /* Other than zero in each byte of p[0:16] that cannot stand after the three before it, p[-3:0]. The tables give the
    faults that the upper and the lower half of the byte before and the upper half of this one are compatible with; a bit
    that is in all three is a fault. Two continuation bytes in a row are none where a character of three or four bytes
    began two or three before (Keiser, Lemire: Validating UTF-8 in less than one instruction per byte, 2020). */
-BP_FORM_TARGET static inline bp_vec16 BP_FORM(bp_utf8_faults)(const uint8_t *p) {
+BP_SHUFFLE_TARGET static inline bp_vec16 bp_utf8_faults(const uint8_t *p) {
     const bp_vec16 half = bp_vec_each8(0x0F), e0 = bp_vec_each8(0xE0), f0 = bp_vec_each8(0xF0);
     const bp_vec16 c = bp_vec_load(p), before = bp_vec_load(p - 1);
     const bp_vec16 high = bp_vec_shuffle(bp_vec_load(bp_utf8_fault[0]), bp_vec_and(bp_vec_right16(before, 4), half));
@@ -19,7 +139,7 @@ BP_FORM_TARGET static inline bp_vec16 BP_FORM(bp_utf8_faults)(const uint8_t *p) 
 
 /* How far p[at:n] is valid, by groups of 64 bytes, where a character begins at `at`, which is at least 3. The last
    character may be cut. */
-BP_FORM_TARGET static ptrdiff_t BP_FORM(bp_utf8_valid_groups)(const uint8_t *p, ptrdiff_t at, ptrdiff_t n) {
+BP_SHUFFLE_TARGET static ptrdiff_t bp_utf8_valid_groups(const uint8_t *p, ptrdiff_t at, ptrdiff_t n) {
     for (; n - at >= 64; at += 64) {
         const bp_vec16 any = bp_vec_or(bp_vec_or(bp_vec_load(p + at), bp_vec_load(p + at + 16)),
                                        bp_vec_or(bp_vec_load(p + at + 32), bp_vec_load(p + at + 48)));
@@ -27,8 +147,8 @@ BP_FORM_TARGET static ptrdiff_t BP_FORM(bp_utf8_valid_groups)(const uint8_t *p, 
             if (p[at - 1] >= 0xC0 || p[at - 2] >= 0xE0 || p[at - 3] >= 0xF0) break;
         } else {
             const bp_vec16 faults = bp_vec_or(
-                bp_vec_or(BP_FORM(bp_utf8_faults)(p + at), BP_FORM(bp_utf8_faults)(p + at + 16)),
-                bp_vec_or(BP_FORM(bp_utf8_faults)(p + at + 32), BP_FORM(bp_utf8_faults)(p + at + 48)));
+                bp_vec_or(bp_utf8_faults(p + at), bp_utf8_faults(p + at + 16)),
+                bp_vec_or(bp_utf8_faults(p + at + 32), bp_utf8_faults(p + at + 48)));
             if (bp_vec_any(faults)) break;
         }
     }
@@ -36,7 +156,7 @@ BP_FORM_TARGET static ptrdiff_t BP_FORM(bp_utf8_valid_groups)(const uint8_t *p, 
 }
 
 /* Sixteen ASCII characters as units. */
-BP_FORM_TARGET static inline void BP_FORM(bp_units_of_ascii)(int kind, uint8_t *to, bp_vec16 c) {
+BP_SHUFFLE_TARGET static inline void bp_units_of_ascii(int kind, uint8_t *to, bp_vec16 c) {
     const bp_vec16 zero = bp_vec_each16(0);
     if (kind == 1) {
         bp_vec_store(to, c);
@@ -53,7 +173,7 @@ BP_FORM_TARGET static inline void BP_FORM(bp_units_of_ascii)(int kind, uint8_t *
 }
 
 /* Four characters of three bytes each as units, where p[0:12] is that; returns whether it is. */
-BP_FORM_TARGET static inline int BP_FORM(bp_units_of_threes)(int kind, uint8_t *to, bp_vec16 c) {
+BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int kind, uint8_t *to, bp_vec16 c) {
     const bp_vec16 marks = bp_vec_and(c, bp_vec_load(bp_utf8_threes[0]));
     if ((bp_vec_signs(bp_vec_equal8(marks, bp_vec_load(bp_utf8_threes[1]))) & 0xFFF) != 0xFFF) return 0;
     const bp_vec16 each = bp_vec_shuffle(c, bp_vec_load(bp_utf8_threes[2])); /* last byte of the character lowest */
@@ -70,18 +190,18 @@ BP_FORM_TARGET static inline int BP_FORM(bp_units_of_threes)(int kind, uint8_t *
 
 /* Units of p[*at:n], valid UTF-8, as long as 64 bytes follow; advances *at and returns the end of the units. Stores of
    sixteen units stay inside: 64 bytes have as many characters at least. */
-BP_FORM_TARGET static inline uint8_t *BP_FORM(bp_units_from_utf8_of)(int kind, const uint8_t *p, ptrdiff_t *at,
-                                                                     ptrdiff_t n, uint8_t *to) {
+BP_SHUFFLE_TARGET static inline uint8_t *bp_units_from_utf8_of(int kind, const uint8_t *p, ptrdiff_t *at,
+                                                               ptrdiff_t n, uint8_t *to) {
     ptrdiff_t i = *at;
     while (n - i >= 64) {
         const bp_vec16 c = bp_vec_load(p + i);
         const uint64_t signs = bp_vec_signs(c);
         if (!(signs & 1)) {
             const int ascii = signs ? __builtin_ctzll(signs) : 16;
-            BP_FORM(bp_units_of_ascii)(kind, to, c);
+            bp_units_of_ascii(kind, to, c);
             i += ascii;
             to += ascii * kind;
-        } else if (kind > 1 && BP_FORM(bp_units_of_threes)(kind, to, c)) {
+        } else if (kind > 1 && bp_units_of_threes(kind, to, c)) {
             i += 12;
             to += 4 * kind;
         } else {
@@ -93,9 +213,46 @@ BP_FORM_TARGET static inline uint8_t *BP_FORM(bp_units_from_utf8_of)(int kind, c
     return to;
 }
 
-BP_FORM_TARGET static uint8_t *BP_FORM(bp_units_from_utf8)(int kind, const uint8_t *p, ptrdiff_t *at, ptrdiff_t n,
-                                                           uint8_t *to) {
-    if (kind == 1) return BP_FORM(bp_units_from_utf8_of)(1, p, at, n, to);
-    if (kind == 2) return BP_FORM(bp_units_from_utf8_of)(2, p, at, n, to);
-    return BP_FORM(bp_units_from_utf8_of)(4, p, at, n, to);
+BP_SHUFFLE_TARGET static uint8_t *bp_units_from_many(int kind, const uint8_t *p, ptrdiff_t *at, ptrdiff_t n,
+                                                     uint8_t *to) {
+    if (kind == 1) return bp_units_from_utf8_of(1, p, at, n, to);
+    if (kind == 2) return bp_units_from_utf8_of(2, p, at, n, to);
+    return bp_units_from_utf8_of(4, p, at, n, to);
 }
+#endif
+
+/* The offset of the first byte that is not valid UTF-8, or n. Overlong forms, surrogates and values above U+10FFFF are
+   invalid, as in Python's strict decoder. */
+static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
+    ptrdiff_t at = 0;
+    if (n < 96) return bp_utf8_valid_plain(p, 0, n);
+#ifdef BP_SHUFFLE_TARGET
+    if (bp_simd() != BP_SIMD_PLAIN) {
+        while (at < 3) { /* bytes that groups look back at */
+            const ptrdiff_t more = p[at] < 0x80 ? 1 : p[at] < 0xE0 ? 2 : p[at] < 0xF0 ? 3 : 4;
+            if (bp_utf8_valid_plain(p + at, 0, more) < more) return bp_utf8_valid_plain(p, at, n);
+            at += more;
+        }
+        at = bp_utf8_valid_groups(p, at, n);
+        for (int back = 1; back <= 3; back++) /* to the start of a character that is cut, or may be */
+            if (p[at - back] >= 0xC0) {
+                at -= back;
+                break;
+            }
+    }
+#endif
+    return bp_utf8_valid_plain(p, at, n);
+}
+
+/* The units of n bytes of valid UTF-8, `kind` (1, 2 or 4) bytes each, which all characters fit into; returns how many. */
+static inline ptrdiff_t bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
+    uint8_t *to = (uint8_t *)units;
+    ptrdiff_t at = 0;
+#ifdef BP_SHUFFLE_TARGET
+    if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = bp_units_from_many(kind, p, &at, n, to);
+#endif
+    while (at < n) to = bp_unit_from_utf8(kind, p, &at, to);
+    return (to - (uint8_t *)units) / kind;
+}
+
+#endif

@@ -1,0 +1,24 @@
+"""What servers of models ask of a tokenizer: each is a function whose first argument is the tokenizer.
+
+>>> from bpetite import Tokenizer, serving
+>>> serving.is_canonical(Tokenizer.train("ab ab ab", 258), [97, 98])
+False
+"""
+from ..engine.padded import padded_batches
+from .canonical import first_divergence, is_canonical
+from .healing import completions, heal, prefixes
+from .limits import Chunk, Splitter
+from .segments import encode_bytes, encode_segments
+
+__all__ = [
+    "Chunk",
+    "Splitter",
+    "completions",
+    "encode_bytes",
+    "encode_segments",
+    "first_divergence",
+    "heal",
+    "is_canonical",
+    "padded_batches",
+    "prefixes",
+]

@@ -1,138 +1,109 @@
-"""Where a text can be cut for good: its edges.
+"""Where tokens of a text end between two of its characters: there it may be cut.
 
-An edge is a place in a text such that the ids of the text are those of what is before it, and then those of what is
-after it, encoded alone; and that stays an edge, with the same ids before it, whatever follows the text that had to be
-read to know. Ends of pre-tokens are edges, because a pattern that compiles looks at nothing behind it; so are both
-sides of a special token. In normalized text the character after the edge must be one that combines with nothing before
-it, and the text before the edge one that normalization leaves as it is: so that places in it are places in the text.
-
-Where `regex` or nothing splits, only special tokens have edges; where a pipeline does (:mod:`bpetite.engine.pipeline`),
-there are none. What is built on edges is exact there too, and encodes more.
+As a rule the bytes of the tokens are the text in UTF-8, so their sizes say where each one ends. Where a text is
+rewritten before it is encoded they say nothing, and the offsets of the tokens are traced through what rewrites it.
 """
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-from ..core._special import Specials, choose
-from ..engine.streaming import OpenSpecials, starts_afresh
-from ..errors import not_a_text
-from ..steps.normalizers import normalize
-from ._edges import read
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
-    from ..engine.options import SpecialSelection, Text
+    from collections.abc import Sequence
 
-__all__ = ["BLOCK", "Edges", "Piece", "checked"]
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import SpecialSelection
 
-#: Bytes that are read at a time: a piece is about as long.
-BLOCK = 2048
-
-
-class Piece(NamedTuple):
-    """Text between two edges."""
-
-    end: int  #: in bytes of what was read
-    ids: array[int]  #: of uint32
-    read: int  #: bytes that had to be read to know that its end is an edge
+__all__ = ["Edges"]
 
 
 class Edges:
-    """Finds the edges of texts, for one tokenizer and some of its special tokens."""
+    """The edges of a text. Offsets are in bytes of its UTF-8, or in characters where it is traced.
 
-    def __init__(self, tokenizer: Surface, allowed_special: SpecialSelection) -> None:
-        ids = tokenizer.special_tokens
-        recognised, _ = choose(ids, allowed_special, ())
-        self._tokenizer = tokenizer
-        self._scanner = tokenizer._pretokenizer.scanner
-        form = tokenizer.normalization
-        self._form = form if isinstance(form, str) else None
-        self._specials = OpenSpecials({literal: ids[literal] for literal in recognised})
-        self._literals = {ids[literal]: len(literal.encode("utf-8")) for literal in recognised}
-        self.finder: Specials = self._specials.finder
-        #: Whether nothing but a compiled scanner cuts the text between special tokens.
-        self.plain: bool = (
-            self._scanner is not None and tokenizer.normalization is None and tokenizer._pipeline is None
-        )
-        #: The special tokens to recognise, as the tokenizer's methods take them.
-        self.allowed: SpecialSelection = "all" if len(recognised) == len(ids) else recognised
+    Args:
+        tokenizer: The tokenizer.
+        text: The text.
+        limit: Nothing behind the first ``limit`` tokens and some more is read; all of it when None.
+        allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and what is raised.
 
-    def encode(self, text: str | bytes) -> list[int]:
-        """The ids of a text that ends here."""
-        return self._tokenizer.encode(text, allowed_special=self.allowed)
+    Attributes:
+        data: The text, as far as it has been read: in UTF-8, or as it is where it is traced.
+        total: How many tokens that has.
+    """
 
-    def read(self, data: bytes, stops: Sequence[int] = ()) -> tuple[list[Piece], int | None]:
-        """The pieces of a text that may go on, in order; what is behind the last one is open.
+    def __init__(
+        self, tokenizer: TokenizerBase, text: str, limit: int | None, allowed_special: SpecialSelection,
+        disallowed_special: SpecialSelection,
+    ) -> None:  # fmt: skip
+        most = 4 * len(text) if limit is None else limit
+        ids, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+        self.tokenizer, self.allowed_special, self.total = tokenizer, allowed_special, len(ids)
+        self.data: bytes | str = utf8
+        self._ends: Sequence[int] = tokenizer._token_ends(ids)
+        self._traced: set[int] | None = None
+        specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
+        rewritten = tokenizer.normalization is not None or tokenizer.scanner == "pipeline"
+        may_differ = rewritten or len({*specials.values()}) < len(specials)
+        if may_differ and not utf8.startswith(tokenizer.decode_bytes(ids)):
+            self._trace(text)
 
-        Args:
-            data: Valid UTF-8.
-            stops: Offsets, ascending. Reading ends at the first of them that is an edge.
+    def part(self, start: int, end: int | None = None) -> str:
+        """A part of the text."""
+        data = self.data[start:end]
+        return data if isinstance(data, str) else data.decode("utf-8")
 
-        Returns:
-            The pieces, and the stop that the last one ends at, or None.
-        """
-        if self.plain:
-            return read(self._tokenizer, data, self.finder, BLOCK, stops, False, None, Piece)
-        pieces: list[Piece] = []
-        start = 0  # of the stretch
-        if self._tokenizer._pipeline is not None:
-            return pieces, None
-        reach = self._specials.longest + 1  # decides what begins where reading ended: a special token, a mark
-        for stretch, token_id in self._specials.cut(data, False)[0]:
-            inside = [stop - start for stop in stops[bisect_left(stops, start + 1) :]]
-            made, found = self._stretch(stretch, inside, token_id is not None)
-            pieces += [
-                Piece(start + piece.end, piece.ids, min(start + piece.read + reach, len(data))) for piece in made
-            ]
-            if found is not None:
-                return pieces, start + found
-            start += len(stretch)
-            if token_id is not None:
-                start += self._literals[token_id]
-                pieces.append(Piece(start, array("I", [token_id]), min(start + reach, len(data))))
-                if start in stops:
-                    return pieces, start
-        return pieces, None
+    def width(self, part: str) -> int:
+        """How long a part of the text is."""
+        return len(part) if isinstance(self.data, str) else len(part.encode("utf-8"))
 
-    def _stretch(self, text: bytes, stops: Sequence[int], final: bool) -> tuple[list[Piece], int | None]:
-        """The same of text between special tokens; a special token follows it where it is final."""
-        limit = len(text)
-        if self._form is not None and not final:
-            limit -= 1
-            while limit > 0 and not self._is_fresh(text, limit):
-                limit -= 1
-        if self._scanner is None or not self._is_normalized(text[:limit]):
-            if not final or not text:
-                return [], None
-            ids = array("I", self._tokenizer.encode_ordinary(text))
-            return [Piece(limit, ids, limit)], limit if limit in stops else None
-        fresh = None if self._form is None else self._is_fresh
-        return read(self._tokenizer, text[: max(limit, 0)], None, BLOCK, stops, final, fresh, Piece)
+    def count(self, start: int, end: int | None = None) -> int:
+        """How many tokens a part of the text has by itself."""
+        return self.tokenizer.count(self.data[start:end], allowed_special=self.allowed_special)
 
-    def _is_fresh(self, text: bytes, at: int) -> bool:
-        """Whether a character starts at an offset, and where text is normalized, one that starts afresh."""
-        if at >= len(text) or text[at] & 0xC0 == 0x80:
-            return False
-        if self._form is None or text[at] < 0x80:
-            return True
-        return starts_afresh(text[at : at + 4].decode("utf-8", "ignore")[0], self._form)
+    def tokens(self, at: int) -> int:
+        """How many tokens end at an offset or before it."""
+        return bisect_right(self._ends, at)
 
-    def _is_normalized(self, text: bytes) -> bool:
-        if self._form is None or text.isascii():
-            return True
-        given = text.decode("utf-8")
-        return normalize(self._form, given, self._tokenizer.unicode) == given
+    def edge(self, token: int, step: int = -1) -> int:
+        """The last edge that at most `token` tokens end before, or with step=1 the first after at least so many."""
+        while 0 < token < self.total and not self._is_edge(token):
+            token += step
+        return len(self.data) if token >= self.total else self._ends[token - 1] if token > 0 else 0
 
+    def character(self, at: int) -> int:
+        """The first place between two characters at an offset or behind it."""
+        data = self.data
+        while isinstance(data, bytes) and at < len(data) and data[at] & 0xC0 == 0x80:
+            at += 1
+        return at
 
-def checked(text: Text) -> str:
-    """A text as a str that is Unicode; the errors of :meth:`bpetite.Tokenizer.encode` for another."""
-    if isinstance(text, bytes):
-        return text.decode("utf-8")
-    if not isinstance(text, str):
-        raise not_a_text(text)
-    if not text.isascii():
-        text.encode("utf-8")  # raises for a lone surrogate
-    return str.__str__(text)  # of a subclass, such as numpy.str_, too
+    def last(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
+        """An edge behind an offset such that the text from `start` to there has at most `most` tokens by itself: the
+        last one nearly always, and never one that takes long to find. With it, how many it has."""
+        before, left, step = self.tokens(start), most, 1
+        while left and (end := self.edge(before + left)) > floor:
+            count = self.count(start, end)
+            if count <= most:
+                return end, count
+            left = left - step if left > step else left // 2
+            step *= 2
+        return None
+
+    def _is_edge(self, token: int) -> bool:
+        at = self._ends[token - 1]
+        if self._traced is None:
+            return self.character(at) == at
+        return at in self._traced and self._ends[token] > at
+
+    def _trace(self, text: str) -> None:
+        from ..engine.offsets import offsets_of
+
+        ids = self.tokenizer.encode(text, allowed_special=self.allowed_special)
+        spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
+        # a mark that was composed belongs to its letter: tokens reach to where another one starts
+        starts = (start for start, _ in spans[1:])
+        covered = accumulate((end for _, end in spans), max)
+        self.data, self.total = text, len(ids)
+        self._ends = [*accumulate((*starts, len(text)), max)]
+        self._traced = {at for at, end in zip(self._ends, covered, strict=False) if at >= end}

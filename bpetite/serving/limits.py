@@ -1,78 +1,55 @@
-"""Limits of tokens: how many texts have, whether one fits, and what of it fits.
+"""Texts within a limit of tokens: cut short, or in chunks, for models with a limit and for retrieval.
 
-Where a compiled scanner cuts the text, no more of it is read than a limit asks for, and nothing is encoded twice
-(`_limits.pyx`, on `core/_reader.pyx`). Any other tokenizer is asked about one part of the text after the other, which
-is exact for whatever it does, and slow.
+The text is encoded, which says where tokens end (edges.py), and each part once more, to count its own tokens.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import accumulate
-from typing import TYPE_CHECKING, SupportsIndex
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex
 
-from ..core._surface import Surface
-from ..engine.options import Side, SpecialSelection, Text
-from ..errors import show
-from ._limits import count_texts, is_read_as_it_is, longest_prefix, longest_suffix, token_limit
+from ..errors import show, token_limit
+from .edges import Edges
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import Side, SpecialSelection
 
-__all__ = ["check_text", "count_batch", "edges_of", "fits", "truncate"]
+__all__ = ["Chunk", "Splitter", "chunks", "truncate"]
+
+#: A chunk ends behind blank lines, or behind a line.
+BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
+
+FEW = 256  # characters that tell how long the tokens of a text are
+SPARE = 32  # tokens that are read before those that are kept: the first ones are not those of the whole text
 
 
-def count_batch(
-    tokenizer: Surface,
-    texts: Iterable[Text],
-    *,
-    num_threads: int | None = None,
-    allowed_special: SpecialSelection = "all",
-    disallowed_special: SpecialSelection = (),
-) -> NDArray[np.int64]:
-    """How many tokens each text has; no ids are made of them.
+class Splitter(Protocol):
+    """A compiled regular expression, of ``re`` or of ``regex``."""
 
-    Args:
-        texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
+    def finditer(self, string: str, /) -> Iterator[Any]:
+        """Yield its matches in a text."""
 
-    Returns:
-        int64[n].
 
-    >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
-    array([1, 2, 0])
+class Chunk(NamedTuple):
+    """A part of a text.
+
+    Attributes:
+        text: The part.
+        start: Where it begins, in characters.
+        end: Where it ends.
+        tokens: How many tokens it has by itself.
     """
-    return count_texts(tokenizer._encoder, texts, allowed_special, disallowed_special, num_threads)
 
-
-def fits(
-    tokenizer: Surface,
-    text: Text,
-    max_tokens: SupportsIndex,
-    *,
-    allowed_special: SpecialSelection = "all",
-    disallowed_special: SpecialSelection = (),
-) -> bool:
-    """Whether a text has at most ``max_tokens`` tokens. Reads no more of it than :meth:`count` with a limit does.
-
-    Args:
-        text: As for :meth:`encode`, and so are ``allowed_special`` and ``disallowed_special``.
-        max_tokens: The limit, 0 or more. What a template would put around the text is not counted.
-
-    Raises:
-        ValueError: The limit is negative; what :meth:`encode` raises, for what has been read.
-
-    >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> tok.fits("ab ab", 2), tok.fits("ab" * 10**6, 2)
-    (True, False)
-    """
-    most = token_limit(max_tokens, "max_tokens")
-    return most >= tokenizer.count(
-        text, limit=most, allowed_special=allowed_special, disallowed_special=disallowed_special
-    )
+    text: str
+    start: int
+    end: int
+    tokens: int
 
 
 def truncate(
-    tokenizer: Surface,
+    tokenizer: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -80,60 +57,178 @@ def truncate(
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
 ) -> str:
-    """The longest beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
+    """The beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
 
-    It ends where one of the text's own tokens ends, and between two characters. What counts is its own encoding, which
-    may differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner
-    cuts the text, what lies far behind the cut is not read, nor checked for lone surrogates.
+    It ends where one of the text's tokens ends, and between two characters. What counts is its own encoding, which may
+    differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner cuts
+    the text, what lies far behind the cut is not read, nor checked; see ``tok.scanner``.
 
     Args:
         text: The text.
         max_tokens: The limit, 0 or more.
-        truncation_side: Where the text loses tokens; "left" gives the longest end of the text instead.
+        truncation_side: Where the text loses tokens; "left" gives the end of the text instead. Of a long one only the
+            end is read, and what is kept begins where a token of that ends.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is kept or cut off as
             a whole.
 
     Raises:
-        ValueError: The limit is negative; a disallowed special token is in the text.
+        ValueError: The limit is negative; a disallowed special token is in what has been read.
         TypeError: The text is no str.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> tok.truncate("ab ab ab", 2), tok.truncate("ab ab abc", 2, truncation_side="left")
     ('ab ab', ' abc')
     """
-    check_text(text)
+    _check_text(text)
     if truncation_side not in ("left", "right"):
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
-    right = truncation_side == "right"
-    encoder = tokenizer._encoder
-    if is_read_as_it_is(encoder, text):
-        find = longest_prefix if right else longest_suffix
-        cut = find(encoder, text, allowed_special, disallowed_special, max_tokens)
-        return text[:cut] if right else text[cut:]
-    if fits(tokenizer, text, max_tokens, allowed_special=allowed_special, disallowed_special=disallowed_special):
+    most = token_limit(max_tokens, "max_tokens")
+    if truncation_side == "left":
+        return _end(tokenizer, text, most, allowed_special, disallowed_special)
+    edges = Edges(tokenizer, text, most, allowed_special, disallowed_special)
+    if edges.total <= most:
         return text
-    edges, _ = edges_of(tokenizer, text, allowed_special)
-    parts = (text[:cut] for cut in reversed(edges)) if right else (text[cut:] for cut in edges)
-    return next(part for part in parts if fits(tokenizer, part, max_tokens, allowed_special=allowed_special))
+    found = edges.last(0, 0, most)
+    return edges.part(0, found[0]) if found is not None else ""
 
 
-def check_text(text: object) -> None:
-    """Raise TypeError for what is no str."""
+def _end(
+    tokenizer: TokenizerBase,
+    text: str,
+    most: int,
+    allowed_special: SpecialSelection,
+    disallowed_special: SpecialSelection,
+) -> str:
+    """The end of a text that has at most `most` tokens."""
+    known = tokenizer.scanner in ("vector", "tables") and (tokenizer.normalization is None or text.isascii())
+    size = FEW + most // 4 if known else len(text)
+    while True:
+        part = text[-size:] if size < len(text) else text
+        try:
+            edges = Edges(tokenizer, part, None, allowed_special, disallowed_special)
+        except ValueError:  # in a part of the text: this raises it with the offset in all of it
+            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+            raise
+        if part is text or edges.total >= most + SPARE:
+            break
+        size = max(size + size // 4, size * (most + most // 16 + 2 * SPARE) // max(edges.total, 1))
+    if edges.total <= most:
+        return text
+    left, step = most, 1
+    while left and edges.count(start := edges.edge(edges.total - left, 1)) > most:
+        left = left - step if left > step else left // 2
+        step *= 2
+    return edges.part(start) if left else ""
+
+
+def chunks(
+    tokenizer: TokenizerBase,
+    text: str,
+    max_tokens: SupportsIndex,
+    *,
+    overlap: SupportsIndex = 0,
+    boundaries: Literal["paragraph", "line"] | Splitter | None = None,
+    allowed_special: SpecialSelection = "all",
+    disallowed_special: SpecialSelection = (),
+) -> Iterator[Chunk]:
+    """Yield the chunks of a text, each of at most ``max_tokens`` tokens, which together cover it in order.
+
+    A chunk ends where one of the text's tokens ends, and between two characters; where no such edge is near enough,
+    behind any character. What counts is its own encoding, which may differ from the text's next to a cut. The whole
+    text is encoded at the call, so what is raised for a text is raised there.
+
+    Args:
+        text: The text.
+        max_tokens: The most tokens of a chunk, 1 or more. What a template would put around it is not counted.
+        overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the one before; later
+            where it would not get beyond that end.
+        boundaries: Where chunks end if they can: behind a "paragraph" (blank lines), a "line", or the matches of a
+            compiled regular expression. The last such place in a chunk counts; where there is none, the chunk ends as
+            without. The rest of a text that fits is one chunk.
+        allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is never cut.
+
+    Raises:
+        ValueError: ``max_tokens`` is below 1, ``overlap`` not below ``max_tokens``; a disallowed special token is in
+            the text. While iterating: a character alone has more tokens than ``max_tokens``.
+        TypeError: The text is no str.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> [chunk.text for chunk in tok.chunks("ab ab\\nab ab", 3)]
+    ['ab ab\\n', 'ab ab']
+    >>> next(tok.chunks("ab ab ab", 2))
+    Chunk(text='ab ab', start=0, end=5, tokens=2)
+    """
+    _check_text(text)
+    most, shared = token_limit(max_tokens, "max_tokens"), token_limit(overlap, "overlap")
+    if most < 1:
+        raise ValueError(f"max_tokens is 1 or more, not {most}")
+    if shared >= most:
+        raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
+    last_boundary = _boundaries(text, boundaries)
+    return _chunks(Edges(tokenizer, text, None, allowed_special, disallowed_special), most, shared, last_boundary)
+
+
+def _chunks(edges: Edges, most: int, overlap: int, last_boundary: Callable[[int, int], int]) -> Iterator[Chunk]:
+    start = end = 0  # of the chunk before
+    done = 0  # its end, in characters
+    while end < len(edges.data):
+        before = end
+        start, end, count = _next_chunk(edges, start, end, most, overlap)
+        part = edges.part(start, end)
+        first = done - len(edges.part(start, before)) if start < before else done
+        last = first + len(part)
+        at = last_boundary(done, last) if end < len(edges.data) else last
+        while done < at < last:
+            shorter = part[: at - first]
+            tokens = edges.count(start, start + edges.width(shorter))
+            if tokens <= most:
+                end, part, count, last = start + edges.width(shorter), shorter, tokens, at
+            else:  # rarely, and soon given up
+                at = last_boundary(done, done + (at - done) // 2)
+        done = last
+        yield Chunk(part, first, last, count)
+
+
+def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> tuple[int, int, int]:
+    """The chunk behind another one, and its tokens; it shares fewer where it would not get beyond that one's end."""
+    shared = overlap if end else 0
+    while shared:
+        first = edges.edge(edges.tokens(end) - shared)
+        found = edges.last(first, end, most) if start < first < end else None
+        if found is not None:
+            return first, *found
+        shared //= 2
+    return end, *(edges.last(end, end, most) or _last_character(edges, end, most))
+
+
+def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
+    """The same behind any character, where no edge will do: one of those that are 1, 2, 4, ... farther."""
+    found, size = None, 1
+    while (end := edges.character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
+        found = end, count
+        size *= 2
+    if found is None:
+        offset = len(edges.part(0, start))
+        raise ValueError(f"the character {edges.part(start, end)!r} at offset {offset} alone has {count} tokens, more "
+                         f"than max_tokens={most}")  # fmt: skip
+    return found
+
+
+def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, int], int]:
+    """A function that gives the last boundary behind one character and up to another, or the first one of these."""
+    if boundaries is None:
+        return lambda low, high: low
+    splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
+    if splitter is None or not hasattr(splitter, "finditer"):
+        raise ValueError(f'boundaries is "paragraph", "line", a compiled regular expression or None, not '
+                         f"{show(boundaries)}")  # fmt: skip
+    if boundaries == "line":  # most texts have many: none but the last is looked for
+        return lambda low, high: max(text.rfind("\n", low, high) + 1, low)
+    ends = sorted(match.end() for match in splitter.finditer(text))
+    return lambda low, high: max([low, *ends[(at := bisect_right(ends, high)) - 1 : at]])
+
+
+def _check_text(text: object) -> None:
     if not isinstance(text, str):
         hint = "; decode it first" if isinstance(text, bytes) else ""
         raise TypeError(f"text is a str, not {show(text)}{hint}")
-
-
-def edges_of(tokenizer: Surface, text: str, allowed_special: SpecialSelection) -> tuple[list[int], list[int]]:
-    """Where tokens of a text end between two of its characters, both ends of the text included; and for each token the
-    end of the characters that it and those before it cover."""
-    from ..engine.offsets import offsets_of
-
-    spans = offsets_of(tokenizer, text, tokenizer.encode(text, allowed_special=allowed_special), allowed_special)
-    # a mark that was composed belongs to its letter: tokens reach to where another one starts
-    starts = sorted({start for start, _ in spans})
-    after = dict(zip(starts, [*starts[1:], len(text)], strict=False))
-    ends = list(accumulate((max(end, after[start]) for start, end in spans), max))
-    edges = {0, len(text)}
-    edges.update(reached for reached, (start, _) in zip(ends, spans[1:]) if start >= reached)
-    return sorted(edges), ends

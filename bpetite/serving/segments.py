@@ -1,22 +1,27 @@
-"""Texts of which some parts are trusted to hold special tokens, and others are not."""
+"""Texts in parts: some are trusted to hold special tokens, and others are not; some are no text."""
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import show
-from ._segments import checked, encode_joined
 
 if TYPE_CHECKING:
-    from ..core._surface import Surface
+    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
-__all__ = ["encode_segments"]
+__all__ = ["encode_bytes", "encode_segments"]
+
+#: What Python's decoder makes of bytes that are not UTF-8: no valid text has such a character.
+_ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
 def encode_segments(
-    tokenizer: Surface,
-    segments: Iterable[tuple[str, bool]],
+    tokenizer: TokenizerBase,
+    parts: Iterable[tuple[str, bool]],
     *,
     seams: Literal["join", "cut"] = "join",
     allowed_special: SpecialSelection = "all",
@@ -27,10 +32,10 @@ def encode_segments(
     A special token that untrusted text spells, or that a seam between two segments runs through, is ordinary text.
 
     Args:
-        segments: Pairs (text, is it trusted): a template's own text is, what users write is not.
-        seams: "join" encodes the segments as one text, so that tokens reach over seams as in :meth:`encode`; "cut"
-            encodes each by itself.
-        allowed_special: The special tokens to recognise in trusted segments, as for :meth:`encode`.
+        parts: Pairs (text, is it trusted): a template's own text is, what users write is not.
+        seams: "join" encodes the segments as one text, so that tokens reach over seams as in
+            :meth:`bpetite.Tokenizer.encode`; "cut" encodes each by itself.
+        allowed_special: The special tokens to recognise in trusted segments, as for :meth:`bpetite.Tokenizer.encode`.
         disallowed_special: Those that must not be in any segment.
 
     Raises:
@@ -38,18 +43,105 @@ def encode_segments(
         TypeError: A segment is no pair of a str and a bool.
         UnicodeEncodeError: A str holds a lone surrogate.
 
+    >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> tok.encode_segments([("<|endoftext|>a", True), ("b<|endoftext|>", False)])[:4]
+    >>> serving.encode_segments(tok, [("<|endoftext|>a", True), ("b<|endoftext|>", False)])[:4]
     [258, 256, 60, 124]
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {show(seams)}')
-    pairs = checked(segments)
+    pairs = [*parts]
+    for number, pair in enumerate(pairs):
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
+            raise TypeError(f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {show(pair)}")
     if seams == "join":
-        tokenizer.encode_ordinary("")  # makes what lists are made of
-        return encode_joined(tokenizer._encoder, tokenizer._lists, pairs, allowed_special, disallowed_special)
+        return _join(tokenizer, pairs, allowed_special, disallowed_special)
     ids: list[int] = []
     for text, trusted in pairs:
         allowed = allowed_special if trusted else ()
         ids += tokenizer.encode(text, allowed_special=allowed, disallowed_special=disallowed_special)
+    return ids
+
+
+def _join(
+    tokenizer: TokenizerBase,
+    pairs: list[tuple[str, bool]],
+    allowed_special: SpecialSelection,
+    disallowed_special: SpecialSelection,
+) -> list[int]:
+    tokenizer._special_spans("", allowed_special, disallowed_special)  # checks both
+    if disallowed_special:
+        for text, _ in pairs:
+            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+    if tokenizer._pipeline is not None:
+        ends = [*accumulate(len(text) for text, _ in pairs)]
+        trusted_parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, pairs) if trusted]
+        allowed = tuple(sorted(tokenizer.special_tokens if allowed_special == "all" else allowed_special))
+        whole = "".join(text for text, _ in pairs)
+        return tokenizer._encode_items(tokenizer._pipeline.items(whole, allowed, trusted_parts))
+    ids: list[int] = []
+    waiting: list[str] = []  # ordinary text since the last special token
+    for text, trusted in pairs:
+        at = 0
+        for start, end, token_id in tokenizer._special_spans(text, allowed_special, ()) if trusted else ():
+            waiting.append(text[at:start])
+            ids += tokenizer.encode_ordinary("".join(waiting))
+            ids.append(token_id)
+            waiting.clear()
+            at = end
+        waiting.append(text[at:])
+    return ids + tokenizer.encode_ordinary("".join(waiting))
+
+
+def encode_bytes(
+    tokenizer: TokenizerBase,
+    data: bytes,
+    *,
+    errors: Literal["strict", "bytes"] = "strict",
+    allowed_special: SpecialSelection = "all",
+    disallowed_special: SpecialSelection = (),
+    num_threads: int | None = 1,
+) -> list[int]:
+    """Token ids of data that need not be text. With ``errors="bytes"`` :meth:`bpetite.Tokenizer.decode_bytes` gives
+    the data back, whatever it is (but for normalization, which rewrites text).
+
+    Args:
+        data: Bytes.
+        errors: What becomes of bytes that are not UTF-8: "strict" raises, as :meth:`bpetite.Tokenizer.encode` does;
+            with "bytes" each run of them, as Python's decoder finds them, is a pre-token, and the text on either side
+            is encoded alone.
+        allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and
+            ``num_threads``.
+
+    Raises:
+        UnicodeDecodeError: The data is not UTF-8, and ``errors`` is "strict"; with the offset.
+        ValueError: As for :meth:`bpetite.Tokenizer.encode`; ``errors`` is another value.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> serving.encode_bytes(tok, b"ab\\xff\\xfeab", errors="bytes")
+    [256, 255, 254, 256]
+    """
+    if not isinstance(data, bytes):
+        raise TypeError(f"data is bytes, not {show(data)}; encode takes a str")
+    if errors not in ("strict", "bytes"):
+        raise ValueError(f'errors is "strict" or "bytes", not {show(errors)}')
+    parts = _ESCAPED.split(data.decode("utf-8", "surrogateescape")) if errors == "bytes" else []
+    if len(parts) < 2:
+        return tokenizer.encode(data, allowed_special=allowed_special, disallowed_special=disallowed_special,
+                                num_threads=num_threads)  # fmt: skip
+    ids: list[int] = []
+    start = 0
+    for number, part in enumerate(parts):
+        run = part.encode("utf-8", "surrogateescape")
+        end = start + len(run)
+        try:
+            if number % 2:
+                ids += tokenizer._encode_items([(run, array("q", [len(run)]))])
+            else:
+                ids += tokenizer.encode(run, allowed_special=allowed_special, disallowed_special=disallowed_special,
+                                        num_threads=num_threads)  # fmt: skip
+        except ValueError as error:
+            raise ValueError(f"data[{start}:{end}]: {error}") from None
+        start = end
     return ids

@@ -63,7 +63,7 @@ class Pretokenizer:
         if self.scanner is not None:
             if not data.isascii():
                 data.decode("utf-8")
-            ends = self.scanner.ends(data)
+            ends: array[int] = self.scanner.ends(data)
             if self.byte_splits is None:
                 return ends
             pieces = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]

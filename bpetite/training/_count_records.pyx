@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memmove
 from zlib import crc32
 
 from ..errors import FormatError
-from ..headers.arithmetic cimport bp_add_overflows
+from ..headers cimport bp_add_overflows
 from ._count_table cimport CountTable, add_checks
 
 cdef extern from "Python.h":

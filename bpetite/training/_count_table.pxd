@@ -2,8 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ..headers.bytes cimport bp_key
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_key, bp_watch
 
 
 cdef enum count_status:

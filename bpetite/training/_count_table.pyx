@@ -11,13 +11,11 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers.arithmetic cimport bp_add_overflows
-from ..headers.bytes cimport (
-    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_key, bp_load_key, bp_load_last_key,
+from ..headers cimport (
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_add_overflows, bp_allocate, bp_free_table, bp_grow, bp_hash_bytes,
+    bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_load_last_key, bp_new_table, bp_secret, bp_watch, bp_watch_begin,
+    bp_watch_check, bp_work, draw_secret,
 )
-from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_hash_long, bp_secret, draw_secret
-from ..headers.memory cimport bp_allocate, bp_free_table, bp_grow, bp_new_table
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
 
 cdef extern from "training/count_records.h" nogil:
     enum:

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_watch
 from ._learned_tokens cimport LearnedTokens
 from ._pair_table cimport PairTable, Sides
 from ._words cimport Words

@@ -12,9 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
-from ..headers.bytes cimport BP_PREFETCH
-from ..headers.hashing cimport bp_filter_has
-from ..headers.watch cimport bp_watch, bp_work
+from ..headers cimport BP_PREFETCH, bp_filter_has, bp_lowest_bit, bp_watch, bp_work
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, LearnedTokens
 from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry
 from ._segments cimport SEGMENT, SENTINEL, head_of, read_segment, segment, segment_at
@@ -23,7 +21,6 @@ from ._words cimport Words
 cdef extern from "training/pair_search.h" nogil:
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,
                            uint64_t n) noexcept
-    int bp_lowest_bit(uint64_t x) noexcept
 
 cdef enum:
     LOOK_AHEAD = 16             # segments, or pairs

@@ -8,8 +8,7 @@ from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from ..headers.hashing cimport bp_hash_bytes, bp_secret, draw_secret
-from ..headers.memory cimport bp_grow
+from ..headers cimport bp_grow, bp_hash_bytes, bp_secret, draw_secret
 
 cdef enum:
     FIRST_LEARNED = 256

@@ -12,8 +12,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from .._merge cimport MergeTable
-from ..headers.memory cimport bp_grow
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_work
+from ..headers cimport bp_grow, bp_watch, bp_watch_begin, bp_work
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
 from ._count_table cimport CountTable

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ..headers.types cimport token_t
+from ..headers cimport token_t
 
 
 cdef enum:

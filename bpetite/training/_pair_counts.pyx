@@ -4,12 +4,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from ..headers.arithmetic cimport bp_add_overflows
-from ..headers.bytes cimport BP_PREFETCH
-from ..headers.hashing cimport bp_filter_add, bp_filter_has, bp_mix, bp_secret, draw_secret
-from ..headers.memory cimport bp_free_table, bp_grow, bp_new_table
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..headers cimport (
+    BP_PREFETCH, bp_add_overflows, bp_filter_add, bp_filter_has, bp_free_table, bp_grow, bp_mix, bp_new_table,
+    bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
+)
 from ._count_table cimport NO_MEMORY, OK, OVERFLOW, add_pair_checks, check
 
 cdef enum:

@@ -17,10 +17,7 @@ from libc.string cimport memcpy
 from ..core._id_memory cimport ids_free, ids_grow
 from ..core._text cimport DONE as ENCODED
 from ..core._worker cimport Core, Worker, bp_cache_has_room, bp_keys, bp_prepare, bp_remember
-from ..headers.bytes cimport BP_PREFETCH
-from ..headers.memory cimport bp_grow
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch_begin, bp_watch_check, bp_work
+from ..headers cimport BP_PREFETCH, bp_grow, bp_watch_begin, bp_watch_check, bp_work, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._count_table cimport NO_MEMORY, OK, CountTable, check, slot_bytes

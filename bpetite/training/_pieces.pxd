@@ -2,8 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch
+from ..headers cimport bp_watch, token_t
 from ._words cimport Words
 
 

@@ -16,11 +16,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from ..core._special cimport Specials
-from ..headers.bytes cimport BP_KEY_READ
-from ..headers.memory cimport bp_grow
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND
-from ..headers.utf8 cimport BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid
-from ..headers.watch cimport bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ..headers.vectors cimport (
+    BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
+    PyUnicode_IS_ASCII, PyUnicode_KIND,
+)
 from ..splitting.scan._scan cimport Scanner, scan_cursor
 from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 

@@ -19,9 +19,7 @@ from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
 from ..core._id_memory cimport ids_free, ids_grow
-from ..headers.arithmetic cimport bp_add_overflows
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_work
+from ..headers cimport bp_add_overflows, bp_watch, bp_work, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes

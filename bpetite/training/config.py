@@ -33,7 +33,7 @@ def config_of(method: str, options: Mapping[str, Any], corpus: Mapping[str, Any]
     """The record of a training, as JSON holds it.
 
     Args:
-        method: "train", "train_parity", "extend", "prune" or "with_words".
+        method: "train", "train_parity", "extend" or "prune".
         options: What it was called with.
         corpus: See :func:`corpus_of`; None without counts.
         after: The vocabulary that it began with.

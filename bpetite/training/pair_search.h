@@ -34,14 +34,4 @@ static inline uint64_t bp_find_pairs(const int32_t *first, const int32_t *second
     return found & (~(uint64_t)0 >> (64 - n));
 }
 
-static inline int bp_lowest_bit(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(x);
-#else
-    int at = 0;
-    for (; !(x & 1); x >>= 1) at++;
-    return at;
-#endif
-}
-
 #endif

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import show
 from ..vocabulary.vocab import Vocab
@@ -21,9 +21,14 @@ from ._merger import Merger, join_together
 from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import PretokenCounts, table_of
-from .options import TrainingOptions, check_integer
+from .options import TrainingOptions, TrainOptions, check_integer, chosen_options
 from .spilled import CountFile
 from .train import add_counts, check_cut, merger_of, new_merger, new_vocab, texts_not_paths, warn_of_few
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..tokenizer import Tokenizer
 
 __all__ = ["Corpora", "train_parity"]
 
@@ -40,18 +45,45 @@ Corpora: TypeAlias = Mapping[str, str | bytes | Iterable[str | bytes] | Counts] 
 
 def train_parity(
     corpora: Corpora,
-    options: TrainingOptions,
+    vocab_size: int,
     *,
     dev: Corpora | None = None,
     global_merges: int = 0,
     num_threads: int | None = None,
-    progress: Progress | None = None,
-) -> Vocab:
-    """Learn merges from texts of several languages; :meth:`bpetite.Tokenizer.train_parity` documents the arguments.
+    **options: Unpack[TrainOptions],
+) -> Tokenizer:
+    """Learn a tokenizer that is fair to languages: each merge is the most frequent pair of the language that is
+    compressed worst so far (parity-aware BPE, Foroutan et al. 2025).
 
-    >>> train_parity({"de": "ab ab", "fr": "cd"}, TrainingOptions(258, special_tokens=[])).merges
-    ((97, 98), (99, 100))
+    Args:
+        corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
+            (language, text), in any order.
+        vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is that within the language.
+        dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
+            tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several, the first
+            one given.
+        global_merges: So many merges at first are those of ordinary training on all languages together.
+
+    Raises:
+        ValueError: No language; others in ``dev`` than in ``corpora``; as for :meth:`train`.
+
+    >>> train_parity({"de": "ab ab ab", "fr": ["cd"]}, 258).merges
+    [(b'a', b'b'), (b'c', b'd')]
     """
+    from ..tokenizer import Tokenizer
+
+    chosen = chosen_options(vocab_size, options)
+    return Tokenizer.from_vocab(_learned(corpora, dev, chosen, global_merges, num_threads, options.get("progress")))
+
+
+def _learned(
+    corpora: Corpora,
+    dev: Corpora | None,
+    options: TrainingOptions,
+    global_merges: int,
+    num_threads: int | None,
+    progress: Progress | None,
+) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
     for name in ("superwords_from", "picky_threshold"):
         if getattr(options, name) is not None:

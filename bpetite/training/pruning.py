@@ -27,7 +27,7 @@ def prune(
     vocab: Vocab,
     encode: Encode,
     keep: Iterable[int | str | bytes],
-    counts: str | Iterable[str | bytes] | Mapping[bytes, int] | CountFile | None,
+    counts: str | bytes | Iterable[str | bytes] | Mapping[bytes, int] | CountFile | None,
     vocab_size: int | None,
 ) -> tuple[Vocab, dict[int, int], dict[bytes, int]]:
     """The vocabulary without tokens that are not needed, old id -> new id, and the counts;

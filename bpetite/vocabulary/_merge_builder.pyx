@@ -1,24 +1,19 @@
 """The merge table of a vocabulary: of a merge list, or of ranks.
 
-Ranks name no pairs: every split of a token into two tokens is one. All of them are found in time linear in the bytes of
-the vocabulary. Hashes of all prefixes and suffixes of a token come from prefix sums of one polynomial, and only a split
-whose two halves are found by hash is compared byte by byte. The polynomial is taken modulo a prime, at a random base:
-two strings of n bytes have the same value with a probability of n / 2^61. (Modulo 2^64 there are strings, such as those
-of Thue and Morse, that have the same value at every odd base.)
+Ranks name no pairs: every split of a token into two tokens is one. A split is looked up only where tokens have the
+lengths of both halves. A vocabulary of n bytes has at most sqrt(2 n) different lengths, so splits hash fewer than
+n sqrt(2 n) bytes, whatever the tokens are.
 """
+from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
-from ..headers.hashing cimport BP_PRIME, bp_mix, bp_multiply_modulo, bp_secret, draw_secret
-from ..headers.memory cimport bp_grow
-from ..headers.types cimport token_t
-from ..headers.watch cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work
-from ._tokens cimport TokenTable
-
-cdef bp_secret secret = draw_secret()
-cdef uint64_t BASE = secret.words[0] >> 4      # of the polynomial
+from ..headers cimport (
+    BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+)
+from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
 
 def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
@@ -94,105 +89,92 @@ cdef struct split:
     uint32_t left, right, joined   # slots
 
 
+@final
 cdef class _Splits:
-    """Finds all splits of the tokens of a vocabulary into two tokens."""
+    """The splits of tokens into two tokens."""
     cdef TokenTable tokens
-    cdef uint64_t* hashes          # slot -> polynomial of the token's bytes
-    cdef uint32_t* by_hash         # hash table of slot + 1, 0 for empty
-    cdef uint64_t mask             # of by_hash: its size - 1
-    cdef int shift                 # a hash belongs at hash >> shift
+    cdef bytearray marks           # the memory of `excluded` and `lengths`
     cdef uint8_t* excluded         # slot -> it takes no part
-    cdef uint64_t* prefixes        # of the token at hand: polynomial of its first i bytes
-    cdef uint64_t* powers          # BASE ** i
+    cdef uint8_t* lengths          # length -> a token has it
     cdef split* found
     cdef uint64_t count            # of them
     cdef uint64_t capacity
 
     def __cinit__(self, TokenTable tokens not None, excluded):
-        cdef Py_ssize_t longest = 0, slot, i
-        cdef uint64_t capacity = 16
+        cdef Py_ssize_t slot
         self.tokens = tokens
-        for slot in range(tokens.size):
-            longest = max(longest, <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot]))
-        self.shift = 60
-        while capacity < 2 * <uint64_t> tokens.size:
-            capacity *= 2
-            self.shift -= 1
-        self.mask = capacity - 1
-        self.prefixes = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
-        self.powers = <uint64_t*> malloc((longest + 1) * sizeof(uint64_t))
-        self.hashes = <uint64_t*> malloc((tokens.size + 1) * sizeof(uint64_t))
-        self.by_hash = <uint32_t*> calloc(capacity, sizeof(uint32_t))
-        self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
-        if (self.prefixes == NULL or self.powers == NULL or self.hashes == NULL or self.by_hash == NULL
-                or self.excluded == NULL):
-            raise MemoryError()
+        self.marks = bytearray(tokens.size + tokens.longest + 1)
+        self.excluded = <uint8_t*> <char*> self.marks
+        self.lengths = self.excluded + tokens.size
         for token_id in excluded:
             slot = tokens.slot(token_id)
             if slot >= 0:
                 self.excluded[slot] = 1
-        self.powers[0] = 1
-        for i in range(longest):
-            self.powers[i + 1] = bp_multiply_modulo(self.powers[i], BASE, 0)
-        with nogil:
-            for slot in range(tokens.size):
-                if not self.excluded[slot]:
-                    self._enter(slot)
+        for slot in range(tokens.size):
+            self.lengths[length_of(tokens, slot)] = 1
 
     def __dealloc__(self):
-        free(self.prefixes)
-        free(self.powers)
-        free(self.hashes)
-        free(self.by_hash)
-        free(self.excluded)
         free(self.found)
 
-    cdef void _enter(self, Py_ssize_t slot) noexcept nogil:
-        cdef uint64_t value = 0, i, at
-        for i in range(self.tokens.starts[slot], self.tokens.starts[slot + 1]):
-            value = bp_multiply_modulo(value, BASE, self.tokens.blob[i] + 1)
-        self.hashes[slot] = value
-        at = bp_mix(&secret, value) >> self.shift
-        while self.by_hash[at]:
-            at = (at + 1) & self.mask
-        self.by_hash[at] = <uint32_t> (slot + 1)
 
-    cdef Py_ssize_t _find(self, uint64_t value, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        # The slot of the token that takes part and has these bytes, whose polynomial is `value`, or -1.
-        cdef uint64_t at = bp_mix(&secret, value) >> self.shift
-        cdef Py_ssize_t slot
-        while True:
-            slot = <Py_ssize_t> self.by_hash[at] - 1
-            if slot < 0:
-                return -1
-            if self.hashes[slot] == value and self.tokens.holds(slot, data, length):
-                return slot
-            at = (at + 1) & self.mask
+cdef inline Py_ssize_t length_of(TokenTable tokens, Py_ssize_t slot) noexcept nogil:
+    return <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
 
-    cdef bint add(self, Py_ssize_t slot) noexcept nogil:
-        """Find all splits of a token; false where there is no memory."""
-        cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
-        cdef Py_ssize_t length = <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-        cdef Py_ssize_t cut, left, right
-        cdef uint64_t suffix
-        if self.excluded[slot] or length < 2:
-            return True
-        self.prefixes[0] = 0
-        for cut in range(length):
-            self.prefixes[cut + 1] = bp_multiply_modulo(self.prefixes[cut], BASE, token[cut] + 1)
-        for cut in range(1, length):
-            left = self._find(self.prefixes[cut], token, cut)
-            if left < 0:
-                continue
-            suffix = bp_multiply_modulo(BP_PRIME - self.prefixes[cut], self.powers[length - cut], self.prefixes[length])
-            right = self._find(suffix, token + cut, length - cut)
-            if right < 0:
-                continue
-            if bp_grow(<void**> &self.found, &self.capacity, self.count + 1, sizeof(split)) < 0:
-                return False
-            self.found[self.count] = split(<uint32_t> left, <uint32_t> right, <uint32_t> slot)
-            self.count += 1
+
+cdef void find(_Splits splits, const uint8_t** parts, const Py_ssize_t* sizes, Py_ssize_t n,
+               Py_ssize_t* slots) noexcept nogil:
+    """OUT: the slots of the tokens that take part and have these bytes, or -1. IN: n <= BP_FOUND_AT_ONCE."""
+    cdef bp_key keys[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t i
+    cdef bint short = True
+    for i in range(n):
+        short = short and sizes[i] <= BP_KEY_BYTES
+    if short:                      # many at once: each waits for memory
+        for i in range(n):
+            keys[i] = bp_load_key(parts[i], sizes[i])
+        splits.tokens.find_keys(keys, n, slots)
+    for i in range(n):
+        if not short:
+            slots[i] = splits.tokens.find(parts[i], sizes[i])
+        if slots[i] >= 0 and splits.excluded[slots[i]]:
+            slots[i] = -1
+
+
+cdef bint split_token(_Splits splits, Py_ssize_t slot) noexcept nogil:
+    """Find all splits of a token; false where there is no memory."""
+    cdef const uint8_t* token = splits.tokens.blob + splits.tokens.starts[slot]
+    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t left[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t right[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t length = length_of(splits.tokens, slot), cut = 1, n, i, kept
+    if splits.excluded[slot]:
         return True
+    while cut < length:
+        n = kept = 0
+        while cut < length and n < BP_FOUND_AT_ONCE:
+            if splits.lengths[cut] and splits.lengths[length - cut]:
+                parts[n], sizes[n] = token, cut
+                n += 1
+            cut += 1
+        find(splits, parts, sizes, n, left)
+        for i in range(n):
+            if left[i] >= 0:
+                parts[kept], sizes[kept], left[kept] = token + sizes[i], length - sizes[i], left[i]
+                kept += 1
+        find(splits, parts, sizes, kept, right)
+        for i in range(kept):
+            if right[i] < 0:
+                continue
+            if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
+                return False
+            splits.found[splits.count] = split(<uint32_t> left[i], <uint32_t> right[i], <uint32_t> slot)
+            splits.count += 1
+    return True
+
+
+cdef void add_split(MergeTable table, TokenTable tokens, split one) noexcept nogil:
+    table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
 
 
 cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except -1:
@@ -200,17 +182,15 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     cdef bint done = True
     cdef Py_ssize_t slot
     cdef uint64_t i
-    cdef split one
     with nogil:
         for slot in range(tokens.size):
-            done = done and splits.add(slot)
+            done = done and split_token(splits, slot)
     if not done:
         raise MemoryError()
     table.reserve(splits.count, tokens.size)
     with nogil:
         for i in range(splits.count):
-            one = splits.found[i]
-            table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
+            add_split(table, tokens, splits.found[i])
     return 0
 
 
@@ -233,107 +213,64 @@ def last_steps(TokenTable tokens not None, excluded=frozenset()):
     ([(0, 1), (2, 2)], 1)
     """
     cdef _Splits splits = _Splits(tokens, excluded)
-    cdef _LastSteps steps = _LastSteps(tokens, splits)
+    cdef MergeTable table = MergeTable()
+    cdef merge_space space
     cdef bp_watch watch
-    cdef bint done
-    cdef Py_ssize_t slot, unreached = 0
-    cdef list pairs = []
+    cdef Py_ssize_t slot, n, unreached = 0
+    cdef uint64_t at = 0
+    cdef dict parts = {}           # slot -> the last two
+    cdef list by_length = _by_length(tokens), pairs = []
+    for slot in by_length:
+        if not split_token(splits, slot):
+            raise MemoryError()
+    table.reserve(splits.count, tokens.size)
+    memset(&space, 0, sizeof(merge_space))
     bp_watch_begin(&watch, NULL)
-    with nogil:
-        done = steps.find_splits()
-    if done:
-        steps.table.reserve(splits.count, tokens.size)
-        with nogil:
-            done = steps.run(&watch)
-    bp_watch_check(&watch)
-    if not done:
-        raise MemoryError()
-    for slot in range(tokens.size):
-        if steps.reached[slot]:
-            pairs.append((steps.left[slot], steps.right[slot]))
-        elif not splits.excluded[slot] and steps.length(slot) > 1:
-            unreached += 1
+    try:
+        for slot in by_length:
+            n = length_of(tokens, slot)
+            if n < 2 or splits.excluded[slot]:
+                continue
+            while at < splits.count and length_of(tokens, splits.found[at].joined) < n:
+                add_split(table, tokens, splits.found[at])
+                at += 1
+            with nogil:
+                n = _merge_token(splits, tokens, table, &space, slot, &watch)
+            bp_watch_check(&watch)
+            if n < 0:
+                raise MemoryError()
+            if n == 2:
+                parts[slot] = space.ids[0], space.ids[1]
+            else:
+                unreached += 1
+    finally:
+        space_free(&space)
+    for slot in sorted(parts):
+        pairs.append(parts[slot])
     return pairs, unreached
 
 
-cdef class _LastSteps:
-    """Merges each token with a table that grows by the tokens of each length, which are no parts of one another."""
-    cdef TokenTable tokens
-    cdef _Splits splits
-    cdef MergeTable table
-    cdef merge_space space
-    cdef uint32_t* by_length       # slots, those of short tokens first
-    cdef uint8_t* reached          # slot -> it has a last step
-    cdef token_t* left             # slot -> its parts
-    cdef token_t* right
+cdef list _by_length(TokenTable tokens):
+    """The slots, those of short tokens first."""
+    cdef list lengths = []
+    cdef Py_ssize_t slot
+    for slot in range(tokens.size):
+        lengths.append(length_of(tokens, slot))
+    return sorted(range(tokens.size), key=lengths.__getitem__)
 
-    def __cinit__(self, TokenTable tokens not None, _Splits splits not None):
-        cdef Py_ssize_t i
-        self.tokens = tokens
-        self.splits = splits
-        self.table = MergeTable()
-        self.by_length = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
-        self.reached = <uint8_t*> calloc(tokens.size + 1, 1)
-        self.left = <token_t*> malloc((tokens.size + 1) * sizeof(token_t))
-        self.right = <token_t*> malloc((tokens.size + 1) * sizeof(token_t))
-        if self.by_length == NULL or self.reached == NULL or self.left == NULL or self.right == NULL:
-            raise MemoryError()
-        lengths = [self.length(i) for i in range(tokens.size)]
-        for i, slot in enumerate(sorted(range(tokens.size), key=lengths.__getitem__)):
-            self.by_length[i] = slot
 
-    def __dealloc__(self):
-        space_free(&self.space)
-        free(self.by_length)
-        free(self.reached)
-        free(self.left)
-        free(self.right)
+cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table, merge_space* space, Py_ssize_t slot,
+                             bp_watch* watch) noexcept nogil:
+    """How many ids the bytes of a token become; 0 where one of them has none, -1 as MergeTable.merge.
 
-    cdef inline Py_ssize_t length(self, Py_ssize_t slot) noexcept nogil:
-        return <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-
-    cdef bint find_splits(self) noexcept nogil:
-        """False where there is no memory."""
-        cdef Py_ssize_t i
-        for i in range(self.tokens.size):
-            if not self.splits.add(self.by_length[i]):
-                return False
-        return True
-
-    cdef bint run(self, bp_watch* watch) noexcept nogil:
-        """IN: the table has memory for all splits. False where there is no memory, or the watch was interrupted."""
-        cdef Py_ssize_t i, slot, n
-        cdef uint64_t at = 0
-        cdef split* one
-        for i in range(self.tokens.size):
-            slot = self.by_length[i]
-            n = self.length(slot)
-            if n < 2 or self.splits.excluded[slot]:
-                continue
-            while at < self.splits.count and self.length(self.splits.found[at].joined) < n:
-                one = self.splits.found + at
-                self.table.add(self.tokens.ids[one.left], self.tokens.ids[one.right], one.joined,
-                               self.tokens.ids[one.joined])
-                at += 1
-            if bp_work(watch, n) or not space_reserve(&self.space, n):
-                return False
-            if self.bytes_of(slot, n):
-                n = self.table.merge(&self.space, n, watch)
-                if n < 0:
-                    return False
-                if n == 2:
-                    self.reached[slot] = 1
-                    self.left[slot] = self.space.ids[0]
-                    self.right[slot] = self.space.ids[1]
-        return True
-
-    cdef bint bytes_of(self, Py_ssize_t slot, Py_ssize_t n) noexcept nogil:
-        """Put the ids of a token's bytes into the space; false where one has none."""
-        cdef const uint8_t* token = self.tokens.blob + self.tokens.starts[slot]
-        cdef Py_ssize_t i, byte
-        for i in range(n):
-            byte = self.tokens.find(token + i, 1)
-            if byte < 0 or self.splits.excluded[byte]:
-                return False
-            self.space.ids[i] = self.tokens.ids[byte]
-        return True
+    OUT: space.ids.
+    """
+    cdef Py_ssize_t n = length_of(tokens, slot), i, byte
+    if bp_work(watch, n) or not space_reserve(space, n):
+        return -1
+    for i in range(n):
+        byte = tokens.find(tokens.blob + tokens.starts[slot] + i, 1)
+        if byte < 0 or splits.excluded[byte]:
+            return 0
+        space.ids[i] = tokens.ids[byte]
+    return table.merge(space, n, watch)

@@ -19,7 +19,7 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
-from ..headers.pyobject cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from ..headers.vectors cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from ._tokens cimport TokenTable
 
 cdef extern from "Python.h":

@@ -1,8 +1,7 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..headers.bytes cimport bp_key
-from ..headers.types cimport token_t
+from ..headers cimport bp_key, token_t
 
 
 cdef enum:
@@ -37,8 +36,6 @@ cdef class TokenTable:
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # The same for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
-    cdef Py_ssize_t _next_alike(self, uint64_t* place, uint32_t tag) noexcept nogil
-    cdef bint _has_key(self, Py_ssize_t slot, const bp_key* key) noexcept nogil
 
 
 # Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.

@@ -11,9 +11,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers.bytes cimport BP_KEY_BYTES, BP_PREFETCH, bp_key, bp_load_key
-from ..headers.hashing cimport bp_hash_bytes, bp_hash_key, bp_secret, draw_secret
-from ..headers.types cimport token_t
+from ..headers cimport (
+    BP_KEY_BYTES, BP_PREFETCH, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret, token_t,
+)
 
 cdef bp_secret secret = draw_secret()
 
@@ -125,7 +125,7 @@ cdef class TokenTable:
         cdef uint64_t hash = bp_hash_bytes(&secret, data, length), place = (hash >> 32) & self.mask
         cdef Py_ssize_t slot = -1
         while True:
-            slot = self._next_alike(&place, <uint32_t> hash << self.tag_shift)
+            slot = next_alike(self, &place, <uint32_t> hash << self.tag_shift)
             if slot < 0 or self.holds(slot, data, length):
                 return slot
             place = (place + 1) & self.mask
@@ -142,34 +142,14 @@ cdef class TokenTable:
             places[i] = (hash >> 32) & self.mask
             BP_PREFETCH(self.by_bytes + places[i])
         for i in range(n):
-            slots[i] = self._next_alike(&places[i], tags[i])
+            slots[i] = next_alike(self, &places[i], tags[i])
             BP_PREFETCH(self.starts + max(slots[i], 0))
         for i in range(n):
             BP_PREFETCH(self.blob + self.starts[max(slots[i], 0)])
         for i in range(n):
-            while slots[i] >= 0 and not self._has_key(slots[i], &keys[i]):
+            while slots[i] >= 0 and not has_key(self, slots[i], &keys[i]):
                 places[i] = (places[i] + 1) & self.mask
-                slots[i] = self._next_alike(&places[i], tags[i])
-
-    cdef inline Py_ssize_t _next_alike(self, uint64_t* place, uint32_t tag) noexcept nogil:
-        """The first slot from a place of by_bytes on that has a tag, or -1. INOUT: *place."""
-        cdef uint32_t known
-        while True:
-            known = self.by_bytes[place[0]]
-            if known == 0:
-                return -1
-            known ^= tag
-            if known >> self.tag_shift == 0:
-                return <Py_ssize_t> known - 1
-            place[0] = (place[0] + 1) & self.mask
-
-    cdef inline bint _has_key(self, Py_ssize_t slot, const bp_key* key) noexcept nogil:
-        cdef uint64_t start = self.starts[slot], length = self.starts[slot + 1] - start
-        cdef bp_key own
-        if length > <uint64_t> BP_KEY_BYTES:
-            return False
-        own = bp_load_key(self.blob + start, length)
-        return own.low == key.low and own.high == key.high
+                slots[i] = next_alike(self, &places[i], tags[i])
 
     cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
         cdef uint64_t start = self.starts[slot]
@@ -182,3 +162,25 @@ cdef class TokenTable:
 
     def __len__(self):
         return self.size
+
+
+cdef inline Py_ssize_t next_alike(TokenTable table, uint64_t* place, uint32_t tag) noexcept nogil:
+    """The first slot from a place of by_bytes on that has a tag, or -1. INOUT: *place."""
+    cdef uint32_t known
+    while True:
+        known = table.by_bytes[place[0]]
+        if known == 0:
+            return -1
+        known ^= tag
+        if known >> table.tag_shift == 0:
+            return <Py_ssize_t> known - 1
+        place[0] = (place[0] + 1) & table.mask
+
+
+cdef inline bint has_key(TokenTable table, Py_ssize_t slot, const bp_key* key) noexcept nogil:
+    cdef uint64_t start = table.starts[slot], length = table.starts[slot + 1] - start
+    cdef bp_key own
+    if length > <uint64_t> BP_KEY_BYTES:
+        return False
+    own = bp_load_key(table.blob + start, length)
+    return own.low == key.low and own.high == key.high

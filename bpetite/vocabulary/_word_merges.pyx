@@ -15,8 +15,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
 
 from .._merge cimport MergeTable
-from ..headers.pairs cimport bp_pair_entry
-from ..headers.types cimport token_t
+from ..headers cimport bp_pair_entry, token_t
 from ._tokens cimport TokenTable
 
 cdef enum:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import show
-from ._listing import list_pairs, list_tokens
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
 from ._word_merges import WordMerges, first_across
@@ -266,6 +265,20 @@ class Vocab:
         return self.special_only | self.unreachable
 
     @cached_property
+    def skipped(self) -> frozenset[int]:
+        """The ids that decoding leaves out with ``skip_special_tokens=True``: of special tokens not flagged "plain"."""
+        return frozenset(
+            token_id
+            for literal, token_id in self.special_tokens.items()
+            if "plain" not in self.token_flags.get(literal, ())
+        )
+
+    @property
+    def dropout(self) -> float | None:
+        """The probability of BPE-dropout that its tokenizer.json declares, for ``dropout=True``; None for none."""
+        return self.kept.get("dropout")
+
+    @cached_property
     def around(self) -> tuple[list[int], list[int]]:
         """The ids that ``add_special_tokens=True`` puts before and after a text."""
         return self.template.around() if self.template is not None else ([], [])
@@ -372,9 +385,10 @@ class Vocab:
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
-        digest.update(list_tokens(self.token_table))
+        tokens = sorted(self.tokens.items())
+        digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
         digest.update(b"merges\n")
-        digest.update(list_pairs(self.merges or ()))
+        digest.update(b"".join([b"%d %d\n" % pair for pair in self.merges or ()]))
         return digest.hexdigest()
 
     def __hash__(self) -> int:

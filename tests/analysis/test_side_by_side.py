@@ -17,7 +17,6 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bpetite
 from bpetite import Tokenizer
 from bpetite.analysis import DEFINITIONS, Comparison, compare, gini, measure
 
@@ -103,7 +102,6 @@ def test_texts_in_every_form() -> None:
     assert plain.groups == []
     assert plain.tokenizers[0].gini is None
     assert vars(plain.tokenizers[0].total) == vars(compare([ONE], by_group).tokenizers[0].total)
-    assert bpetite.compare is compare
 
 
 def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_train_within_some_memory(run: Run, tmp_path: Path, monkeypatch: pytest.
     done = run("train", "corpus.txt", "-n", 258, "-o", "rare.json", "--memory", "32m")
     assert done.code == 0
     assert "occur less than 2 times" in done.err
-    config = Tokenizer.load("rare.json").train_config
+    config = Tokenizer.load("rare.json").to_vocab().train_config
     assert config is not None
     assert config["corpus"]["min_count"] == 2
     for wrong, message in (

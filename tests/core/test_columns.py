@@ -37,8 +37,7 @@ def test_every_form_equals_its_list(tok: Tokenizer, texts: Any) -> None:
         assert tok.encode_batch(texts, num_threads=threads) == expected
     ids, offsets = tok.encode_batch_to_numpy(texts)
     assert [ids[start:end].tolist() for start, end in pairwise(offsets)] == expected
-    assert tok.encode_to_arrow(texts).to_pylist() == expected
-    assert tok.encode_ordinary_batch(texts) == tok.encode_ordinary_batch(texts.to_pylist())
+    assert tok.encode_batch_to_arrow(texts).to_pylist() == expected
     padded = tok.encode_padded(texts.to_pylist(), pad_token=0)
     assert np.array_equal(tok.encode_padded(texts, pad_token=0).input_ids, padded.input_ids)
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bpetite import Tokenizer, patterns, reference
+from bpetite import Tokenizer, patterns, reference, serving
 from tests.support.running import running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
@@ -76,14 +76,12 @@ CALLS: dict[str, Callable[[], object]] = {
     "truncate": lambda: TOK.truncate(LONG, len(IDS) // 2),
     "truncate from the left": lambda: TOK.truncate(LONG, len(IDS) // 2, truncation_side="left"),
     "chunks": lambda: next(TOK.chunks(LONG, len(IDS) - 1)),
-    "encode_segments": lambda: TOK.encode_segments([(LONG, True)]),
-    "growing": lambda: TOK.growing(LONG),
-    "replace": lambda: TOK.growing("a b").replace(1, 2, LONG),
-    "heal": lambda: TOK.heal(LONG),
-    "encode_bytes": lambda: TOK.encode_bytes(LONG.encode(), invalid="bytes"),
+    "encode_segments": lambda: serving.encode_segments(TOK, [(LONG, True)]),
+    "heal": lambda: serving.heal(TOK, LONG),
+    "encode_bytes": lambda: serving.encode_bytes(TOK, LONG.encode(), errors="bytes"),
     "decode": lambda: TOK.decode(IDS),
-    "feed": lambda: TOK.decoder().feed(IDS),
-    "is_canonical": lambda: TOK.is_canonical(IDS),
+    "feed": lambda: TOK.decode_stream().feed(IDS),
+    "is_canonical": lambda: serving.is_canonical(TOK, IDS),
 }
 
 

@@ -4,7 +4,6 @@ import random
 import signal
 import threading
 import time
-from array import array
 from collections.abc import Callable
 from queue import Queue
 from typing import Any
@@ -38,10 +37,10 @@ CALLS: dict[str, Callable[[Tokenizer], Any]] = {
     "lists, threads": lambda tok: tok.encode_batch(TEXTS, num_threads=3),
     "arrays, threads": lambda tok: tok.encode_batch_to_numpy([LETTERS[: SIZE // 4]] * 4, num_threads=3),
     "an array": lambda tok: tok.encode_batch_to_numpy([LETTERS, LETTERS], num_threads=1),
-    "arrow": lambda tok: tok.encode_to_arrow([LETTERS, LETTERS]),
+    "arrow": lambda tok: tok.encode_batch_to_arrow([LETTERS, LETTERS]),
     "padded": lambda tok: tok.encode_padded([LETTERS, LETTERS]),
     "a stream": lambda tok: list(tok.encode_iterable([LETTERS])),
-    "pre-tokens": lambda tok: tok.encode_pretokens(LETTERS.encode(), array("q", [SIZE // 2, SIZE])),
+    "a pre-token": lambda tok: tok._encode_pretoken(LETTERS.encode()),
     "merging alone": lambda tok: tok.to_vocab().merge_table.apply(np.frombuffer(LETTERS.encode(), "u1").astype("u4")),
 }
 

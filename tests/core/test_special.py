@@ -161,7 +161,7 @@ def test_the_byte_of_a_special_token_is_no_ordinary_text(name: str) -> None:
     for text in ("c", "acb", "abc"):
         calls = [
             (tok.encode_ordinary, text), (tok.encode, text), (tok.encode, text.encode()), (tok.encode_to_numpy, text),
-            (tok.count, text), (tok.encode_batch, [text]), (tok.encode_ordinary_batch, [text]),
+            (tok.count, text), (tok.encode_batch, [text]),
             (tok.encode_batch_to_numpy, [text]), (tok.encode_iterable, [*text]), (tok.encode_with_offsets, text),
             (partial(tok.encode_padded, pad_token=0), [text]),
         ]  # fmt: skip

@@ -17,7 +17,7 @@ texts = st.lists(st.one_of(st.text("the cat中ï", max_size=9), st.just("<|endof
 @given(texts=texts)
 def test_the_lists_of_a_batch(texts: list[str | bytes], large: bool) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    made = TOK.encode_to_arrow(texts, large=large)
+    made = TOK.encode_batch_to_arrow(texts, large=large)
     assert isinstance(made, pyarrow.LargeListArray if large else pyarrow.ListArray)
     assert made.type == (pyarrow.large_list if large else pyarrow.list_)(pyarrow.uint32())
     made.validate(full=True)
@@ -28,11 +28,11 @@ def test_options_are_those_of_a_batch() -> None:
     pytest.importorskip("pyarrow")
     texts = ["the cat<|endoftext|>", "sat"]
     for options in ({"allowed_special": ()}, {"num_threads": 2}, {"add_special_tokens": True}):
-        assert TOK.encode_to_arrow(iter(texts), **options).to_pylist() == TOK.encode_batch(texts, **options)
+        assert TOK.encode_batch_to_arrow(iter(texts), **options).to_pylist() == TOK.encode_batch(texts, **options)
     with pytest.raises(ValueError, match="disallowed special token"):
-        TOK.encode_to_arrow(texts, allowed_special=(), disallowed_special="all")
+        TOK.encode_batch_to_arrow(texts, allowed_special=(), disallowed_special="all")
     with pytest.raises(TypeError, match="num_thread"):
-        TOK.encode_to_arrow(texts, num_thread=2)
+        TOK.encode_batch_to_arrow(texts, num_thread=2)
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -43,5 +43,5 @@ def test_without_pyarrow_no_text_is_consumed(large: bool, monkeypatch: pytest.Mo
         pytest.fail("a text was consumed")
         yield ""
 
-    with pytest.raises(MissingExtraError, match=r"encode_to_arrow needs pyarrow: pip install 'bpetite\[arrow\]'"):
-        TOK.encode_to_arrow(texts(), large=large)
+    with pytest.raises(MissingExtraError, match=r"encode_batch_to_arrow needs pyarrow: pip install 'bpetite\[arrow\]'"):
+        TOK.encode_batch_to_arrow(texts(), large=large)

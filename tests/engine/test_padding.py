@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, serving
 from bpetite.engine.padding import pad
 from bpetite.steps.template import Template, TemplatePart
 
@@ -68,7 +68,7 @@ def test_against_a_plain_version(tok: Tokenizer, texts, max_length, side, trunca
 @given(st.lists(st.text("ab", max_size=9), max_size=30), st.integers(12, 40), st.integers(1, 4))
 def test_batches_within_a_budget(tok: Tokenizer, texts: list[str], max_tokens: int, multiple: int) -> None:
     seen: list[int] = []
-    for batch in tok.padded_batches(texts, max_tokens=max_tokens, pad_to_multiple_of=multiple):
+    for batch in serving.padded_batches(tok, texts, max_tokens=max_tokens, pad_to_multiple_of=multiple):
         assert batch.input_ids.size <= max_tokens
         assert batch.input_ids.shape[1] % multiple == 0
         for number, ids, mask in zip(batch.rows.tolist(), batch.input_ids, batch.attention_mask, strict=True):
@@ -116,17 +116,17 @@ def test_an_option_that_does_not_exist(tok: Tokenizer, option: str) -> None:
     with pytest.raises(TypeError, match=f"no option is called '{option}': .* max_length"):
         tok.encode_padded(texts, **{option: [65]})
     with pytest.raises(TypeError, match=f"no option is called '{option}': .* max_length"):
-        list(tok.padded_batches(texts, max_tokens=9, **{option: [65]}))
+        list(serving.padded_batches(tok, texts, max_tokens=9, **{option: [65]}))
     assert next(texts) == "ab"
 
 
 def test_a_text_over_the_budget(tok: Tokenizer) -> None:
     with pytest.raises(ValueError, match="text 1 has 6 tokens, more than max_tokens=5"):
-        list(tok.padded_batches(["a", "abcdef"], max_tokens=5))
-    batches = list(tok.padded_batches(["a", "abcdef"], max_tokens=5, max_length=5))
+        list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5))
+    batches = list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5, max_length=5))
     assert [batch.rows.tolist() for batch in batches] == [[0], [1]]
     with pytest.raises(ValueError, match="max_tokens must be at least 1"):
-        list(tok.padded_batches(["a"], max_tokens=0))
+        list(serving.padded_batches(tok, ["a"], max_tokens=0))
 
 
 def test_ids_that_int32_cannot_hold() -> None:
@@ -139,7 +139,7 @@ def test_ids_that_int32_cannot_hold() -> None:
 def test_nothing(tok: Tokenizer) -> None:
     assert tok.encode_padded([]).input_ids.shape == (0, 0)
     assert tok.encode_padded(["", ""]).input_ids.shape == (2, 0)
-    assert list(tok.padded_batches([], max_tokens=1)) == []
+    assert list(serving.padded_batches(tok, [], max_tokens=1)) == []
     empty = pad(np.empty(0, np.uint32), np.zeros(1, np.int64), pad_id=None, max_length=4, padding="max_length")
     assert empty.input_ids.shape == (0, 4)
 

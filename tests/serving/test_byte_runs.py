@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, reference
+from bpetite import Tokenizer, reference, serving
 from bpetite.patterns import CL100K
 
 MERGES = Tokenizer.train("the cat's naïve été 的的的 the then" * 3, 330, special_tokens=["<s>", "the"])
@@ -60,31 +60,31 @@ pieces = st.one_of(
 @given(st.lists(pieces, max_size=10).map(b"".join))
 def test_against_the_plain_meaning(number: int, data: bytes) -> None:
     tok = TOKENIZERS[number]
-    ids = tok.encode_bytes(data, invalid="bytes")
+    ids = serving.encode_bytes(tok, data, errors="bytes")
     assert ids == plain(tok, data)
     assert tok.decode_bytes(ids) == data
     try:
         expected = tok.encode(data)
     except UnicodeDecodeError as error:
         with pytest.raises(UnicodeDecodeError, match=str(error.start)):
-            tok.encode_bytes(data)
+            serving.encode_bytes(tok, data)
     else:
-        assert ids == tok.encode_bytes(data) == expected
+        assert ids == serving.encode_bytes(tok, data) == expected
 
 
 def test_special_tokens() -> None:
     data = b"<s>\xff<s>"
-    assert MERGES.encode_bytes(data, invalid="bytes").count(MERGES.special_tokens["<s>"]) == 2
-    assert MERGES.special_tokens["<s>"] not in MERGES.encode_bytes(data, invalid="bytes", allowed_special=())
+    assert serving.encode_bytes(MERGES, data, errors="bytes").count(MERGES.special_tokens["<s>"]) == 2
+    assert MERGES.special_tokens["<s>"] not in serving.encode_bytes(MERGES, data, errors="bytes", allowed_special=())
     with pytest.raises(ValueError, match=r"data\[3:7\]: the text holds the disallowed special token '<s>' at offset 1"):
-        MERGES.encode_bytes(b"\xff\xff\xffa<s>", invalid="bytes", disallowed_special="all", allowed_special=())
+        serving.encode_bytes(MERGES, b"\xff\xff\xffa<s>", errors="bytes", disallowed_special="all", allowed_special=())
 
 
 def test_errors() -> None:
     with pytest.raises(TypeError, match="data is bytes, not 'a'; encode takes a str"):
-        MERGES.encode_bytes("a")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match='invalid is "error" or "bytes", not \'replace\''):
-        MERGES.encode_bytes(b"a", invalid="replace")  # type: ignore[arg-type]
+        serving.encode_bytes(MERGES, "a")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='errors is "strict" or "bytes", not \'replace\''):
+        serving.encode_bytes(MERGES, b"a", errors="replace")  # type: ignore[arg-type]
     known = Tokenizer({97: b"a"}, [], pattern=None)
     with pytest.raises(ValueError, match=r"data\[1:2\]: byte 0xff, at offset 0"):
-        known.encode_bytes(b"a\xffa", invalid="bytes")
+        serving.encode_bytes(known, b"a\xffa", errors="bytes")

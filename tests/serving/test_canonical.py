@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, patterns
+from bpetite import Tokenizer, patterns, serving
 from bpetite.errors import UnknownTokenError
 from bpetite.steps.normalizers import Prepend
 
@@ -49,43 +49,43 @@ def test_against_encoding_again(name: str, data: st.DataObject) -> None:
         ids[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(known, max_size=2))
     expected = first_divergence(tok, ids)
     dtype = data.draw(st.sampled_from([list, tuple, iter, np.array, lambda ids: array("I", ids)]))
-    assert tok.first_divergence(dtype(ids) if ids else []) == expected
-    assert tok.is_canonical(ids) == (expected is None)
+    assert serving.first_divergence(tok, dtype(ids) if ids else []) == expected
+    assert serving.is_canonical(tok, ids) == (expected is None)
 
 
 def test_edges_of_pretokens_decide(shared) -> None:
     tok = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
     assert tok.encode("\t\t") == [298]
-    assert tok.is_canonical([197, 197, 19808])
-    assert tok.first_divergence([298, 19808]) == 0
-    assert tok.first_divergence([197, 197]) == 0
+    assert serving.is_canonical(tok, [197, 197, 19808])
+    assert serving.first_divergence(tok, [298, 19808]) == 0
+    assert serving.first_divergence(tok, [197, 197]) == 0
 
 
 def test_one_is_the_beginning_of_the_other() -> None:
     tok = TOKENIZERS["merges"]
     ids = tok.encode("the cat")
-    assert tok.first_divergence([]) is None
-    assert tok.first_divergence([*tok.encode("a"), *ids[:0]]) is None
-    assert tok.first_divergence(tok.encode("tha")[:-1] + [104, 101]) is not None
+    assert serving.first_divergence(tok, []) is None
+    assert serving.first_divergence(tok, [*tok.encode("a"), *ids[:0]]) is None
+    assert serving.first_divergence(tok, tok.encode("tha")[:-1] + [104, 101]) is not None
 
 
 def test_special_tokens_and_threads() -> None:
     tok = TOKENIZERS["merges"]
     ids = tok.encode("the<|endoftext|>cat " * 50_000)
-    assert tok.is_canonical(ids)
-    assert tok.is_canonical(np.array(ids), num_threads=2)
-    assert tok.first_divergence(ids, allowed_special=()) == ids.index(tok.special_tokens["<|endoftext|>"])
-    assert tok.is_canonical(tok.encode_ordinary("<|endoftext|>"), allowed_special=())
+    assert serving.is_canonical(tok, ids)
+    assert serving.is_canonical(tok, np.array(ids), num_threads=2)
+    assert serving.first_divergence(tok, ids, allowed_special=()) == ids.index(tok.special_tokens["<|endoftext|>"])
+    assert serving.is_canonical(tok, tok.encode_ordinary("<|endoftext|>"), allowed_special=())
 
 
 def test_errors() -> None:
     tok = TOKENIZERS["merges"]
     with pytest.raises(UnknownTokenError, match=r"99999 \(ids\[1\]\)"):
-        tok.is_canonical([65, 99_999])
+        serving.is_canonical(tok, [65, 99_999])
     with pytest.raises(TypeError, match="ids is a sequence of ints"):
-        tok.is_canonical("ab")  # type: ignore[arg-type]
-    assert tok.first_divergence([65, 0xE4, 0xB8]) == 1
-    assert not tok.is_canonical([0xFF])
+        serving.is_canonical(tok, "ab")  # type: ignore[arg-type]
+    assert serving.first_divergence(tok, [65, 0xE4, 0xB8]) == 1
+    assert not serving.is_canonical(tok, [0xFF])
 
 
 @pytest.mark.parametrize("name", ["merges", "cl100k", "sparse"])
@@ -95,11 +95,11 @@ def test_texts_of_several_stretches(name: str) -> None:
     for text in ("ab é " * 20_000, "<|endoftext|> x" * 7000, "a" * 100_000 + " b", " " * 70_000, "的" * 40_000):
         for shift in range(4):
             ids = tok.encode("b" * shift + text)
-            assert tok.is_canonical(ids)
-            assert tok.first_divergence(ids[:-1]) == first_divergence(tok, ids[:-1])
+            assert serving.is_canonical(tok, ids)
+            assert serving.first_divergence(tok, ids[:-1]) == first_divergence(tok, ids[:-1])
         at = len(ids) * 2 // 3
         changed = ids[:at] + list(tok.decode_bytes([ids[at]])) + ids[at + 1 :]
-        assert tok.first_divergence(changed) == first_divergence(tok, changed)
+        assert serving.first_divergence(tok, changed) == first_divergence(tok, changed)
 
 
 def test_characters_over_the_edges_of_blocks() -> None:
@@ -107,15 +107,15 @@ def test_characters_over_the_edges_of_blocks() -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
     for shift in range(4):
         ids = tok.encode("b" * shift + "的é😀 " * 900)
-        assert tok.is_canonical(ids)
-        assert tok.is_canonical(tuple(ids))
-        assert tok.is_canonical(np.array(ids, np.uint16))
-        assert tok.is_canonical([*map(np.int64, ids)])
+        assert serving.is_canonical(tok, ids)
+        assert serving.is_canonical(tok, tuple(ids))
+        assert serving.is_canonical(tok, np.array(ids, np.uint16))
+        assert serving.is_canonical(tok, [*map(np.int64, ids)])
         for at in (8191, 8193):
             changed = [*ids[:at], 0xFF, *ids[at:]]
-            assert tok.first_divergence(changed) == first_divergence(tok, changed)
+            assert serving.first_divergence(tok, changed) == first_divergence(tok, changed)
         for end in (8191, 8192, 8193):
-            assert tok.first_divergence(ids[:end]) == first_divergence(tok, ids[:end])
+            assert serving.first_divergence(tok, ids[:end]) == first_divergence(tok, ids[:end])
 
 
 @pytest.mark.parametrize("name", ["merges", "sparse"])
@@ -124,20 +124,20 @@ def test_what_stands_behind_a_difference(name: str) -> None:
     ids = tok.encode("the cat's naïve " * 1000)
     at = next(index for index, token_id in enumerate(ids) if len(tok.token_bytes(token_id)) > 1)
     changed = ids[:at] + list(tok.token_bytes(ids[at])) + ids[at + 1 :]
-    assert tok.first_divergence(changed) == at
+    assert serving.first_divergence(tok, changed) == at
     with pytest.raises(UnknownTokenError, match=rf"4000000000 \(ids\[{len(changed)}\]\)"):
-        tok.first_divergence([*changed, 4_000_000_000])
+        serving.first_divergence(tok, [*changed, 4_000_000_000])
     with pytest.raises(UnknownTokenError, match=rf"-1 \(ids\[{len(changed)}\]\)"):
-        tok.first_divergence([*changed, -1])
+        serving.first_divergence(tok, [*changed, -1])
     for rest in ([0xC3], [0xC3, 65], [0xE4, 0xB8], ids[:at]):
-        assert tok.first_divergence(changed + rest) == first_divergence(tok, changed + rest)
-        assert tok.first_divergence(np.array(changed + rest)) == first_divergence(tok, changed + rest)
+        assert serving.first_divergence(tok, changed + rest) == first_divergence(tok, changed + rest)
+        assert serving.first_divergence(tok, np.array(changed + rest)) == first_divergence(tok, changed + rest)
 
 
 def test_a_byte_without_a_token() -> None:
     """Only a special token has it, which is not recognised."""
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256) if byte != 122}, [], {"z": 300})
-    assert tok.is_canonical([97, 300])
+    assert serving.is_canonical(tok, [97, 300])
     with pytest.raises(ValueError, match="byte 0x7a, at offset 9001"):
-        tok.is_canonical([97, *[98] * 9000, 300], allowed_special=())
-    assert tok.first_divergence([0xFF, *[98] * 9000, 300], allowed_special=()) == 0
+        serving.is_canonical(tok, [97, *[98] * 9000, 300], allowed_special=())
+    assert serving.first_divergence(tok, [0xFF, *[98] * 9000, 300], allowed_special=()) == 0

@@ -1,7 +1,6 @@
-"""chunks, held to their plain meaning; and what they promise, by itself."""
+"""chunks: what they promise."""
 import re
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -12,7 +11,7 @@ from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer, reference
 from bpetite.engine.options import SpecialSelection
-from bpetite.serving.chunking import BOUNDARIES, Chunk
+from bpetite.serving.limits import BOUNDARIES, Chunk
 from bpetite.vocabulary.vocab import Vocab
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
@@ -25,27 +24,29 @@ def test_chunks(
 ) -> None:
     tok = TOKENIZERS[name]
     overlap = data.draw(st.one_of(st.just(0), st.integers(0, limit - 1)))
+    spans = tok.encode_with_offsets(text, allowed_special=allowed)[1]
     pattern = BOUNDARIES.get(boundaries, boundaries)  # type: ignore[call-overload]
-    ends = [] if pattern is None else [match.end() for match in pattern.finditer(text)]
-
-    def encode(part: str) -> tuple[list[int], list[tuple[int, int]]]:
-        return tok.encode_with_offsets(part, allowed_special=allowed)
-
-    given = tok.chunks(text, limit, overlap=overlap, boundaries=boundaries, allowed_special=allowed)  # type: ignore[arg-type]
-    expected = reference.chunks(text, limit, encode, overlap=overlap, boundaries=ends)
-    made: list[Chunk] = []
+    ends = {*reference.edges(spans, len(text)), *(match.end() for match in (pattern or re.compile("$^")).finditer(text))}
     try:
-        for chunk in expected:
-            made.append(next(given))
-            assert made[-1] == (text[chunk[0] : chunk[1]], *chunk)
+        made = list(tok.chunks(text, limit, overlap=overlap, boundaries=boundaries, allowed_special=allowed))  # type: ignore[arg-type]
     except ValueError as error:
-        with pytest.raises(ValueError, match=re.escape(str(error).split(" has ")[0])):
-            next(given)
+        char = re.search(r"character (.*) at offset (\d+) alone", str(error))
+        assert char is not None
+        assert tok.count(text[int(char[2])], allowed_special=allowed) > limit
         return
-    assert next(given, None) is None
-    assert next(given, None) is None
+    at = 0
+    for chunk in made:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.tokens == tok.count(chunk.text, allowed_special=allowed) <= limit
+        assert chunk.start <= at < chunk.end
+        assert overlap or chunk.start == at
+        at = chunk.end
+    assert at == len(text)
     for one, two in pairwise(made):
-        assert one.start < two.start <= one.end < two.end
+        assert one.start < two.start
+    long = max(tok.count(char, allowed_special=allowed) for char in text) if text else 0
+    if name in ("gpt2", "cl100k", "o200k") and limit > 4 * long and not overlap:
+        assert {chunk.end for chunk in made} <= ends
 
 
 def whole_characters(data: str) -> list[str]:
@@ -105,16 +106,16 @@ def test_tokens_that_end_inside_characters() -> None:
 
 @pytest.mark.parametrize("size", [2, 254, 255, 256, 3000])
 def test_long_tokens(size: int) -> None:
-    """The sizes of most tokens fit into a byte, and edges near each other are found by walking."""
+    """The sizes of most tokens fit into a byte."""
     literal = "<" + "s" * (size - 2) + ">"
     trained = TOKENIZERS["gpt2"]
     ids = {literal: 1 << 20 if size == 256 else trained.vocab_size}
     tok = Tokenizer(trained.vocab, trained.merges, {**trained.special_tokens, **ids})
     text = f"the cat{literal * 3} naïve的 {literal}\n\n don't" * 8
-    for limit, overlap in ((9, 0), (30, 7)):
-        expected = reference.chunks(text, limit, tok.encode_with_offsets, overlap=overlap, boundaries=[])
-        made = tok.chunks(text, limit, overlap=overlap)
-        assert [(chunk.start, chunk.end, chunk.tokens) for chunk in made] == list(expected)
+    for limit in (9, 30):
+        made = list(tok.chunks(text, limit))
+        assert "".join(chunk.text for chunk in made) == text
+        assert all(tok.count(chunk.text) == chunk.tokens <= limit for chunk in made)
     for side in ("left", "right"):
         part = tok.truncate(text, 50, truncation_side=side)  # type: ignore[arg-type]
         assert text.startswith(part) if side == "right" else text.endswith(part)
@@ -166,27 +167,11 @@ def test_iterators_are_independent() -> None:
     assert tok.count(text) > 100
 
 
-def test_after_an_error_there_are_no_more_chunks() -> None:
+def test_an_error_of_the_text_is_raised_at_the_call() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256) if byte != ord("z")} | {256: b"ab"}
     tok = Tokenizer.from_vocab(Vocab(tokens, merges=[(97, 98)], special_tokens={}, pattern=r"\w+|\W"))
-    chunks = tok.chunks("ab " * 100 + "z", 150)
-    with pytest.raises(ValueError, match="0x7a"):
-        list(chunks)
-    assert list(chunks) == []
-
-
-def test_a_chunk_is_taken_while_another_is() -> None:
-    """What another thread does while text is read without the lock; here an iterator over boundaries does it."""
-    text = "the cat says. " * 300
-
-    class Splitter:
-        def finditer(self, string: str, /) -> Iterator[re.Match[str]]:
-            with pytest.raises(RuntimeError, match="another thread takes a chunk"):
-                next(chunks)
-            yield from re.finditer(r"\. ", string)
-
-    chunks = TOKENIZERS["gpt2"].chunks(text, 30, boundaries=Splitter())
-    assert list(chunks) == list(TOKENIZERS["gpt2"].chunks(text, 30, boundaries=re.compile(r"\. ")))
+    with pytest.raises(ValueError, match="0x7a, at offset 300 of the text"):
+        tok.chunks("ab " * 100 + "z", 150)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +185,7 @@ def test_a_chunk_is_taken_while_another_is() -> None:
         (lambda tok: tok.chunks(f"ab{END}", 5, disallowed_special=[END]), ValueError, "at offset 2"),
         (lambda tok: tok.chunks("ab", 5, allowed_special=["<x>"]), ValueError, "'<x>'"),
         (lambda tok: tok.chunks("ab", "5"), TypeError, "max_tokens is an int, a number of tokens, not '5'"),
-        (lambda tok: list(tok.chunks("é\ud800", 5)), UnicodeEncodeError, "position 1"),
+        (lambda tok: tok.chunks("é\ud800", 5), UnicodeEncodeError, "position 1"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["cl100k", "regex"])

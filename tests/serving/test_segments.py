@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, pieces
 
-from bpetite import Tokenizer, Vocab, reference
+from bpetite import Tokenizer, Vocab, reference, serving
 from bpetite.engine.options import SpecialSelection
 from bpetite.steps.normalizers import Prepend
 
@@ -22,7 +22,7 @@ def test_joined(name: str, pairs: list[tuple[str, bool]], allowed: SpecialSelect
     expected = []
     for piece, special in reference.cut_segments(pairs, literals):
         expected += [tok.special_tokens[piece]] if special else tok.encode_ordinary(piece)
-    assert tok.encode_segments(pairs, allowed_special=allowed) == expected
+    assert serving.encode_segments(tok, pairs, allowed_special=allowed) == expected
 
 
 @given(names, segments, allowed_sets)
@@ -30,7 +30,7 @@ def test_joined(name: str, pairs: list[tuple[str, bool]], allowed: SpecialSelect
 def test_cut(name: str, pairs: list[tuple[str, bool]], allowed: SpecialSelection) -> None:
     tok = TOKENIZERS[name]
     apart = (tok.encode(text, allowed_special=allowed if trusted else ()) for text, trusted in pairs)
-    assert tok.encode_segments(pairs, seams="cut", allowed_special=allowed) == [*chain.from_iterable(apart)]
+    assert serving.encode_segments(tok, pairs, seams="cut", allowed_special=allowed) == [*chain.from_iterable(apart)]
 
 
 FLAGS = {END: ("lstrip",), "<": ("rstrip",), "<|endo": ("normalized",), "the cat": ("single_word",)}
@@ -48,31 +48,31 @@ def test_flags_of_special_tokens(pairs: list[tuple[str, bool]]) -> None:
     """Special tokens with flags are found in one trusted segment as in a text, and not at all without one."""
     joined = "".join(text for text, _ in pairs)
     assert FLAGGED.scanner == "pipeline"
-    assert FLAGGED.encode_segments([(joined, True)]) == FLAGGED.encode(joined)
-    assert FLAGGED.encode_segments([(text, False) for text, _ in pairs]) == FLAGGED.encode_ordinary(joined)
+    assert serving.encode_segments(FLAGGED, [(joined, True)]) == FLAGGED.encode(joined)
+    assert serving.encode_segments(FLAGGED, [(text, False) for text, _ in pairs]) == FLAGGED.encode_ordinary(joined)
 
 
 def test_what_a_user_writes_is_no_special_token() -> None:
     tok = TOKENIZERS["cl100k"]
     end = tok.special_tokens[END]
     template = [(END, True), (f"{END} hi ", False), (END, True), ("<|endof", True), ("text|>", False)]
-    ids = tok.encode_segments(template)
+    ids = serving.encode_segments(tok, template)
     assert ids.count(end) == 2
     assert tok.decode(ids) == "".join(text for text, _ in template)
-    assert tok.encode_segments([]) == tok.encode_segments([("", True)]) == []
+    assert serving.encode_segments(tok, []) == serving.encode_segments(tok, [("", True)]) == []
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda tok: tok.encode_segments(["ab"]), TypeError, "segment 0 is a pair .* not 'ab'"),
-        (lambda tok: tok.encode_segments([("a", True), ("b", 1)]), TypeError, r"segment 1 .* not \('b', 1\)"),
-        (lambda tok: tok.encode_segments([(b"a", True)]), TypeError, "segment 0"),
-        (lambda tok: tok.encode_segments([("a", True)], seams="glue"), ValueError, "seams is .* not 'glue'"),
-        (lambda tok: tok.encode_segments([(END, False)], disallowed_special=[END]), ValueError, "at offset 0"),
-        (lambda tok: tok.encode_segments([("a", True)], allowed_special=["<x>"]), ValueError, "'<x>'"),
-        (lambda tok: tok.encode_segments([("\ud800", False)]), UnicodeEncodeError, "surrogates"),
-        (lambda tok: tok.encode_segments([("a\ud800", True)]), UnicodeEncodeError, "position 1:"),
+        (lambda tok: serving.encode_segments(tok, ["ab"]), TypeError, "segment 0 is a pair .* not 'ab'"),
+        (lambda tok: serving.encode_segments(tok, [("a", True), ("b", 1)]), TypeError, r"segment 1 .* not \('b', 1\)"),
+        (lambda tok: serving.encode_segments(tok, [(b"a", True)]), TypeError, "segment 0"),
+        (lambda tok: serving.encode_segments(tok, [("a", True)], seams="glue"), ValueError, "seams is .* not 'glue'"),
+        (lambda tok: serving.encode_segments(tok, [(END, False)], disallowed_special=[END]), ValueError, "at offset 0"),
+        (lambda tok: serving.encode_segments(tok, [("a", True)], allowed_special=["<x>"]), ValueError, "'<x>'"),
+        (lambda tok: serving.encode_segments(tok, [("\ud800", False)]), UnicodeEncodeError, "surrogates"),
+        (lambda tok: serving.encode_segments(tok, [("a\ud800", True)]), UnicodeEncodeError, "position 1:"),
     ],
 )  # fmt: skip
 def test_errors(call: object, error: type[Exception], message: str) -> None:

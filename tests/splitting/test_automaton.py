@@ -4,9 +4,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite.splitting.compile.automaton import Automaton, sets_of
+from bpetite.splitting.compile.automaton import Automaton
 from bpetite.splitting.pattern.char_classes import Groups
-from bpetite.splitting.pattern.regex_parser import parse
+from bpetite.splitting.pattern.regex_parser import parse, sets_of
 
 
 def automaton(pattern: str) -> Automaton:

@@ -2,10 +2,10 @@
 import pytest
 
 from bpetite import patterns
-from bpetite.splitting.compile.automaton import Automaton, sets_of
+from bpetite.splitting.compile.automaton import Automaton
 from bpetite.splitting.compile.transducer import COMMIT, MARK, NoTransducer, Transducer, compose, transducer
 from bpetite.splitting.pattern.char_classes import Groups
-from bpetite.splitting.pattern.regex_parser import parse
+from bpetite.splitting.pattern.regex_parser import parse, sets_of
 
 
 def of_stages(*stages: str) -> Transducer:

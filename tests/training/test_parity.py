@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bpetite import PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, reference
 from bpetite.analysis import gini
 from bpetite.reference import Pair
-from bpetite.training import parity
+from bpetite.training import parity, train_parity
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -80,28 +80,28 @@ def test_equals_the_recounting_trainer(
 ) -> None:
     dev = {name: data.draw(st.lists(texts, max_size=2)) for name in reversed(given_)} if parallel else None
     options: Any = {"dev": dev, "global_merges": shared, "min_frequency": least}
-    tok = Tokenizer.train_parity(given_, 256 + n, **options)
+    tok = train_parity(given_, 256 + n, **options)
     assert tok.merges == recount(given_, dev, 256 + n, shared, least)
     # counts, texts, iterators; any number of threads; any split of the counts
     counts = {name: count_pretokens(one, special_tokens=["<|endoftext|>"]) for name, one in given_.items()}
-    assert Tokenizer.train_parity(counts, 256 + n, **options) == tok
-    assert Tokenizer.train_parity({k: dict(v) for k, v in counts.items()}, 256 + n, **options) == tok
-    again = Tokenizer.train_parity({k: iter(v) for k, v in given_.items()}, 256 + n, num_threads=3, **options)
-    assert again.train_config == tok.train_config
+    assert train_parity(counts, 256 + n, **options) == tok
+    assert train_parity({k: dict(v) for k, v in counts.items()}, 256 + n, **options) == tok
+    again = train_parity({k: iter(v) for k, v in given_.items()}, 256 + n, num_threads=3, **options)
+    assert again.to_vocab().train_config == tok.to_vocab().train_config
     # pairs in any order in which the languages come first in theirs
     first = [(name, "") for name in given_]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parity, "BLOCK", data.draw(st.sampled_from([1, 20, 1 << 24])))
         patched.setattr(parity, "HELD", data.draw(st.sampled_from([1, 40])))
         pairs = first + data.draw(st.permutations([(name, text) for name, one in given_.items() for text in one]))
-        assert Tokenizer.train_parity(pairs, 256 + n, **options).merges == tok.merges
+        assert train_parity(pairs, 256 + n, **options).merges == tok.merges
 
 
 def test_costs_that_round_alike() -> None:
     same = {"de": {b"ab": 2**60}, "fr": {b"ab": 2**60 + 1}}
-    tok = Tokenizer.train_parity({"de": "cd", "fr": "ef"}, 257, dev=same)
+    tok = train_parity({"de": "cd", "fr": "ef"}, 257, dev=same)
     assert tok.merges == [(b"e", b"f")]
-    assert Tokenizer.train_parity({"de": "cd", "fr": "ef"}, 257, dev={one: {b"ab": 7} for one in same}).merges == [
+    assert train_parity({"de": "cd", "fr": "ef"}, 257, dev={one: {b"ab": 7} for one in same}).merges == [
         (b"c", b"d")
     ]
 
@@ -109,11 +109,11 @@ def test_costs_that_round_alike() -> None:
 def test_one_language_is_ordinary_training() -> None:
     text = "the cat sat on the mat, the dog sat on the log " * 3
     for options in ({}, {"tie_break": "bytes"}, {"tie_break": "tokenizers", "special_ids": "before"}):
-        assert Tokenizer.train_parity({"en": text}, 290, **options) == Tokenizer.train(text, 290, **options)
+        assert train_parity({"en": text}, 290, **options) == Tokenizer.train(text, 290, **options)
     both = {"en": text, "de": "der Hund saß auf dem Dach"}
     every = Tokenizer.train(both.values(), 290)
-    assert Tokenizer.train_parity(both, 290, global_merges=34) == every
-    assert Tokenizer.train_parity(both, 290) != every
+    assert train_parity(both, 290, global_merges=34) == every
+    assert train_parity(both, 290) != every
 
 
 def test_languages_become_equal() -> None:
@@ -126,15 +126,15 @@ def test_languages_become_equal() -> None:
     given_ = {"en": corpus("abcdefgh", 200, 300), "sw": corpus("ijklmnop", 10, 300), "ru": corpus("абвгдежз", 20, 300)}
     costs = {}
     for name, tok in (("plain", Tokenizer.train([one for part in given_.values() for one in part], 700)),
-                      ("parity", Tokenizer.train_parity(given_, 700))):  # fmt: skip
+                      ("parity", train_parity(given_, 700))):  # fmt: skip
         size = {k: sum(len(one.encode()) for one in v) for k, v in given_.items()}
         costs[name] = [sum(map(len, tok.encode_batch(v))) / size[k] for k, v in given_.items()]
     assert gini(costs["parity"]) < gini(costs["plain"]) / 4
 
 
 def test_the_manifest() -> None:
-    tok = Tokenizer.train_parity({"de": ["ab ab"], "fr": "cd"}, 257, dev={"fr": "cd", "de": "ab"}, global_merges=1)
-    config = tok.train_config
+    tok = train_parity({"de": ["ab ab"], "fr": "cd"}, 257, dev={"fr": "cd", "de": "ab"}, global_merges=1)
+    config = tok.to_vocab().train_config
     assert config is not None
     assert config["method"] == "train_parity"
     assert (config["options"]["languages"], config["options"]["global_merges"]) == (["de", "fr"], 1)
@@ -144,46 +144,46 @@ def test_the_manifest() -> None:
 
 
 def test_special_tokens_and_patterns() -> None:
-    tok = Tokenizer.train_parity({"de": "ab<s>ab 12", "fr": "cd"}, 300, special_tokens=["<s>"], pattern=r"\w")
+    tok = train_parity({"de": "ab<s>ab 12", "fr": "cd"}, 300, special_tokens=["<s>"], pattern=r"\w")
     assert (tok.merges, tok.special_tokens) == ([], {"<s>": 256})
     counts = count_pretokens("abab", pattern=None)
-    assert Tokenizer.train_parity({"de": counts, "fr": "a b"}, 258).to_vocab().pattern is None
-    of_dev = Tokenizer.train_parity({"de": "a b a b"}, 257, dev={"de": counts})  # all texts are cut as the counts were
+    assert train_parity({"de": counts, "fr": "a b"}, 258).to_vocab().pattern is None
+    of_dev = train_parity({"de": "a b a b"}, 257, dev={"de": counts})  # all texts are cut as the counts were
     assert (of_dev.to_vocab().pattern, of_dev.merges) == (None, [(b" ", b"b")])
 
 
 def test_errors() -> None:
     with pytest.raises(ValueError, match="takes one language at least"):
-        Tokenizer.train_parity({}, 300)
+        train_parity({}, 300)
     for wrong in (["a"], "a", None, [(1, "a")], [("de", 1)]):
         with pytest.raises(TypeError, match=r"languages to texts or counts, or pairs|text of 'de' is str"):
-            Tokenizer.train_parity(wrong, 300)  # type: ignore[arg-type]
+            train_parity(wrong, 300)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes one language at least"):
-        Tokenizer.train_parity(iter([]), 300)
+        train_parity(iter([]), 300)
     with pytest.raises(ValueError, match="the corpus holds paths of files"):
-        Tokenizer.train_parity([("de", __file__)], 300)
+        train_parity([("de", __file__)], 300)
     for wrong in ({"\ud800": "a"}, [("\ud800", "a")]):
         with pytest.raises(UnicodeEncodeError):
-            Tokenizer.train_parity(wrong, 300)  # type: ignore[arg-type]
+            train_parity(wrong, 300)  # type: ignore[arg-type]
     rest = iter([("de", "a"), ("fr", "b"), ("it", "c")])
     with pytest.raises(ValueError, match=r"the corpora have the language 'fr', and dev has \['de'\]"):
-        Tokenizer.train_parity(rest, 300, dev=[("de", "a")])
+        train_parity(rest, 300, dev=[("de", "a")])
     assert len(list(rest)) == 1
     with pytest.raises(ValueError, match=r"dev has the languages \['de', 'fr'\], and the corpora are of \['de'\]"):
-        Tokenizer.train_parity([("de", "a")], 300, dev=[("de", "a"), ("fr", "a")])
+        train_parity([("de", "a")], 300, dev=[("de", "a"), ("fr", "a")])
     with pytest.raises(TypeError, match="corpora: the name of a language is a str, not 1"):
-        Tokenizer.train_parity({1: "a"}, 300)  # type: ignore[dict-item]
+        train_parity({1: "a"}, 300)  # type: ignore[dict-item]
     with pytest.raises(ValueError, match=r"dev has the languages \['de'\], and the corpora are of \['de', 'fr'\]"):
-        Tokenizer.train_parity({"fr": "a", "de": "b"}, 300, dev={"de": "b"})
+        train_parity({"fr": "a", "de": "b"}, 300, dev={"de": "b"})
     with pytest.raises(ValueError, match="superwords_from is for train"):
-        Tokenizer.train_parity({"fr": "a"}, 300, superwords_from=280)
+        train_parity({"fr": "a"}, 300, superwords_from=280)
     with pytest.raises(ValueError, match="picky_threshold is for train, not for train_parity"):
-        Tokenizer.train_parity({"fr": "a"}, 300, picky_threshold=0.9)
+        train_parity({"fr": "a"}, 300, picky_threshold=0.9)
     with pytest.raises(ValueError, match="contradicts these counts"):
-        Tokenizer.train_parity({"fr": PretokenCounts({b"a": 1}), "de": count_pretokens("a", pattern=None)}, 300)
+        train_parity({"fr": PretokenCounts({b"a": 1}), "de": count_pretokens("a", pattern=None)}, 300)
     with pytest.raises(ValueError, match="global_merges must be at least 0"):
-        Tokenizer.train_parity({"fr": "a"}, 300, global_merges=-1)
+        train_parity({"fr": "a"}, 300, global_merges=-1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
-        Tokenizer.train_parity({"fr": "a"}, 300, size=3)  # type: ignore[call-arg]
+        train_parity({"fr": "a"}, 300, size=3)  # type: ignore[call-arg]
     with pytest.warns(TrainingWarning, match="no pair is left to learn"):
-        Tokenizer.train_parity({"fr": "ab", "de": ""}, 300)
+        train_parity({"fr": "ab", "de": ""}, 300)

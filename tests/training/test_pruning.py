@@ -12,10 +12,28 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, Vocab, analysis, count_pretokens, get_encoding
 from bpetite.steps.template import Template, TemplatePart
 from bpetite.vocabulary.pruning import needs
-from tests.vocabulary.test_whole_words import vocabularies
 
 TEXTS = ["".join(letters) for length in range(1, 6) for letters in product("abc", repeat=length)]
 pretokens = st.dictionaries(st.text("abc", min_size=1, max_size=7).map(str.encode), st.integers(0, 9), max_size=6)
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> Tokenizer:
+    """Any tokens and any merges of them: parts that no merge makes, merges that never apply, specials among them. Where
+    a token comes with all that it holds, its own merges often do not make it."""
+    parts = draw(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=8))
+    if parts and draw(st.booleans()):
+        held = {parts[0][at:end] for at in range(len(parts[0])) for end in range(at + 2, len(parts[0]) + 1)}
+        parts = list(dict.fromkeys([*parts, *sorted(held)]))
+    tokens = {0: b"a", 1: b"b", 2: b"c", 3: b" "} | {10 + at: part.encode() for at, part in enumerate(parts)}
+    ways = [
+        (token[:at], token[at:])
+        for token in tokens.values()
+        for at in range(1, len(token))
+        if token[:at] in tokens.values() and token[at:] in tokens.values()
+    ]
+    merges = draw(st.permutations(ways))[: draw(st.integers(0, len(ways)))]
+    return Tokenizer(tokens, draw(st.sampled_from([merges, None])), draw(st.sampled_from([[], ["cab"], ["<s>"]])))
 
 
 def fixed(vocab: Vocab) -> set[int]:

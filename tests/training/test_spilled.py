@@ -242,11 +242,11 @@ def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
     assert tok.extend(counts, 5) == tok.extend(expected, 5)
     ranks = tok.to_ranks()
     assert ranks.extend(counts, 5) == ranks.extend(expected, 5)
-    assert Tokenizer.train_from_counts(counts, 262).train_config == Tokenizer.train_from_counts(
-        expected, 262).train_config  # fmt: skip
+    assert Tokenizer.train_from_counts(counts, 262).to_vocab().train_config == Tokenizer.train_from_counts(
+        expected, 262).to_vocab().train_config  # fmt: skip
     frequent = counts.at_least(2)
     assert Tokenizer.train_from_counts(frequent, 270) == Tokenizer.train_from_counts(frequent.load(), 270)
-    config = Tokenizer.train_from_counts(frequent, 270).train_config
+    config = Tokenizer.train_from_counts(frequent, 270).to_vocab().train_config
     assert config is not None
     assert config["corpus"]["min_count"] == 2
     assert config["corpus"]["left_out"]["different"] == 1

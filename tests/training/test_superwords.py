@@ -4,6 +4,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +114,8 @@ def test_pairs_beyond_memory(prose: list[str], monkeypatch: pytest.MonkeyPatch) 
     rare = [" ".join(random.sample(others, 12)) for _ in range(600)]
     monkeypatch.setattr(superwords, "MOST_PAIRS", 0)
     whole = Tokenizer.train([*many, *rare], 560, superwords_from=500, num_threads=1)
-    assert whole.train_config is not None
-    assert whole.train_config["corpus"]["superwords"]["checksum"] is None
+    assert whole.to_vocab().train_config is not None
+    assert whole.to_vocab().train_config["corpus"]["superwords"]["checksum"] is None
     monkeypatch.undo()
     assert Tokenizer.train([*many, *rare], 560, superwords_from=500).merges == whole.merges
     monkeypatch.setattr(superwords, "MOST_PAIRS", 0)
@@ -298,18 +299,18 @@ def test_special_tokens_keep_their_place(prose: list[str]) -> None:
 
 def test_the_manifest(prose: list[str]) -> None:
     tok = Tokenizer.train(prose, 520, superwords_from=500, num_threads=1)
-    config = tok.train_config
+    config = tok.to_vocab().train_config
     assert config is not None
     assert config["options"]["superwords_from"] == 500
     assert (config["options"]["pattern"], config["options"]["superword_pattern"]) == (patterns.GPT2, patterns.SUPERBPE)
     assert config["corpus"]["superwords"]["documents"] == len(prose)
     for other in (prose[::-1], tuple(prose)):
-        assert Tokenizer.train(other, 520, superwords_from=500, num_threads=2).train_config == config
-    assert Tokenizer.train(prose[1:], 520, superwords_from=500).train_config != config
+        assert Tokenizer.train(other, 520, superwords_from=500, num_threads=2).to_vocab().train_config == config
+    assert Tokenizer.train(prose[1:], 520, superwords_from=500).to_vocab().train_config != config
     longer = Tokenizer.train(prose, 500).extend(prose, 20, superword_pattern="superbpe")
-    assert longer.train_config is not None
-    assert longer.train_config["corpus"] == config["corpus"]["superwords"]
-    assert longer.train_config["options"]["superword_pattern"] == patterns.SUPERBPE
+    assert longer.to_vocab().train_config is not None
+    assert longer.to_vocab().train_config["corpus"] == config["corpus"]["superwords"]
+    assert longer.to_vocab().train_config["options"]["superword_pattern"] == patterns.SUPERBPE
 
 
 def test_errors(prose: list[str]) -> None:
@@ -323,8 +324,9 @@ def test_errors(prose: list[str]) -> None:
         Tokenizer.train_from_counts({b"ab": 1}, 300, superwords_from=280)
     with pytest.raises(ValueError, match=r"to_merges\(\)"):
         Tokenizer.train("ab", 257).to_ranks().extend("a b", 1, superword_pattern="superbpe")
+    whole = replace(Tokenizer.train("ab", 257).to_vocab(), ignore_merges=True)
     with pytest.raises(ValueError, match="takes pre-tokens that are tokens whole"):
-        Tokenizer.train("ab", 257).with_words(["cd"]).extend("a b", 1, superword_pattern="superbpe")
+        Tokenizer.from_vocab(whole).extend("a b", 1, superword_pattern="superbpe")
     with pytest.raises(ValueError, match="contradict the tokenizer"):
         Tokenizer.train("ab", 257).extend(count_pretokens("a b"), 1, superword_pattern="superbpe")
     calls: list[int] = []

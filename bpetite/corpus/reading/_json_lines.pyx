@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
 
-from ...headers.memory cimport bp_grow
+from ...headers cimport bp_grow
 
 cdef enum:
     BLANK = -1

@@ -6,7 +6,8 @@
 #define BPETITE_JSON_LINES_H
 
 #include "headers/bytes.h"
-#include "headers/utf8.h"
+#include "headers/utf8_read.h"
+#include "headers/utf8_write.h"
 
 enum {
     BP_JSON_DEPTH = 64,   /* of values in values; deeper ones are not plain */

@@ -23,32 +23,18 @@ eleven groups and the end of the text.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from ..pattern.budget import Budget
 from ..pattern.char_classes import Groups
-from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence
+from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence, sets_of
 
-__all__ = ["Automaton", "State", "sets_of"]
+__all__ = ["Automaton", "State"]
 
 State = tuple[int, ...]  # positions in the program, the preferred one first
 
 # Instructions: (TAKE, groups, next), (TEST, groups, next), (SPLIT, preferred, other), (JUMP, next), (MATCH,).
 TAKE, TEST, SPLIT, JUMP, MATCH = range(5)
-
-
-def sets_of(node: Node) -> Iterator[CharSet]:
-    """Every set that the tree mentions."""
-    if isinstance(node, CharSet):
-        yield node
-    elif isinstance(node, Look):
-        yield node.chars
-    elif isinstance(node, Repeat):
-        yield from sets_of(node.part)
-    elif isinstance(node, (Sequence, Alternation)):
-        for part in node.parts if isinstance(node, Sequence) else node.choices:
-            yield from sets_of(part)
 
 
 class Automaton:

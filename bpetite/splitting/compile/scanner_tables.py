@@ -22,8 +22,8 @@ from ...patterns import STAGES
 from ..pattern import deviations
 from ..pattern.budget import Budget, NoTransducer
 from ..pattern.char_classes import Groups
-from ..pattern.regex_parser import UnsupportedPattern, parse
-from .automaton import Automaton, sets_of
+from ..pattern.regex_parser import UnsupportedPattern, parse, sets_of
+from .automaton import Automaton
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
 from .vector_tables import VectorTables, vector_tables
 

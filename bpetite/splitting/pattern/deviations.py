@@ -11,9 +11,19 @@ All were found in version 2026.11.15:
 """
 from __future__ import annotations
 
-from ..compile.automaton import sets_of
 from .char_classes import LIMIT, Groups
-from .regex_parser import Alternation, CharSet, Look, Node, Repeat, Sequence, UnsupportedPattern, matches_empty, quoted
+from .regex_parser import (
+    Alternation,
+    CharSet,
+    Look,
+    Node,
+    Repeat,
+    Sequence,
+    UnsupportedPattern,
+    matches_empty,
+    quoted,
+    sets_of,
+)
 
 __all__ = ["check"]
 

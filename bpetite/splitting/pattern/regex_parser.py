@@ -24,6 +24,7 @@ only there is `$` accepted.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "matches_empty",
     "parse",
     "quoted",
+    "sets_of",
 ]
 
 
@@ -352,6 +354,19 @@ class Parser:
             return None
         self.at += 2
         return self.code_point(start, char)
+
+
+def sets_of(node: Node) -> Iterator[CharSet]:
+    """Every set that the tree mentions."""
+    if isinstance(node, CharSet):
+        yield node
+    elif isinstance(node, Look):
+        yield node.chars
+    elif isinstance(node, Repeat):
+        yield from sets_of(node.part)
+    elif isinstance(node, (Sequence, Alternation)):
+        for part in node.parts if isinstance(node, Sequence) else node.choices:
+            yield from sets_of(part)
 
 
 def matches_empty(node: Node) -> bool:

@@ -25,7 +25,7 @@ Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index)
 made of its outputs, with at most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the
 two shuffles that 32 states need; four look-ups side by side run at 3.2 GB/s with any number of states, on any
 processor. With a branch at every cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k:
-1.1), 0.85 with SSSE3 (0.7), 0.75 in four.
+1.1), 0.75 in four.
 """
 from cpython.array cimport array, clone, resize_smart
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
@@ -51,7 +51,6 @@ cdef extern from "splitting/scan/scan_blocks.h" nogil:
         uint64_t masks[6][64]
 
     void scan_prefetch(const uint8_t* text, int size)
-    int scan_lowest(uint64_t mask)
     bint scan_is_ascii(const uint8_t* text, int size)
     int scan_known_state(const scan_tables* tables, const uint8_t* codes, int at)
     void scan_put_end(const scan_tables* tables, scan_span* span)

@@ -185,7 +185,7 @@ BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const sca
 
     _mm512_storeu_si512(after, states);
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
-        const int at = scan_lowest(unknown);
+        const int at = bp_lowest_bit(unknown);
         uint8_t out[SCAN_BLOCK] = {0};
         if (after[at - 1] == before[at])
             continue;

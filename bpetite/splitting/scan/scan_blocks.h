@@ -9,18 +9,6 @@
 #include "scanner.h"
 #include "../../headers/bytes.h"
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-static inline int scan_lowest(uint64_t mask)
-{
-    unsigned long at;
-    _BitScanForward64(&at, mask);
-    return (int)at;
-}
-#else
-static inline int scan_lowest(uint64_t mask) { return __builtin_ctzll(mask); }
-#endif
-
 /* The number of bits set. Written out: without -mpopcnt the builtin is a call. */
 static inline int scan_population(uint64_t mask)
 {
@@ -129,7 +117,7 @@ BP_INLINE void scan_encode_others(const scan_tables *tables, const uint8_t *text
                                       uint8_t *codes)
 {
     while (others) {
-        const int i = scan_lowest(others);
+        const int i = bp_lowest_bit(others);
         const uint8_t *at = text + i;
         uint32_t page, last;
         others &= others - 1;
@@ -349,7 +337,7 @@ static inline void scan_set_mark(const scan_tables *tables, scan_cursor *cursor,
     const Py_ssize_t base = cursor->base + block * SCAN_BLOCK;
     uint64_t before = 0;
     bit = scan_back(bit, (int)tables->mark_back, leads_before, leads, &before);
-    cursor->mark = bit ? base + scan_lowest(bit) : base - SCAN_BLOCK + scan_lowest(before);
+    cursor->mark = bit ? base + bp_lowest_bit(bit) : base - SCAN_BLOCK + bp_lowest_bit(before);
 }
 
 /* Set the mark where the outputs of a span say so, and cut there where they do, in the order of the text. Not inline:
@@ -362,7 +350,7 @@ BP_NOINLINE static void scan_follow_marks(const scan_tables *tables, scan_cursor
         uint64_t commits = tables->used_bits >> SCAN_COMMIT ? span->masks[SCAN_COMMIT][block] : 0;
         while (marks || commits) {
             /* A commit at the character that sets a new mark is for the old one. */
-            if (commits && (!marks || scan_lowest(commits) <= scan_lowest(marks))) {
+            if (commits && (!marks || bp_lowest_bit(commits) <= bp_lowest_bit(marks))) {
                 commits &= commits - 1;
                 scan_commit(cursor);
             } else {
@@ -384,14 +372,14 @@ static inline Py_ssize_t scan_put(uint64_t *mask, Py_ssize_t base, Py_ssize_t *e
         const int found = scan_population(bits);
         for (int i = 0; i < found; i += 4)
             for (int j = 0; j < 4; j++) {
-                to[i + j] = base + scan_lowest(bits | UINT64_C(1) << 63);
+                to[i + j] = base + bp_lowest_bit(bits | UINT64_C(1) << 63);
                 bits &= bits - 1;
             }
         *mask = 0;
         return count + found;
     }
     while (bits && count < capacity) {
-        ends[count++] = base + scan_lowest(bits);
+        ends[count++] = base + bp_lowest_bit(bits);
         bits &= bits - 1;
     }
     *mask = bits;

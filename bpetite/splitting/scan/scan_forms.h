@@ -9,20 +9,6 @@
 
 enum { SCAN_SYNCHRONIZE_ASCII = 8 /* codes that the first pass reads where each is a character */ };
 
-#ifdef BP_HAS_SSSE3
-#define BP_FORM(name) name##_ssse3
-#define BP_FORM_TARGET BP_SSSE3_TARGET
-#define V(operation) bp_vec_##operation
-#define SCAN_VEC bp_vec16
-#define SCAN_WIDTH 16
-#include "scan_lanes.h"
-#undef BP_FORM
-#undef BP_FORM_TARGET
-#undef V
-#undef SCAN_VEC
-#undef SCAN_WIDTH
-#endif
-
 #ifdef BP_HAS_AVX2
 #define BP_FORM(name) name##_avx2
 #define BP_FORM_TARGET BP_AVX2_TARGET
@@ -78,8 +64,7 @@ static inline int scan_has_lanes(int simd, const scan_vector *vector)
     switch (simd) {
     case BP_SIMD_AVX512: return vector->transition.values != NULL;
     case BP_SIMD_NEON:
-    case BP_SIMD_AVX2:
-    case BP_SIMD_SSSE3: return vector->rows.transition != NULL;
+    case BP_SIMD_AVX2: return vector->rows.transition != NULL;
     default: return 0;
     }
 }
@@ -96,9 +81,6 @@ static inline uint32_t scan_run_in_lanes(int simd, const scan_tables *tables, co
 #ifdef BP_HAS_NEON
     case BP_SIMD_NEON: return scan_run_neon(tables, &vector->rows, span, state);
 #endif
-#ifdef BP_HAS_SSSE3
-    case BP_SIMD_SSSE3: return scan_run_ssse3(tables, &vector->rows, span, state);
-#endif
     default: return state;
     }
 }
@@ -114,9 +96,6 @@ static inline int scan_encode_blocks(int simd, const scan_tables *tables, const 
 #endif
 #ifdef BP_HAS_NEON
     case BP_SIMD_NEON: scan_encode_neon(tables, text, left, blocks, codes, leads); return blocks;
-#endif
-#ifdef BP_HAS_SSSE3
-    case BP_SIMD_SSSE3: scan_encode_ssse3(tables, text, left, blocks, codes, leads); return blocks;
 #endif
     default: return 0;
     }

@@ -168,7 +168,7 @@ BP_FORM_TARGET static inline uint32_t BP_FORM(scan_run_halves)(const scan_tables
     for (int i = 0; i < 64; i++)
         after[i] = steps[64 * (lane - 1) + i] & 0x1F;
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
-        const int at = scan_lowest(unknown);
+        const int at = bp_lowest_bit(unknown);
         if (after[at - 1] == before[at])
             continue;
         after[at] = (uint8_t)scan_run(tables, span->codes + at * lane, lane, after[at - 1], outputs + at * lane);

@@ -58,7 +58,7 @@ static inline Py_ssize_t scan_short(const scan_tables *given, const uint8_t *tex
     }
     Py_ssize_t found = 0;
     for (; cuts; cuts &= cuts - 1)
-        ends[found++] = scan_lowest(cuts);
+        ends[found++] = bp_lowest_bit(cuts);
     return found;
 }
 

@@ -4,29 +4,31 @@ A method in Python around encode or decode would cost more than a short text tak
 lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
 """
 from cpython.array cimport array
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport uint8_t
 
-from ._batch cimport encode_flat, encode_lists
+from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, checked_ends
+from ._encode cimport Encoder, check, encode_utf8
 from ._ids cimport IdLists, take_ids
+from ._limit cimport encode_up_to, token_ends
 from ._long cimport encode_long
-from ._reader cimport count_up_to, whole_number
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
 
 from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, not_a_text, show
+from ..errors import UnknownTokenError, not_a_text, show, token_limit
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
 
 
-cdef class Surface:
+cdef class TokenizerBase:
     """What is in a tokenizer, text to token ids, and back."""
     cdef readonly object _vocab
     cdef readonly object _pipeline
@@ -94,12 +96,6 @@ cdef class Surface:
     def normalization(self):
         """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
         return self._vocab.normalization
-
-    @property
-    def unicode(self):
-        """The version of Unicode, such as "16.0", that says what letters, digits and spaces are; None for the version
-        of ``regex`` and, in normalization, of Python."""
-        return self._vocab.unicode
 
     @property
     def template(self):
@@ -181,7 +177,7 @@ cdef class Surface:
         return len(self._vocab.tokens)
 
     def __eq__(self, other):
-        return self._vocab == (<Surface> other)._vocab if isinstance(other, Surface) else NotImplemented
+        return self._vocab == (<TokenizerBase> other)._vocab if isinstance(other, TokenizerBase) else NotImplemented
 
     def __hash__(self):
         return hash(self._vocab)
@@ -263,30 +259,6 @@ cdef class Surface:
         finally:
             self._encoder.give(worker)
 
-    def encode_pretokens(self, bytes data not None, const long long[::1] ends not None):
-        """Token ids of ordinary text that is cut into pre-tokens already.
-
-        Args:
-            data: Valid UTF-8.
-            ends: int64[n], such as an ``array("q")``: where its pre-tokens end, in bytes, ascending; the last is its
-                length.
-
-        Raises:
-            ValueError: A byte has no token; the ends do not ascend, or go past the data.
-
-        >>> from array import array
-        >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).encode_pretokens(b"ab ab", array("q", [2, 5]))
-        [256, 257]
-        """
-        cdef array checked = checked_ends(data, ends)
-        cdef Worker worker = self._encoder.take()
-        try:
-            self._encoder.encode_pretokens(worker, data, checked, 0)
-            return self._id_lists().make(worker.out, worker.used)
-        finally:
-            self._encoder.give(worker)
-
     def count(self, text, *, limit=None, allowed_special="all", disallowed_special=(), num_threads=1,
               bint add_special_tokens=False):
         """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
@@ -300,15 +272,37 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        cdef Py_ssize_t n, around = len(self._before) + len(self._after) if add_special_tokens else 0
+        cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
         cdef Worker worker
         if limit is not None:
+            most = token_limit(limit, "limit")
             recognised, refused = self._resolve(allowed_special, disallowed_special)
-            return count_up_to(self._encoder, text, recognised, refused, whole_number(limit, "limit"), around)
+            worker = self._encoder.take()
+            try:
+                encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
+                return min(worker.used + around, most + 1)
+            finally:
+                self._encoder.give(worker)
         worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
         n = worker.used
         self._encoder.give(worker)
         return n + around
+
+    def count_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+        """How many tokens each text has; no ids are made of them.
+
+        Args:
+            texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
+
+        Returns:
+            int64[n].
+
+        >>> from bpetite import Tokenizer
+        >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
+        array([1, 2, 0])
+        """
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
                      bint add_special_tokens=False, dropout=None, seed=None):
@@ -335,15 +329,6 @@ cdef class Surface:
             return [[*self._before, *ids, *self._after] for ids in lists]
         return lists
 
-    def encode_ordinary_batch(self, texts, *, num_threads=None):
-        """A list of token ids for each text, with no special token recognised or added; see :meth:`encode_batch`.
-
-        >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).encode_ordinary_batch(["ab", "<s>"])
-        [[256], [60, 115, 62]]
-        """
-        return encode_lists(self._encoder, self._id_lists(), texts, None, None, thread_count(num_threads))
-
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
                               bint add_special_tokens=False, dropout=None, seed=None):
         """All token ids in one array, and where each text's begin.
@@ -369,11 +354,12 @@ cdef class Surface:
 
     # ---- ids to text
 
-    def decode_bytes(self, ids):
+    def decode_bytes(self, ids, *, bint skip_special_tokens=False):
         """The bytes of token ids, joined; special tokens give their literals.
 
         Args:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
+            skip_special_tokens: As for :meth:`decode`.
 
         Raises:
             UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
@@ -383,15 +369,16 @@ cdef class Surface:
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
         b'ab ab'
         """
-        return self._decoder.decode_bytes(ids)
+        return self._decoder.decode_bytes(self._shown(ids) if skip_special_tokens else ids)
 
-    def decode(self, ids, *, errors=None):
+    def decode(self, ids, *, errors=None, bint skip_special_tokens=False):
         """The text of token ids; special tokens give their literals.
 
         Args:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
             errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
                 (by default "strict") when None.
+            skip_special_tokens: Special tokens give no text, but for those that their file marks as "plain" ones.
 
         Raises:
             UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
@@ -400,21 +387,24 @@ cdef class Surface:
             UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
 
         >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).decode([256, 257])
-        'ab ab'
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.decode([256, 257, 258]), tok.decode([256, 257, 258], skip_special_tokens=True)
+        ('ab ab<|endoftext|>', 'ab ab')
         """
-        return self._decoder.decode(ids, errors)
+        return self._decoder.decode(self._shown(ids) if skip_special_tokens else ids, errors)
 
-    def decode_batch(self, batch, *, errors=None):
+    def decode_batch(self, batch, *, errors=None, bint skip_special_tokens=False):
         """The texts of several sequences of token ids, in order; see :meth:`decode`. Errors name the sequence.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
         ['ab', 'ab ab']
         """
+        if skip_special_tokens and hasattr(batch, "__iter__"):
+            batch = map(self._shown, batch)
         return self._decoder.decode_batch(batch, errors)
 
-    def decode_iterable(self, ids, *, errors=None):
+    def decode_iterable(self, ids, *, errors=None, bint skip_special_tokens=False):
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.
 
         The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
@@ -422,7 +412,7 @@ cdef class Surface:
 
         Args:
             ids: An iterable of ints; it may be endless.
-            errors: As for :meth:`decode`.
+            errors: As for :meth:`decode`, and so is ``skip_special_tokens``.
 
         Raises:
             UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
@@ -432,9 +422,38 @@ cdef class Surface:
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
         ['你', 'ab']
         """
-        return texts_of(self, ids, errors)
+        return texts_of(self, ids, errors, skip_special_tokens)
 
-    # ---- for the forms of the result that are made in Python
+    def _shown(self, ids):
+        """The ids without those that ``skip_special_tokens`` leaves out. What decoding refuses stays as it is, so that
+        the message says where in the ids it is."""
+        cdef frozenset skipped = self._vocab.skipped
+        cdef list shown = []
+        if hasattr(ids, "__next__"):
+            ids = list(ids)
+        try:
+            listed = ids.tolist() if hasattr(ids, "tolist") else ids
+            if skipped.isdisjoint(listed):
+                return ids
+            self._decoder.decode_bytes(ids)
+        except (KeyError, TypeError, ValueError):
+            return ids
+        for token_id in listed:
+            if token_id not in skipped:
+                shown.append(token_id)
+        return shown
+
+    # ---- for what is done in Python
+
+    def _encode_pretoken(self, bytes pretoken not None):
+        """Token ids of bytes that are taken as one pre-token; they need not be UTF-8."""
+        cdef Worker worker = self._encoder.take()
+        try:
+            if pretoken:
+                self._encoder.encode_pretokens(worker, pretoken, array("q", [len(pretoken)]), 0)
+            return self._id_lists().make(worker.out, worker.used)
+        finally:
+            self._encoder.give(worker)
 
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
         """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
@@ -443,6 +462,51 @@ cdef class Surface:
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
+
+    def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0):
+        """(ids, up to where in bytes) of what is certain of a text that may go on, or that is `final`.
+
+        Args:
+            text: Valid UTF-8 of whole characters, which a scanner cuts as it is.
+            specials: The special tokens to recognise; None for none.
+            final: Nothing follows.
+            base: Where it begins in the whole text, for messages.
+        """
+        cdef Worker worker = self._encoder.take()
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
+        cdef int status
+        try:
+            with nogil:
+                status = encode_utf8(worker, specials, data, length, length, final, &done)
+            check(status, text, done, base)
+            return self._id_lists().make(worker.out, worker.used), done
+        finally:
+            self._encoder.give(worker)
+
+    def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
+        """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
+        certain, all of them where there are no more; and what has been read for that."""
+        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        cdef Worker worker = self._encoder.take()
+        try:
+            data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
+            return take_ids(worker), data
+        finally:
+            self._encoder.give(worker)
+
+    def _token_ends(self, ids):
+        """int64[n]: how many bytes these tokens and those before them have; uint32[n], of this vocabulary."""
+        return token_ends(self._encoder.core.tokens, ids)
+
+    def _encode_items(self, items):
+        """The ids of what a pipeline yields: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
+        cdef Worker worker = self._encoder.take()
+        try:
+            self._encoder.encode_items(worker, items)
+            return self._id_lists().make(worker.out, worker.used)
+        finally:
+            self._encoder.give(worker)
 
     # ---- workers
 

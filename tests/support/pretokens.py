@@ -1,21 +1,13 @@
 """What a text is cut into before its bytes are merged."""
-from __future__ import annotations
-
 from array import array
 
-from ..core._special import Specials
-from ..vocabulary.vocab import Vocab
-from .assembly import parts_of
-
-__all__ = ["pretokens"]
+from bpetite.core._special import Specials
+from bpetite.engine.assembly import parts_of
+from bpetite.vocabulary.vocab import Vocab
 
 
 def pretokens(vocab: Vocab, text: str) -> list[bytes | int]:
     """The pre-tokens of a text as the tokenizer of a vocabulary cuts it, normalized, and the ids of its special tokens.
-
-    >>> from bpetite import Tokenizer
-    >>> pretokens(Tokenizer.train("ab ab ab", 258).to_vocab(), "ab<|endoftext|> a")
-    [b'ab', 258, b' a']
     """
     cutter, normalize, pipeline = parts_of(vocab)
     items: list[int | bytes | tuple[bytes, array[int]]] = []

@@ -3,15 +3,13 @@ import json
 import resource
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bpetite import FormatError, Tokenizer, Vocab
-from bpetite.errors import UnknownTokenError
+from bpetite import FormatError, Tokenizer, UnknownTokenError, Vocab, serving
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 TOK = Tokenizer(BYTES, [], ["<s>"])
@@ -41,7 +39,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_batch({"id": "a"}), TypeError, "not {'id': 'a'}: use texts.values()"),
     (lambda: TOK.encode_batch(["a", None]), TypeError, "text 1 of the batch: text is str or UTF-8 bytes, not None"),
     (lambda: TOK.encode_padded(None), TypeError, "texts is an iterable of texts, not None"),
-    (lambda: TOK.encode_to_arrow(5), TypeError, "texts is an iterable of texts, not 5"),
+    (lambda: TOK.encode_batch_to_arrow(5), TypeError, "texts is an iterable of texts, not 5"),
     (lambda: TOK.encode_iterable(None), TypeError, "chunks is an iterable of str or bytes, not None"),
     (lambda: TOK.encode_iterable(b"ab"), TypeError, "chunks is .* not b'ab'; [chunks] is one of them"),
     (lambda: list(TOK.encode_iterable(["a", 5])), TypeError, "a chunk of text is str or bytes, not 5"),
@@ -53,7 +51,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_padded(["a"], max_length=4, stride=1.5), TypeError, "stride is an int, not 1.5"),
     (lambda: TOK.encode_padded(["a"], pad_to_multiple_of=None), TypeError, "pad_to_multiple_of is an int, not None"),
     (lambda: TOK.encode_padded(["a"], pad_token=[]), TypeError, "pad_token is a special token or an id, not []"),
-    (lambda: TOK.padded_batches(["a"], max_tokens="5", pad_token=0).__next__(), TypeError, "max_tokens is .* not '5'"),
+    (lambda: next(serving.padded_batches(TOK, ["a"], max_tokens="5", pad_token=0)), TypeError, "not '5'"),
     (lambda: TOK.with_cache("5"), TypeError, "cache_bytes is an int, not '5'"),
     (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be 0 to 2**62 - 1, not"),
     # ids
@@ -232,30 +230,6 @@ def test_subclasses_of_str_and_bytes_are_what_they_hold(pattern: str, kind: Any)
         tok.encode(text, disallowed_special=["<s>"])
     with pytest.raises(ValueError, match="byte 0xc3, at offset 1 "):
         Tokenizer({97: b"a"}, [], pattern=pattern).encode_ordinary(text)
-
-
-def test_ends_that_change_after_they_were_checked() -> None:
-    """Another thread may hold the array of ends as well: each is read once."""
-    import threading
-
-    data, ends = b"ab" * 5000, np.arange(1, 10_001, dtype=np.int64)
-    expected = TOK.encode_pretokens(data, ends)
-    done = threading.Event()
-
-    def write() -> None:
-        while not done.is_set():
-            ends[5000] = 1 << 40
-            ends[5000] = 5001
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(100):
-            with suppress(ValueError):  # the ends do not ascend
-                assert TOK.encode_pretokens(data, ends) == expected
-    finally:
-        done.set()
-        writer.join()
 
 
 def test_an_unknown_token_is_a_key_error_that_pickles() -> None:

@@ -1,0 +1,152 @@
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer, disjoint_base
+
+from ..engine.options import Ids, SpecialSelection, Text
+from ..engine.pipeline import Pipeline
+from ..splitting.pretokenizer import Pretokenizer, ScannerKind
+from ..steps.normalizers import Normalization
+from ..steps.splits import SplitPattern
+from ..steps.template import Template
+from ..vocabulary.vocab import ErrorHandler, Vocab
+from ._special import Specials
+
+@disjoint_base
+class TokenizerBase:
+    @property
+    def _vocab(self) -> Vocab: ...
+    @property
+    def _pretokenizer(self) -> Pretokenizer: ...
+    @property
+    def _encoder(self) -> Any: ...
+    @property
+    def _lists(self) -> Any: ...
+    @property
+    def _pipeline(self) -> Pipeline | None: ...
+    def _set_up(
+        self,
+        vocab: Vocab,
+        cache_bytes: int,
+        pretokenizer: Pretokenizer,
+        normalize: Callable[[str], str] | None = None,
+        pipeline: Pipeline | None = None,
+    ) -> None: ...
+    @property
+    def vocab(self) -> dict[int, bytes]: ...
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]: ...
+    @property
+    def special_tokens(self) -> dict[str, int]: ...
+    @property
+    def pattern(self) -> SplitPattern: ...
+    @property
+    def normalization(self) -> Normalization: ...
+    @property
+    def template(self) -> Template | None: ...
+    @property
+    def errors(self) -> ErrorHandler: ...
+    @property
+    def kind(self) -> Literal["merges", "ranks"]: ...
+    @property
+    def scanner(self) -> ScannerKind | Literal["pipeline"]: ...
+    @property
+    def eot_token(self) -> int | None: ...
+    @property
+    def vocab_size(self) -> int: ...
+    def token_bytes(self, token_id: int) -> bytes: ...
+    def token_id(self, token: bytes | str) -> int: ...
+    def fingerprint(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Callable[[Vocab], Any], tuple[Vocab]]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...
+    def encode(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
+    ) -> list[int]: ...
+    def encode_ordinary(self, text: Text, *, num_threads: int | None = 1) -> list[int]: ...
+    def encode_to_numpy(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
+    ) -> NDArray[np.uint32]: ...
+    def count(
+        self,
+        text: Text,
+        *,
+        limit: SupportsIndex | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+    ) -> int: ...
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+    ) -> NDArray[np.int64]: ...
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
+    ) -> list[list[int]]: ...
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[Text],
+        *,
+        num_threads: int | None = None,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes: ...
+    def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False) -> str: ...
+    def decode_batch(
+        self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False
+    ) -> list[str]: ...
+    def decode_iterable(
+        self, ids: Iterable[SupportsIndex], *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False
+    ) -> Iterator[str]: ...
+    def _encode_pretoken(self, pretoken: bytes) -> list[int]: ...
+    def _special_spans(
+        self, text: str, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
+    ) -> list[tuple[int, int, int]]: ...
+    def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]: ...
+    def _encode_beginning(
+        self, text: bytes, specials: Specials | None, final: bool = False, base: int = 0
+    ) -> tuple[list[int], int]: ...
+    def _first_ids(
+        self, text: str, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
+    ) -> tuple[NDArray[np.uint32], bytes]: ...
+    def _token_ends(self, ids: NDArray[np.uint32]) -> array[int]: ...
+    def _encode_items(self, items: Iterable[int | bytes | tuple[bytes, Buffer]]) -> list[int]: ...

@@ -1,0 +1,104 @@
+"""Forms of the ids beside lists and arrays: methods of the tokenizer, which import what they need when called."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ..errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow
+    from typing_extensions import Unpack
+
+    from ..core._tokenizer_base import TokenizerBase
+    from .options import BatchOptions, SpecialSelection, Text
+
+__all__ = ["encode_batch_to_arrow", "encode_iterable", "encode_with_offsets"]
+
+
+def encode_with_offsets(
+    tokenizer: TokenizerBase,
+    text: Text,
+    *,
+    allowed_special: SpecialSelection = "all",
+    disallowed_special: SpecialSelection = (),
+    num_threads: int | None = 1,
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Token ids, and which characters of the text each token covers; so no token can be added.
+
+    Args:
+        text: As for :meth:`encode`, and so are the other arguments.
+
+    Returns:
+        The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
+        token that is a part of a character carries that character's span. What was put in or rewritten has the
+        span that ``tokenizers`` gives it: a composed character that of its first part.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode_with_offsets("ab ab")
+    ([256, 257], [(0, 2), (2, 5)])
+    """
+    from .offsets import offsets_of
+
+    ids = tokenizer.encode(
+        text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
+    )
+    return ids, offsets_of(tokenizer, text, ids, allowed_special)
+
+
+def encode_iterable(
+    tokenizer: TokenizerBase,
+    chunks: Iterable[Text],
+    *,
+    allowed_special: SpecialSelection = "all",
+    disallowed_special: SpecialSelection = (),
+    add_special_tokens: bool = False,
+) -> Iterator[int]:
+    """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
+    wherever they are cut, each as soon as it is certain, on this thread. Only the open pre-token is held, see
+    :mod:`bpetite.engine.streaming`.
+
+    Args:
+        chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+        allowed_special: As for :meth:`encode`, and so are the remaining arguments and what is raised.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
+    [256, 258, 257]
+    """
+    from . import streaming
+
+    before, after = tokenizer._vocab.around if add_special_tokens else ((), ())
+    return chain(before, streaming.encode_iterable(tokenizer, chunks, allowed_special, disallowed_special), after)
+
+
+def encode_batch_to_arrow(
+    tokenizer: TokenizerBase, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
+) -> pyarrow.ListArray | pyarrow.LargeListArray:
+    """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+    Args:
+        texts: The texts.
+        large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+        options: As for :meth:`encode_batch`.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        OverflowError: There are 2^31 ids or more and ``large`` is false.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode_batch_to_arrow(["ab", "ab ab"]).to_pylist()
+    [[256], [256, 257]]
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("encode_batch_to_arrow", "pyarrow", "arrow") from None
+    ids, offsets = tokenizer.encode_batch_to_numpy(texts, **options)
+    values = pyarrow.array(ids)
+    if large:
+        return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
+    if len(ids) > 0x7FFFFFFF:
+        raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
+    return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype("int32")), values)

@@ -1,0 +1,45 @@
+"""The C that several rooms share and that takes vector instructions, with what stands on it."""
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from ..headers cimport bp_pairs
+
+cdef extern from "headers/merge_words.h" nogil:
+    enum:
+        BP_WORDS
+        BP_WORD_IDS
+        BP_WORD_WIDTHS
+    ctypedef struct bp_word:
+        uint32_t size
+        uint32_t ids[1]            # declared short: the header has its size
+    ctypedef struct bp_words:
+        size_t counts[BP_WORD_WIDTHS]
+    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, const uint8_t* text, size_t size,
+                     const uint32_t* byte_ids) noexcept
+    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
+
+cdef extern from "headers/pyobject.h":
+    const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
+    object bp_str_of_utf8(const uint8_t* p, Py_ssize_t n)
+    int64_t bp_token_value(object value) noexcept
+    Py_ssize_t bp_token_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
+    PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
+    object PyUnicode_FromKindAndData(int kind, const void* units, Py_ssize_t size)
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
+    void* PyUnicode_DATA(object text) noexcept
+    int PyUnicode_KIND(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+    bint PyUnicode_IS_ASCII(object text) noexcept
+    object bp_tuple_of_three "bp_tuple_of"(type kind, object a, object b, object c, PyObject* d)
+    object bp_tuple_of_four "bp_tuple_of"(type kind, object a, object b, object c, object d)
+
+cdef extern from "headers/utf8_read.h" nogil:
+    Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
+    Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept
+
+cdef extern from "headers/utf8_write.h" nogil:
+    enum:
+        BP_UTF8_SLACK
+    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
+                                  Py_ssize_t* bad) noexcept

@@ -1,0 +1,74 @@
+"""Whether token ids are those that encoding gives: what a model has sampled often is not.
+
+The text is encoded again and compared. Looking at neighbours instead, as the audit does for one merge list, decides
+nothing where two pre-tokens meet and for pre-tokens that are looked up whole: cl100k's "\\t\\t622" is
+[197, 197, 19808], though "\\t\\t" alone is the token 298.
+"""
+from __future__ import annotations
+
+from itertools import accumulate, compress, count
+from operator import ne
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import Ids, SpecialSelection
+
+__all__ = ["first_divergence", "is_canonical"]
+
+
+def first_divergence(
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+) -> int | None:
+    """The index of the first id that differs from those of ``encode(decode(ids))``; None where all are the same.
+
+    Where one of the two is the beginning of the other, it is the length of the shorter. Where the bytes of the ids are
+    not UTF-8, so that no text has them, it is the index of the token with the first byte that is wrong.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
+        num_threads: Threads that encode; one for each usable processor when None, and never more.
+
+    Raises:
+        UnknownTokenError: A KeyError: an id is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> tok.encode("ab ab"), serving.first_divergence(tok, [256, 257]), serving.first_divergence(tok, [256, 32, 256])
+    ([256, 257], None, 1)
+    """
+    given: Any = ids if isinstance(ids, (list, str, bytes)) or hasattr(ids, "dtype") else list(ids)
+    data = tokenizer.decode_bytes(given)
+    encode = tokenizer.encode if isinstance(given, list) else tokenizer.encode_to_numpy
+    try:
+        expected = encode(data, allowed_special=allowed_special, num_threads=num_threads)
+    except UnicodeDecodeError as error:
+        ends = accumulate(len(tokenizer.token_bytes(token_id)) for token_id in given)
+        return next(index for index, end in enumerate(ends) if end > error.start)
+    same = min(len(given), len(expected))
+    if isinstance(given, list):
+        index = None if given == expected else next(compress(count(), map(ne, given, expected)), same)
+    else:
+        differ = given[:same] != expected[:same]
+        index = int(differ.argmax()) if differ.any() else same
+    return None if index == len(given) == len(expected) else index
+
+
+def is_canonical(
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+) -> bool:
+    """Whether ids are those of their text: ``encode(decode(ids)) == ids``, faster, and False where there is no text.
+
+    Models that sample tokens give ids that training has never seen together; a check of rollouts finds them.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and what is raised.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> [serving.is_canonical(tok, ids) for ids in ([256, 257, 258], [97, 98], [0xC3])]
+    [True, False, False]
+    """
+    return first_divergence(tokenizer, ids, allowed_special=allowed_special, num_threads=num_threads) is None
