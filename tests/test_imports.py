@@ -146,6 +146,31 @@ def test_compiled_modules_import_only_errors_and_each_other() -> None:
     assert {(file, name) for file, name in found if not {name, name.rpartition(".")[0]} & allowed} == set()
 
 
+IMPORT = r"(?:from\s+[\w.]+\s+)?c?import\s+(\([^)]*\)|.*)"
+
+
+def names_at_fault(source: str) -> list[str]:
+    """The names that a .pyx or .pxd file imports twice at its top, or imports and does not use."""
+    source = re.sub(r"#.*", "", source)
+    rest = re.sub(rf"(?m)^\s*{IMPORT}", "", source)
+
+    def names(pattern: str) -> list[str]:
+        listed = ",".join(part.strip("()") for part in re.findall(pattern, source))
+        return [part.split()[-1].rpartition(".")[2] for part in listed.split(",") if part.strip()]
+
+    top = names(rf"(?m)^{IMPORT}")
+    unused = {name for name in names(rf"(?m)^\s*{IMPORT}") if not re.search(rf"\b{name}\b", rest)}
+    return sorted(unused | {name for name in top if top.count(name) > 1})
+
+
+def test_compiled_modules_import_each_name_once_and_use_it() -> None:
+    assert names_at_fault("from a import deque\nfrom a import deque\ndeque()") == ["deque"]
+    assert names_at_fault("from .b cimport (\n    c, d as e\n)\nc()") == ["e"]
+    assert names_at_fault("import os\nfrom a import b  # why\nos.b()") == []
+    found = {path.name: names_at_fault(path.read_text(encoding="utf-8")) for path in sources(".pyx", ".pxd")}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
 def test_importing_the_package_loads_no_extra() -> None:
     code = "import sys, bpetite; print(sorted({'pyarrow', 'orjson', 'zstandard', 'click', 'tqdm'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

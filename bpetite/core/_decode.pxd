@@ -1,5 +1,5 @@
 """Token ids to bytes and text."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ..headers cimport bp_head, bp_joiner, bp_watch, token_t
 from ..vocabulary._tokens cimport TokenTable

@@ -2,7 +2,6 @@
 from cpython.ref cimport PyObject
 
 from ..headers cimport token_t
-from ..vocabulary._tokens cimport TokenTable
 from ._worker cimport Worker
 
 

@@ -1,5 +1,5 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t

@@ -1,6 +1,6 @@
 """Pieces of phrases, as tokens, and how often each occurs (_pieces.pyx)."""
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from ..headers cimport bp_watch, token_t
 from ._words cimport Words

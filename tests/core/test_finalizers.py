@@ -1,7 +1,7 @@
 """Finalizers that give up the interpreter lock, in the middle of every call that several threads work at.
 
 Up to Python 3.11 the cyclic collector runs in allocations, so a finalizer runs there, and other threads meanwhile. Each
-object here dies in a cycle, makes the next one, leaves objects behind so that the collector runs again soon, and sleeps.
+object here dies in a cycle, makes the next one, leaves objects behind so that the collector runs again, and sleeps.
 """
 import subprocess
 import sys
