@@ -15,7 +15,7 @@ from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.compile.scanner_tables import compile_pattern
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.splitting.scan._scan import Scan, Scanner
+from bpetite.splitting.scan._scan import Scanner
 
 KINDS = ("vector", "four lanes", "tables")
 
@@ -229,69 +229,6 @@ def test_count_is_the_number_of_ends() -> None:
     data = long_text(1, 3000).encode()
     for pattern in COMPILED.values():
         assert scanner(pattern).count(data) == len(scanner(pattern).ends(data))
-
-
-def in_pieces(cut: Scanner, pieces: list[bytes]) -> list[int]:
-    """The ends of a text fed in pieces; what is given out must be the text, in order, up to the last end."""
-    scan, ends, closed = Scan(cut), [], b""
-    for number, piece in enumerate(pieces):
-        more, found = scan.feed(piece, final=number == len(pieces) - 1)
-        ends += [len(closed) + end for end in found]
-        closed += more
-        assert len(closed) == (ends[-1] if ends else 0)
-        assert len(closed) + scan.held == sum(map(len, pieces[: number + 1]))
-    assert closed == b"".join(pieces)
-    return ends
-
-
-@given(texts(24), st.data())
-@settings(max_examples=60)
-def test_a_text_in_pieces(text: str, data: st.DataObject) -> None:
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    pieces = [text[start:end].encode() for start, end in zip([0, *cuts], [*cuts, len(text)])]
-    for name, pattern in COMPILED.items():
-        assert in_pieces(scanner(pattern), pieces) == list(scanner(pattern).ends(text.encode())), name
-
-
-@pytest.mark.parametrize("name", COMPILED)
-def test_one_character_at_a_time(name: str) -> None:
-    for seed in range(3):
-        text = long_text(seed, 300)
-        ends = list(scanner(COMPILED[name]).ends(text.encode()))
-        assert in_pieces(scanner(COMPILED[name]), [*(char.encode() for char in text), b""]) == ends
-
-
-def test_long_pieces_after_short_ones() -> None:
-    text = long_text(5, 4000)
-    for pattern in COMPILED.values():
-        ends = list(scanner(pattern).ends(text.encode()))
-        for cut in (1, 63, 64, 65, 700, 1111):
-            pieces = [text[:cut].encode(), text[cut : cut + 1500].encode(), text[cut + 1500 :].encode()]
-            assert in_pieces(scanner(pattern), pieces) == ends
-
-
-def test_a_closed_pre_token_is_given_out_with_the_next_character() -> None:
-    scan = Scan(scanner(patterns.GPT2))
-    assert scan.feed(b"one two")[0] == b"one"
-    assert scan.feed(b" ")[0] == b" two"
-    assert scan.held == 1
-
-
-def test_a_scan_of_a_million_spaces_one_at_a_time_holds_them_and_goes_on() -> None:
-    scan = Scan(scanner(patterns.CL100K))
-    scan.feed(b"\n")
-    for _ in range(100_000):
-        assert scan.feed(b" ")[0] == b""
-    assert scan.held == 100_001
-    assert list(scan.feed(b"x", final=True)[1]) == [1, 100_000, 100_002]
-
-
-def test_a_scan_that_has_ended_refuses_more() -> None:
-    scan = Scan(scanner(patterns.GPT2))
-    closed, ends = scan.feed(b"", final=True)
-    assert (closed, len(ends)) == (b"", 0)
-    with pytest.raises(ValueError, match="the scan has ended"):
-        scan.feed(b"a")
 
 
 @given(texts(24))

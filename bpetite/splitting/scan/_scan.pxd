@@ -95,9 +95,3 @@ cdef class Scanner:
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil
 
     cdef void _set_vector(self, tables)
-
-
-cdef class Scan:
-    cdef Scanner scanner
-    cdef scan_cursor cursor
-    cdef bytearray text                    # from the start of the open pre-token on

@@ -28,7 +28,6 @@ processor. With a branch at every cut, 0.24. On a Zen 3, in the same minutes: 1.
 1.1), 0.75 in four.
 """
 from cpython.array cimport array, clone, resize_smart
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -378,42 +377,3 @@ cdef int append_ends(Scanner scanner, scan_cursor* cursor, array result, Py_ssiz
         for i in range(count):
             result.data.as_longlongs[filled + i] = ends[i]
         filled += count
-
-
-cdef class Scan:
-    """A scan over a text that arrives in chunks. It holds the text of the open pre-token, and no more.
-
-    >>> from bpetite.splitting.pretokenizer import pretokenizer
-    >>> scan = Scan(pretokenizer().scanner)
-    >>> scan.feed(b"one tw")
-    (b'one', array('q', [3]))
-    >>> scan.feed(b"o", final=True)
-    (b' two', array('q', [4]))
-    """
-
-    def __cinit__(self, Scanner scanner not None):
-        self.scanner = scanner
-        self.text = bytearray()
-        self.scanner.begin(&self.cursor, NULL, 0, False)
-
-    def feed(self, const uint8_t[::1] data not None, *, bint final=False):
-        """Continue with `data`, valid UTF-8 that ends between characters.
-
-        Returns (text, ends): the pre-tokens that nothing after `data` can change, joined, and where they end in it.
-        `final` says that nothing follows: the scan is then over, and another call raises ValueError.
-        """
-        cdef array ends = clone(new_array("q"), 0, False)
-        if self.cursor.final:
-            raise ValueError("the scan has ended")
-        self.text += data
-        self.scanner.extend(&self.cursor, <const uint8_t*> PyByteArray_AS_STRING(self.text),
-                            PyByteArray_GET_SIZE(self.text), self.cursor.done, final)
-        append_ends(self.scanner, &self.cursor, ends, ROOM)
-        closed = bytes(self.text[:self.cursor.done])
-        del self.text[:self.cursor.done]
-        return closed, ends
-
-    @property
-    def held(self):
-        """The number of bytes whose pre-token is still open."""
-        return len(self.text)
