@@ -138,14 +138,9 @@ def encode_rows(
         known = ", ".join(sorted(RowOptions.__annotations__))
         raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
     rows: dict[str, Any] = dict(options)
-    batch = BatchOptions()
-    for name in ("num_threads", "allowed_special", "disallowed_special"):
-        if name in rows:
-            batch[name] = rows.pop(name)
-    vocab = tokenizer._vocab
-    if rows.pop("add_special_tokens", False):
-        rows["before"], rows["after"] = vocab.around
-    layout = Layout(vocab.pad_id(pad_token), **rows)
+    around = tokenizer._vocab.around if rows.pop("add_special_tokens", False) else ((), ())
+    batch = {name: rows.pop(name) for name in BatchOptions.__annotations__ if name in rows}
+    layout = Layout(tokenizer._vocab.pad_id(pad_token), *around, **rows)
     return *tokenizer.encode_batch_to_numpy(texts, **batch), layout
 
 
