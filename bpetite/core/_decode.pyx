@@ -4,9 +4,10 @@ Two passes: the sizes of all tokens give the length, then one allocation and one
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
 span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
 
-An array of uint32 is read where it is (NumPy makes one of other integers), which another thread, or another process that shares the memory, may write to
-meanwhile. So the second pass checks each value that it reads against what the first has counted (join.h); where they
-differ, both are done again on a copy. Copying first would take longer than the check.
+An array of uint32 is read where it is (NumPy makes one of other integers), which another thread, or another process
+that shares the memory, may write to meanwhile. So the second pass checks each value that it reads against what the
+first has counted (join.h); where they differ, both are done again on a copy. Copying first would take longer than the
+check.
 """
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE

@@ -56,7 +56,7 @@ def encode_iterable(
     add_special_tokens: bool = False,
 ) -> Iterator[int]:
     """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
-    wherever they are cut, each as soon as it is certain, on this thread. Only the open pre-token is held, see
+    wherever they are cut, each soon after it is certain, on this thread. At most twice the open pre-token is held, see
     :mod:`bpetite.engine.streaming`.
 
     Args:

@@ -46,8 +46,7 @@ def encode_padded(
     """
     from .padding import encode_rows, pad
 
-    ids, offsets, settings = encode_rows(tokenizer, texts, pad_token, options)
-    return pad(ids, offsets, padding=padding, **settings)
+    return pad(*encode_rows(tokenizer, texts, pad_token, options), padding)
 
 
 def padded_batches(
@@ -77,5 +76,4 @@ def padded_batches(
     """
     from .padding import encode_rows, pad_by_length
 
-    ids, offsets, settings = encode_rows(tokenizer, texts, pad_token, options)
-    return pad_by_length(ids, offsets, max_tokens=max_tokens, **settings)
+    return pad_by_length(*encode_rows(tokenizer, texts, pad_token, options), max_tokens)

@@ -104,7 +104,8 @@ class Pipeline:
                 lengths = [length for piece in pieces for length in self._lengths(piece.text)]
                 yield "".join([piece.text for piece in pieces]).encode("utf-8"), array("q", accumulate(lengths))
             else:
-                yield self._with_space(stretch).encode("utf-8")
+                space = " " if self._prefix_space and not stretch.startswith(" ") else ""
+                yield (space + stretch).encode("utf-8")
 
     def trace(self, text: str, allowed: tuple[str, ...] | None) -> offsets.Origin:
         """The text that the tokens of a text spell, and where each character of it came from."""
@@ -120,11 +121,10 @@ class Pipeline:
                 # what was put in front shares the place of the first character that came from the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
                 data = piece.encode("utf-8")
-                origin.add(data, first + starts[start:end], last + ends[start:end], self._cuts(piece, data))
+                split = self._steps or self._late_steps
+                cuts = accumulate(self._lengths(piece)) if split else self.pretokenizer.ends(data)
+                origin.add(data, first + starts[start:end], last + ends[start:end], cuts)
         return origin
-
-    def _with_space(self, stretch: str) -> str:
-        return " " + stretch if self._prefix_space and not stretch.startswith(" ") else stretch
 
     def _pieces(self, stretch: str) -> list[Fragment]:
         """The pieces of a stretch, before any step that sees their printable form."""
@@ -143,12 +143,6 @@ class Pipeline:
         for step in self._late_steps:
             cuts = splits.apply(step, cuts)
         return [len(cut.text) for cut in cuts]
-
-    def _cuts(self, piece: str, data: bytes) -> Iterable[int]:
-        """Where the pre-tokens in a piece end in its UTF-8, in bytes."""
-        if self._steps or self._late_steps:
-            return accumulate(self._lengths(piece))
-        return self.pretokenizer.ends(data)
 
     def _stretches(
         self,
@@ -177,10 +171,7 @@ class Pipeline:
             for first, last, token in late.cut(stretch, inner):
                 inside = starts[first:last] if starts is not None else None
                 outside = ends[first:last] if ends is not None else None
-                if token is None:
-                    yield None, stretch[first:last], inside, outside
-                else:
-                    yield token[0], stretch[first:last], inside, outside
+                yield token[0] if token is not None else None, stretch[first:last], inside, outside
 
     def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
         """What finds special tokens in the text as it is, and in the normalized text."""

@@ -17,6 +17,7 @@ tokenizer with rare steps from tokenizer.json (rewritten text, flags of special 
 """
 from __future__ import annotations
 
+import sys
 import unicodedata
 from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterable, Iterator
@@ -119,14 +120,15 @@ def refusing(data: Iterator[bytes], refused: Collection[str]) -> Iterator[bytes]
 
 
 class OpenText:
-    """Text to ids, with special tokens and a scanner; keeps back what more text may change."""
+    """Text to ids; keeps back what more text may change, without a scanner all of it."""
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
         self.tokenizer = tokenizer
         self.specials = specials
+        self.scanned = tokenizer._pretokenizer.scanner is not None
         self.parts: list[bytes] = []
         self.size = 0
-        self.enough = 0  # bytes; less is not read
+        self.enough = 0 if self.scanned else sys.maxsize  # bytes; less is not read
         self.offset = 0  # of the open text in the whole text
 
     def feed(self, data: bytes, final: bool) -> list[int]:
@@ -136,10 +138,13 @@ class OpenText:
         if self.size < self.enough and not final:
             return []
         text = b"".join(self.parts)
-        ids, done = self.tokenizer._encode_beginning(text, self.specials, final, self.offset)
+        if self.scanned:
+            ids, done = self.tokenizer._encode_beginning(text, self.specials, final, self.offset)
+            self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
+        else:
+            ids, done = self.tokenizer.encode_ordinary(text), len(text)
         self.parts = [text[done:]]
         self.size -= done
-        self.enough = 2 * self.size if self.size > SHORT else 0
         self.offset += done
         return ids
 
@@ -150,9 +155,9 @@ class OpenSpecials:
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials) -> None:
         self.specials = specials
-        form = tokenizer.normalization
-        scanned = tokenizer._pretokenizer.scanner is not None
-        self.between = Normalized(tokenizer, form) if scanned and isinstance(form, str) else Unsplit(tokenizer)
+        self.between: OpenText | Normalized = OpenText(tokenizer, None)
+        if self.between.scanned:
+            self.between = Normalized(self.between)
         self.open = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:
@@ -169,30 +174,13 @@ class OpenSpecials:
         return ids
 
 
-class Unsplit:
-    """Text to ids; keeps all of it until it ends."""
-
-    def __init__(self, tokenizer: TokenizerBase) -> None:
-        self.tokenizer = tokenizer
-        self.parts: list[bytes] = []
-
-    def feed(self, data: bytes, final: bool) -> list[int]:
-        """As for :class:`OpenText`."""
-        self.parts.append(data)
-        if not final:
-            return []
-        text = b"".join(self.parts)
-        self.parts = []
-        return self.tokenizer.encode_ordinary(text)
-
-
 class Normalized:
     """Text to ids; keeps back what a later character may combine with, and what the split may still change."""
 
-    def __init__(self, tokenizer: TokenizerBase, form: str) -> None:
-        self.text = OpenText(tokenizer, None)
-        self.form = form
-        self.unicode = tokenizer._vocab.unicode
+    def __init__(self, text: OpenText) -> None:
+        self.text = text
+        self.form = str(text.tokenizer.normalization)
+        self.unicode = text.tokenizer._vocab.unicode
         self.parts: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> list[int]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, serving
-from bpetite.engine.padding import pad
+from bpetite.engine.padding import Layout, pad
 from bpetite.steps.template import Template, TemplatePart
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -120,6 +120,11 @@ def test_an_option_that_does_not_exist(tok: Tokenizer, option: str) -> None:
     assert next(texts) == "ab"
 
 
+def test_options_of_batches(tok: Tokenizer) -> None:
+    ids = tok.encode_padded(["a<|pad|>"], allowed_special=(), num_threads=1, dropout=0.5, seed=1).input_ids
+    assert ids.tolist() == [[*b"a<|pad|>"]]
+
+
 def test_a_text_over_the_budget(tok: Tokenizer) -> None:
     with pytest.raises(ValueError, match="text 1 has 6 tokens, more than max_tokens=5"):
         list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5))
@@ -140,7 +145,7 @@ def test_nothing(tok: Tokenizer) -> None:
     assert tok.encode_padded([]).input_ids.shape == (0, 0)
     assert tok.encode_padded(["", ""]).input_ids.shape == (2, 0)
     assert list(serving.padded_batches(tok, [], max_tokens=1)) == []
-    empty = pad(np.empty(0, np.uint32), np.zeros(1, np.int64), pad_id=None, max_length=4, padding="max_length")
+    empty = pad(np.empty(0, np.uint32), np.zeros(1, np.int64), Layout(None, max_length=4), "max_length")
     assert empty.input_ids.shape == (0, 4)
 
 

@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import time
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,6 +38,7 @@ TOKENIZERS = {
     "gaps": tokenizer("[a-z]+"),
     "regex": tokenizer(r"\b\w+|\s+"),
     "none": tokenizer(None),
+    "nested": Tokenizer.train(CORPUS, 300, special_tokens=["a" * n + "b" for n in range(1, 9)] + [END + "a"]),
     **{form: tokenizer(normalization=form) for form in FORMS},
 }
 
@@ -52,6 +54,8 @@ SHORT = [
     "12345 7  8",
     "naïve 的字 😀😀",
     "e\u0301\u0323 \u1100\u1161\u11a8 ﬁ \u0344",
+    f"e{END}\u0301a\u0301{END}",
+    f"aaaaaaaaaaab aab aaa{END}aab",
 ]
 
 
@@ -69,7 +73,9 @@ def test_every_pair_of_cuts(name: str, text: str) -> None:
     assert list(tok.encode_iterable(data[at : at + 1] for at in range(len(data)))) == ids
 
 
-pieces = st.one_of(st.sampled_from([END, "<|endo", "<|", ">", "the ", "cat", "<"]), texts(6))
+pieces = st.one_of(
+    st.sampled_from([END, "<|endo", "<|", ">", "the ", "cat", "<", "a" * 5, "ab", "b", "\u0301", "e"]), texts(6)
+)
 
 
 @given(st.lists(pieces, max_size=8).map("".join), st.data())
@@ -152,6 +158,24 @@ def test_long_pre_tokens_one_character_at_a_time(name: str) -> None:
         assert list(tok.encode_iterable(text)) == tok.encode(text)
 
 
+def test_nested_special_tokens_one_character_at_a_time() -> None:
+    """Each is the end of a longer one, and the text may always become one of them: no text is searched from its start
+    with each character."""
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["a" * n + "b" for n in range(1, 201)])
+    for text in ("a" * 20_000, "a" * 19_999 + "b", ("a" * 60 + " ") * 300):
+        spent = time.process_time()
+        assert list(tok.encode_iterable(text)) == tok.encode(text)
+        assert time.process_time() - spent < 3  # 17 seconds where it was
+
+
+def test_no_more_is_held_than_twice_what_is_open() -> None:
+    tok = TOKENIZERS["gpt2"]
+    for size in (100, 1000, 10_000):
+        chunks = [*"x" * size, *(" y" * size)]
+        first = asked_for(chunks, tok)[0][1]
+        assert size < first <= 2 * size + 2
+
+
 def test_nothing() -> None:
     for tok in TOKENIZERS.values():
         for chunks in ([], ["", ""], [b""]):
@@ -188,7 +212,7 @@ def test_a_byte_without_a_token() -> None:
     tok = Tokenizer({0: b"a", 1: b" "}, [])
     stream = tok.encode_iterable(["a a ", "b"])
     assert [next(stream) for _ in range(3)] == [0, 1, 0]
-    with pytest.raises(ValueError, match="0x62"):
+    with pytest.raises(ValueError, match="byte 0x62, at offset 4 of the text"):
         list(stream)
 
 

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
-from bpetite.splitting.scan._scan import Scanner
 from hypothesis import given
 from hypothesis import strategies as st
 from splits import CHARACTERS, COMPILED, STRETCHES, texts
@@ -16,6 +15,7 @@ from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.compile.scanner_tables import compile_pattern
 from bpetite.splitting.pretokenizer import pretokenizer
+from bpetite.splitting.scan._scan import Scanner
 
 KINDS = ("vector", "four lanes", "tables")
 
