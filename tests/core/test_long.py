@@ -1,6 +1,7 @@
 """One long text over several threads: the ids and the errors of one thread."""
 import numpy as np
 import pytest
+from tiers import slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:12]))
-@pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.CL100K, patterns.O200K])
+@pytest.mark.parametrize("pattern", slow_but([patterns.GPT2, patterns.CL100K, patterns.O200K], patterns.CL100K))
 def test_any_number_of_threads(text: str, pattern: str) -> None:
     tok = Tokenizer(TOKENS, None, ["<|endoftext|>", "<|endoftext|>x"], pattern=pattern)
     expected = tok.encode_to_numpy(text)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,7 +155,7 @@ def test_a_long_token() -> None:
     assert merges.ignore_merges
 
 
-@pytest.mark.parametrize("name", ["meta/llama3", "qwen/qwen"])
+@pytest.mark.parametrize("name", slow_but(["meta/llama3", "qwen/qwen"], "meta/llama3"))
 def test_published_ranks_are_written_as_a_merge_list(
     shared: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:

@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -49,7 +50,9 @@ def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: pat
             assert vector.ends(text.encode()) == tables.ends(text.encode()), context
 
 
-@pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))  # which is cl100k
+@pytest.mark.parametrize(
+    "name", slow_but(sorted(set(patterns.NAMED) - {"llama3"}), "gpt2", "cl100k", "o200k")  # llama3 is cl100k
+)
 def test_code_points_of_every_kind_in_every_context(name: str) -> None:
     """Where the general category changes, on both sides. That code points between are alike, for each class that the
     named patterns mention, is tested for all of them in test_char_classes.py."""
