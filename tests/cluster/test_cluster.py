@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import slow_but
 from cluster_tools import FORMATS, HereExecutor, contents, make_corpus, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import Tokenizer
 from bpetite.cli import main

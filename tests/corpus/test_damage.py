@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import slow_but
 from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task, merge_outputs, open_token_file
 from bpetite.corpus.decoding import decode_files

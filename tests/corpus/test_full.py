@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiers import slow_but
 from corpus_tools import byte_codec, outputs, run, some_documents
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task
 

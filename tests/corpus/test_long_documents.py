@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import slow_but
 from corpus_tools import byte_codec, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH
+from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_task, read_documents
 from bpetite.corpus.reading import cutting
@@ -137,7 +137,8 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 
 
 @pytest.mark.parametrize(
-    "name", slow_but(["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"], "in.jsonl.gz", "in.txt.zst")
+    "name",
+    slow_but(["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"], "in.jsonl.gz", "in.txt.zst"),
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import slow_but
 from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, texts_in, write_inputs
 from paths import PYTHONPATH
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task
 from tests.support.running import running_threads
@@ -88,7 +88,9 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Call
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
-@pytest.mark.parametrize("format", slow_but([*FORMATS, "npy, in another order"], "npy", "parquet", "npy, in another order"))
+@pytest.mark.parametrize(
+    "format", slow_but([*FORMATS, "npy, in another order"], "npy", "parquet", "npy, in another order")
+)
 def test_a_crash_at_any_durable_operation(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
