@@ -18,7 +18,7 @@ settings.register_profile("bpetite", deadline=None)
 settings.load_profile("bpetite")
 
 #: Hypothesis tries at most this many examples for each test, and fewer where a test says so.
-EXAMPLES = int(os.environ.get("BPETITE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("BPETITE_EXAMPLES", "30"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

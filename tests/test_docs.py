@@ -45,6 +45,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: Pages that start a Ray or a Spark.
 CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
 
+#: Pages whose commands take seconds.
+SLOW = {"docs/cookbook/compare.md", "docs/corpus.md", "docs/debugging.md", "docs/cookbook/trainers.md"}
+
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {
     ("README.md", "installs"): 1,
@@ -204,13 +207,17 @@ def folder(tmp_path: Path, encodings: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return work
 
 
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.cluster] if name in CLUSTER else [pytest.mark.slow] if name in SLOW else []
+
+
 WITH_CODE = [page for page in PAGES if any(block.runs for block in blocks(page))]
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=name_of(page), marks=[pytest.mark.cluster] if name_of(page) in CLUSTER else [])
+        pytest.param(page, id=name_of(page), marks=marks_of(name_of(page)))
         for page in WITH_CODE
     ],
 )

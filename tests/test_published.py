@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 
 import bpetite
 from bpetite import Tokenizer, encoding_for_model, get_encoding
@@ -20,7 +21,7 @@ def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", slow_but(PUBLISHED, "gpt2", "o200k_base"))
 def test_an_encoding_is_tiktokens(name: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     tok = get_encoding(name)

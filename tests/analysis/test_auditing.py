@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 
 import bpetite
 from bpetite import Tokenizer, Vocab
@@ -217,7 +218,7 @@ def test_gpt2(shared: Callable[[str], Path]) -> None:
     assert len(tok.token_bytes(report.longest[0])) == 128
 
 
-@pytest.mark.parametrize("text", ["english", "multilingual"])
+@pytest.mark.parametrize("text", slow_but(["english", "multilingual"], "multilingual"))
 def test_gpt2_on_text(shared: Callable[[str], Path], text: str) -> None:
     tok = Tokenizer.load(shared("gpt2"))
     with shared(f"text/{text}.txt").open(encoding="utf-8") as file:

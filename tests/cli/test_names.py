@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer, get_encoding, patterns
 from bpetite.cli import main, options, saving
@@ -39,7 +40,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return call
 
 
-@pytest.mark.parametrize("name", ["gpt2", "GPT-2", "r50k"])
+@pytest.mark.parametrize("name", slow_but(["gpt2", "GPT-2", "r50k"], "GPT-2"))
 def test_a_name_on_every_command(run: Run, name: str) -> None:
     ids = get_encoding("gpt2").encode(TEXT)
     assert run("count", "corpus.txt", "-t", name).out == f"{len(ids)}\n"

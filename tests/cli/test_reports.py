@@ -52,8 +52,8 @@ def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:
     "environment",
     [
         {"PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "latin-1"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        pytest.param({"PYTHONIOENCODING": "latin-1"}, marks=pytest.mark.slow),
+        pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, marks=pytest.mark.slow),
     ],
 )
 def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ import pytest
 from cluster_tools import FORMATS, HereExecutor, contents, make_corpus, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import Tokenizer
 from bpetite.cli import main
@@ -136,7 +137,7 @@ def test_files_that_a_power_failure_damaged(ram_path: Path, corpus: Path, tokeni
 
 
 @pytest.mark.parametrize("shard_tokens", [None, 700])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_a_bit_that_flips_before_files_are_joined_is_found(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:

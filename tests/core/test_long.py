@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import Tokenizer, patterns, reference
 
@@ -29,7 +30,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:12]))
-@pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.CL100K, patterns.O200K])
+@pytest.mark.parametrize("pattern", slow_but([patterns.GPT2, patterns.CL100K, patterns.O200K], patterns.CL100K))
 def test_any_number_of_threads(text: str, pattern: str) -> None:
     tok = Tokenizer(TOKENS, None, ["<|endoftext|>", "<|endoftext|>x"], pattern=pattern)
     expected = tok.encode_to_numpy(text)
@@ -99,7 +100,7 @@ def test_a_lone_surrogate() -> None:
                 tok.encode(wrong, num_threads=num_threads)
 
 
-@pytest.mark.parametrize("unit", ["a", "é", "的"])
+@pytest.mark.parametrize("unit", slow_but(["a", "é", "的"], "é"))
 def test_a_pre_token_longer_than_a_section(unit: str) -> None:
     tok = Tokenizer(TOKENS, None)
     text = "x y " * 50_000 + unit * 4_000_000 + " z" * 300_000

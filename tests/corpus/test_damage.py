@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task, merge_outputs, open_token_file
 from bpetite.corpus.decoding import decode_files
@@ -137,7 +138,7 @@ def journal_line(record: Any) -> bytes:
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
 
-@pytest.mark.parametrize("format", ["npy", "dolma"])
+@pytest.mark.parametrize("format", slow_but(["npy", "dolma"], "npy"))
 def test_journals(ram_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forged records whose checksums are right."""
     inputs = write_inputs(ram_path / "in", some_documents(12))

@@ -14,6 +14,7 @@ from corpus_tools import byte_codec, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH
+from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_task, read_documents
 from bpetite.corpus.reading import cutting
@@ -135,7 +136,10 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 """
 
 
-@pytest.mark.parametrize("name", ["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"], "in.jsonl.gz", "in.txt.zst"),
+)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
     # 200 MB in less than a megabyte, with an address space of 100 MB more
@@ -178,7 +182,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
-@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.txt.gz", "in.parquet"])
+@pytest.mark.parametrize("name", slow_but(["in.txt", "in.jsonl", "in.txt.gz", "in.parquet"], "in.jsonl"))
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in KiB")
 def test_memory_of_one_document(ram_path: Path, tmp_path: Path, name: str) -> None:
     pytest.importorskip("pyarrow.parquet")

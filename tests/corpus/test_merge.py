@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task, merge_outputs
 from bpetite.errors import FormatError
@@ -128,7 +129,7 @@ def test_a_flipped_bit_in_a_rank_is_found(ram_path: Path, format: str) -> None:
     merge_outputs(ram_path / "m", sorted(ram_path.glob("o.rank*.manifest.json")))
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 @pytest.mark.parametrize("options", [{}, {"shard_tokens": 300, "val_fraction": 0.3}])
 def test_every_file_and_token_is_accounted_for(ram_path: Path, format: str, options: dict[str, Any]) -> None:
     """A manifest that lists too little, or something else, is never the reason that documents are left out."""

@@ -18,6 +18,7 @@ from corpus_tools import byte_codec, read, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH
+from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_task
 from bpetite.corpus.reading.cutting import TRIES
@@ -322,7 +323,9 @@ print(sum(1 for block in read_blocks(pieces, reading)))
 """
 
 
-@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.jsonl.zst"])
+@pytest.mark.parametrize(
+    "name", slow_but(["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.jsonl.zst"], "in.json", "in.jsonl.zst")
+)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(ram_path: Path, name: str) -> None:
     # 38 MB, read under a limit of 12 MB on added memory

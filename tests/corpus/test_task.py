@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, texts_in, write_inputs
 from paths import PYTHONPATH
+from tiers import slow_but
 
 from bpetite.corpus import Options, make_task
 from tests.support.running import running_threads
@@ -87,7 +88,9 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Call
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
-@pytest.mark.parametrize("format", [*FORMATS, "npy, in another order"])
+@pytest.mark.parametrize(
+    "format", slow_but([*FORMATS, "npy, in another order"], "npy", "parquet", "npy, in another order")
+)
 def test_a_crash_at_any_durable_operation(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
@@ -156,7 +159,7 @@ def test_jobs_and_blocks_do_not_change_the_output(ram_path: Path, format: str) -
 
 @pytest.mark.parametrize("format", ["npy", "dolma"])
 @pytest.mark.parametrize("separator", ["<|endoftext|>", "\n", "\n\n"])
-@pytest.mark.parametrize("rank", [None, 0, 2])
+@pytest.mark.parametrize("rank", slow_but([None, 0, 2], 2))
 def test_workers_read_ranges_of_plain_files(
     ram_path: Path, format: str, separator: str, rank: int | None
 ) -> None:
@@ -457,7 +460,7 @@ except OSError as error:
 """
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "nanogpt"))
 @pytest.mark.skipif(sys.platform != "linux", reason="limits file sizes")
 def test_no_room(ram_path: Path, format: str) -> None:
     source = ram_path / "in.jsonl"

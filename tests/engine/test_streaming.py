@@ -248,6 +248,7 @@ print(count)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and limits the address space")
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs address space of its own")
+@pytest.mark.slow
 def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
     path = tmp_path / "lines.txt"  # type: ignore[operator]
     line = "the cat sat on the mat, said the cat. " * 3 + "\n"

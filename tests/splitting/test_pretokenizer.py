@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_syntax import compared, edited, syntax
 from splits import COMPILED, texts
+from tiers import slow_but
 
 import bpetite
 from bpetite import patterns
@@ -49,7 +50,9 @@ def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: pat
             assert vector.ends(text.encode()) == tables.ends(text.encode()), context
 
 
-@pytest.mark.parametrize("name", sorted(set(patterns.NAMED) - {"llama3"}))  # which is cl100k
+@pytest.mark.parametrize(
+    "name", slow_but(sorted(set(patterns.NAMED) - {"llama3"}), "gpt2", "cl100k", "o200k")  # llama3 is cl100k
+)
 def test_code_points_of_every_kind_in_every_context(name: str) -> None:
     """Where the general category changes, on both sides. That code points between are alike, for each class that the
     named patterns mention, is tested for all of them in test_char_classes.py."""
@@ -70,7 +73,7 @@ def test_every_code_point_in_every_context(name: str) -> None:
     in_contexts(map(chr, chain.from_iterable(planes)), CONTEXTS, patterns.NAMED[name])
 
 
-@pytest.mark.parametrize("name", ["english", "code", "multilingual"])
+@pytest.mark.parametrize("name", slow_but(["english", "code", "multilingual"], "multilingual"))
 def test_shared_texts(name: str, shared: Callable[[str], Path]) -> None:
     data = shared(f"text/{name}.txt").read_bytes()
     for start in (0, len(data) // 2):
@@ -121,7 +124,7 @@ lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filt
 
 
 @cases
-@settings(lenient, max_examples=25)
+@settings(lenient, max_examples=10)
 def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     on_random_texts(first if second is None else (first, second), choose)
 

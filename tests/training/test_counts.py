@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import patterns, reference
 from bpetite.errors import FormatError
@@ -107,7 +108,7 @@ def test_batches_that_grow(documents, part, pattern, threads):
     assert dict(counts) == plain(documents, pattern)
 
 
-@pytest.mark.parametrize("pattern", [patterns.DEEPSEEK_V3, patterns.STARCODER], ids=["deepseek", "starcoder"])
+@pytest.mark.parametrize("pattern", slow_but([patterns.DEEPSEEK_V3, patterns.STARCODER], patterns.DEEPSEEK_V3))
 def test_long_texts_under_several_patterns(pattern, monkeypatch):
     """A cut of a later pattern may lie inside a match of an earlier one, so the text stays one scan."""
     monkeypatch.setattr(counting, "PART", 1000)
