@@ -10,7 +10,7 @@ from splits import texts
 
 from bpetite import PretokenCounts, Tokenizer, count_pretokens, patterns, pretokenize
 from bpetite.patterns import STAGES
-from bpetite.splitting.compile.compile_regex import compile_regex
+from bpetite.splitting.pattern.regex_parser import compile_regex
 from bpetite.splitting.pretokenizer import pretokenizer
 
 

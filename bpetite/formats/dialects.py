@@ -28,7 +28,7 @@ from typing import NoReturn
 import regex
 
 from ..errors import FormatError
-from ..splitting.compile.compile_regex import compile_regex
+from ..splitting.pattern.regex_parser import compile_regex
 from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]

@@ -10,9 +10,6 @@ from libc.string cimport memcpy
 
 ctypedef uint32_t token_t  # a token id: 0..2^32-1
 
-cdef extern from "headers/arithmetic.h" nogil:
-    bint bp_add_overflows(int64_t* total, int64_t x) noexcept
-
 cdef extern from "headers/bytes.h" nogil:
     enum:
         BP_KEY_BYTES
@@ -34,12 +31,6 @@ cdef extern from "headers/hashing.h" nogil:
     uint64_t bp_hash_key(const bp_secret* secret, uint64_t low, uint64_t high) noexcept
     uint64_t bp_hash_long(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
     uint64_t bp_hash_bytes(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
-    bint bp_filter_has(const uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
-    void bp_filter_add(uint64_t* bits, int shift, const bp_secret* secret, uint64_t pair) noexcept
-
-cdef extern from "headers/heap.h" nogil:
-    void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
-    Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept
 
 cdef extern from "headers/join.h" nogil:
     enum:
@@ -63,8 +54,6 @@ cdef extern from "headers/join.h" nogil:
 
 cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
-    void* bp_new_table(size_t size, int fill) noexcept
-    void bp_free_table(void* table, size_t size) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
     void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
     void bp_use_large_pages(void* memory, size_t bytes) noexcept

@@ -65,15 +65,4 @@ static inline uint64_t bp_hash_bytes(const bp_secret *secret, const uint8_t *p, 
     return bp_hash_key(secret, key.low, key.high);
 }
 
-/* A filter of pairs of ids: a bit by hash, 2^(64 - shift) of them; a pair may have the bit of another one. */
-BP_INLINE int bp_filter_has(const uint64_t *bits, int shift, const bp_secret *secret, uint64_t pair) {
-    const uint64_t at = bp_mix(secret, pair) >> shift;
-    return (int)(bits[at >> 6] >> (at & 63) & 1);
-}
-
-BP_INLINE void bp_filter_add(uint64_t *bits, int shift, const bp_secret *secret, uint64_t pair) {
-    const uint64_t at = bp_mix(secret, pair) >> shift;
-    bits[at >> 6] |= (uint64_t)1 << (at & 63);
-}
-
 #endif

@@ -1,4 +1,4 @@
-/* Memory in large pages where the system offers them, hash tables and growing arrays.
+/* Memory in large pages where the system offers them, and growing arrays.
 
    Random reads of a table of some megabytes in 4 KiB pages often wait for a walk of the page tables, and the first
    write to each page of a result is a page fault. */
@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__linux__) || defined(__APPLE__)
+#ifdef __linux__
 #include <sys/mman.h>
-#define BP_MMAP 1
 #endif
 
 enum { BP_LARGE_PAGE = 1 << 21 };
@@ -39,40 +38,6 @@ static inline void *bp_allocate_zeros(size_t count, size_t size) {
     }
 #endif
     return calloc(count, size);
-}
-
-/* A hash table of `size` bytes, each `fill` (0 or 255); bp_free_table releases it. Large ones come from the system and
-   go back to it at once: freed by another thread than the one that allocated them, they would stay with malloc. */
-#define BP_LARGE_TABLE ((size_t)1 << 20)
-
-static inline void *bp_new_table(size_t size, int fill) {
-    void *table;
-#ifdef BP_MMAP
-    if (size >= BP_LARGE_TABLE) {
-        table = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (table == MAP_FAILED) return NULL;
-#ifdef MADV_HUGEPAGE
-        madvise(table, size, MADV_HUGEPAGE);
-#endif
-        if (fill) memset(table, fill, size);
-        return table;
-    }
-#endif
-    if (fill == 0) return calloc(size, 1);
-    table = malloc(size);
-    if (table) memset(table, fill, size);
-    return table;
-}
-
-static inline void bp_free_table(void *table, size_t size) {
-#ifdef BP_MMAP
-    if (size >= BP_LARGE_TABLE) {
-        if (table) munmap(table, size);
-        return;
-    }
-#endif
-    (void)size;
-    free(table);
 }
 
 /* Ask for large pages for memory that has not been written to: it is read at random, or so large that small pages would

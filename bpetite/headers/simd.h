@@ -1,18 +1,38 @@
 /* Which vector instructions this process uses.
 
    Loops that gain by them are written once, in headers without a name of an instruction set in theirs, and compiled once
-   for each set: simd_avx2.h, simd_avx512.h and simd_neon.h say how a function is compiled for theirs, and whether the
-   processor has it. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes
-   gives the plain forms. */
+   for each set. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes gives
+   the plain forms. */
 #ifndef BPETITE_SIMD_H
 #define BPETITE_SIMD_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "simd_avx2.h"
-#include "simd_avx512.h"
-#include "simd_neon.h"
+#if defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__)
+#include <immintrin.h>
+
+/* AVX2 with the bit instructions that every processor of the kind has (Intel since Haswell, AMD since Zen). `pext` and
+   `pdep` are left alone: Zen 1 and 2 take hundreds of cycles for them. */
+#define BP_HAS_AVX2 1
+#define BP_AVX2_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define BP_AVX2_INLINE BP_AVX2_TARGET static inline __attribute__((always_inline))
+
+/* AVX-512 with byte shuffles: VBMI, VBMI2, GFNI (Intel since Ice Lake, AMD since Zen 4). */
+#define BP_HAS_AVX512 1
+#define BP_AVX512_TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,gfni,bmi,bmi2,popcnt")))
+#define BP_AVX512_INLINE BP_AVX512_TARGET static inline __attribute__((always_inline))
+#endif
+
+/* NEON, which every 64-bit ARM processor has: no target attribute is needed. */
+#if defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
+#include <arm_neon.h>
+
+#define BP_HAS_NEON 1
+#define BP_NEON_TARGET
+#define BP_NEON_INLINE static inline __attribute__((always_inline))
+#endif
 
 enum { BP_SIMD_PLAIN, BP_SIMD_AVX2, BP_SIMD_NEON, BP_SIMD_AVX512, BP_SIMD_FORMS };
 
@@ -26,9 +46,20 @@ static inline const char *bp_simd_name(int form) {
 static inline int bp_simd_has(int form) {
     switch (form) {
     case BP_SIMD_PLAIN: return 1;
-    case BP_SIMD_AVX2: return bp_avx2_supported();
-    case BP_SIMD_NEON: return bp_neon_supported();
-    case BP_SIMD_AVX512: return bp_avx512_supported();
+#ifdef BP_HAS_AVX2
+    case BP_SIMD_AVX2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
+               && __builtin_cpu_supports("popcnt");
+    case BP_SIMD_AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+               && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+               && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")
+               && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
+               && __builtin_cpu_supports("popcnt");
+#endif
+#ifdef BP_HAS_NEON
+    case BP_SIMD_NEON: return 1;
+#endif
     default: return 0;
     }
 }

@@ -137,8 +137,8 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", unicode=unicode)
-    from .compile.compile_regex import compile_regex  # here: they import `regex`, slowly
-    from .compile.scanner_tables import NoTransducer, UnsupportedPattern
+    from .compile.scanner_tables import NoTransducer, UnsupportedPattern  # here: they import `regex`, slowly
+    from .pattern.regex_parser import compile_regex
 
     for stage in stages:
         if stage not in patterns.STAGES:

@@ -19,7 +19,7 @@ from typing import Any
 import regex
 
 from ..patterns import as_tuple
-from ..splitting.compile.compile_regex import compile_regex
+from ..splitting.pattern.regex_parser import compile_regex
 from ..splitting.pattern.unicode_version import matches, stand_ins, unassigned
 from . import sequences
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import regex
 
 from ..patterns import PatternLike, as_tuple
-from ..splitting.compile.compile_regex import compile_regex
+from ..splitting.pattern.regex_parser import compile_regex
 from . import sequences
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]

@@ -17,8 +17,8 @@ from libc.string cimport memcmp, memcpy, memmove
 from zlib import crc32
 
 from ..errors import FormatError
-from ..headers cimport bp_add_overflows
 from ._count_table cimport CountTable, add_checks
+from .tables cimport bp_add_overflows
 
 cdef extern from "Python.h":
     int PyBUF_READ

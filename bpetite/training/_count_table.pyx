@@ -12,10 +12,10 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_add_overflows, bp_allocate, bp_free_table, bp_grow, bp_hash_bytes,
-    bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_load_last_key, bp_new_table, bp_secret, bp_watch, bp_watch_begin,
-    bp_watch_check, bp_work, draw_secret,
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key,
+    bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret,
 )
+from .tables cimport bp_add_overflows, bp_free_table, bp_new_table
 
 cdef extern from "training/count_records.h" nogil:
     enum:

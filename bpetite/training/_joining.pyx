@@ -12,11 +12,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
-from ..headers cimport BP_PREFETCH, bp_filter_has, bp_lowest_bit, bp_watch, bp_work
+from ..headers cimport BP_PREFETCH, bp_lowest_bit, bp_watch, bp_work
 from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, LearnedTokens
 from ._pair_table cimport SEGMENT_WORK, PairTable, Sides, bp_free_list, note_side, pair_entry
 from ._segments cimport SEGMENT, SENTINEL, head_of, read_segment, segment, segment_at
 from ._words cimport Words
+from .tables cimport bp_filter_has
 
 cdef extern from "training/pair_search.h" nogil:
     uint64_t bp_find_pairs(const int32_t* first, const int32_t* second, int32_t left, int32_t right,

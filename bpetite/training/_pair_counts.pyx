@@ -5,10 +5,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from ..headers cimport (
-    BP_PREFETCH, bp_add_overflows, bp_filter_add, bp_filter_has, bp_free_table, bp_grow, bp_mix, bp_new_table,
-    bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
+    BP_PREFETCH, bp_grow, bp_mix, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
 )
 from ._count_table cimport NO_MEMORY, OK, OVERFLOW, add_pair_checks, check
+from .tables cimport bp_add_overflows, bp_filter_add, bp_filter_has, bp_free_table, bp_new_table
 
 cdef enum:
     FEW = 1024                  # counts up to here are told apart when rare pairs are left out

@@ -3,8 +3,9 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ..headers cimport bp_add_overflows, bp_grow, bp_secret, bp_watch
+from ..headers cimport bp_grow, bp_secret, bp_watch
 from ._learned_tokens cimport NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens
+from .tables cimport bp_add_overflows
 
 cdef extern from "training/list_memory.h" nogil:
     enum:

@@ -14,12 +14,10 @@ from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from ..headers cimport (
-    BP_PREFETCH, bp_add_overflows, bp_filter_add, bp_free_table, bp_grow, bp_mix, bp_new_table, bp_secret, bp_watch,
-    bp_work, draw_secret,
-)
+from ..headers cimport BP_PREFETCH, bp_grow, bp_mix, bp_secret, bp_watch, bp_work, draw_secret
 from ._learned_tokens cimport DONE, INTERRUPTED, NO_MEMORY, OK, OVERFLOW, LearnedTokens, token_length
 from ._segments cimport SEGMENT, read_segment, segment, segment_after
+from .tables cimport bp_add_overflows, bp_filter_add, bp_free_table, bp_new_table
 
 cdef enum:
     BITS_A_PAIR = 16       # of the filter

@@ -9,13 +9,14 @@ from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from ..headers cimport (
-    BP_PREFETCH, bp_free_table, bp_hash_key, bp_hash_long, bp_load64, bp_new_table, bp_secret, bp_watch, bp_watch_begin,
-    bp_watch_check, bp_work, draw_secret, token_t,
+    BP_PREFETCH, bp_hash_key, bp_hash_long, bp_load64, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    draw_secret, token_t,
 )
 from ._count_table cimport NO_MEMORY, OK, check
 from ._learned_tokens cimport LearnedTokens
 from ._segments cimport after_word, head_of, is_word, segment, whole_word
 from ._words cimport SLOT_WORK, Words
+from .tables cimport bp_free_table, bp_new_table
 
 cdef bp_secret secret = draw_secret()
 

@@ -3,10 +3,11 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
-from ..headers cimport bp_add_overflows, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+from ..headers cimport bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._count_table cimport CountTable, check, slot_bytes
 from ._learned_tokens cimport NO_MEMORY, OK, OVERFLOW
+from .tables cimport bp_add_overflows
 
 from array import array
 

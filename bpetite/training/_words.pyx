@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 
 from .._merge cimport MergeTable, space_free, space_reserve
 from ..core._id_memory cimport ids_free, ids_grow
-from ..headers cimport bp_add_overflows, bp_watch, bp_work, token_t
+from ..headers cimport bp_watch, bp_work, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
@@ -27,6 +27,7 @@ from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, L
 from ._segments cimport (
     HEAD, NEXT_HEAD, SEGMENT, SENTINEL, after_word, even, further_segments, head_of, segment, symbols_of, whole_word,
 )
+from .tables cimport bp_add_overflows
 
 cdef extern from "training/pair_search.h" nogil:
     enum:

@@ -84,37 +84,38 @@ def lay_out(machine: Transducer, groups: Groups, gapless: bool) -> ScannerTables
     for code, group in enumerate(beyond, ASCII):
         codes[group] = code
 
-    column = bytes((*map(groups.group_of, range(ASCII)), *beyond, groups.count, groups.count + 1))
+    read = (*map(groups.group_of, range(ASCII)), *beyond)
     back = mark_back(machine)
-    read = column[:-2]
     moves = {group: bytes(row[group] for row in machine.next) for group in {*read}}
     cuts = {group: bytes(output_byte(row[group], back) for row in machine.out) for group in {*read, groups.count}}
     following = b"".join(map(moves.__getitem__, read)) + bytes(range(states)) + bytes(states)
     outputs = b"".join(map(cuts.__getitem__, read)) + bytes(states) + cuts[groups.count]
+    rows = [(following[at : at + states], outputs[at : at + states]) for at in range(0, len(following), states)]
+    columns = {row: at for at, row in enumerate(dict.fromkeys(rows))}
     used_bits = 0
     for output in set(outputs):
         used_bits |= output
     stage, pages = groups.two_stage(codes)
     return ScannerTables(
-        following, outputs, column, synchronizing_pairs(machine, groups.count, groups.budget), stage.tobytes(), pages,
-        states, groups.count + 2, used_bits, back, continuation, end, gapless,
-        vector_tables(following, outputs, states),
+        following, outputs, bytes(map(columns.__getitem__, rows)),
+        synchronizing_pairs([move for move, _ in columns], groups.budget), stage.tobytes(), pages,
+        states, len(columns), used_bits, back, continuation, end, gapless, vector_tables(following, outputs, states),
     )  # fmt: skip
 
 
-def synchronizing_pairs(machine: Transducer, count: int, budget: Budget) -> bytes:
-    """For two groups, 1 + the state after reading both if every state leads there, else 0.
+def synchronizing_pairs(moves: list[bytes], budget: Budget) -> bytes:
+    """For two columns, 1 + the state after reading both if every state leads there, else 0.
 
-    The last two rows and columns, for the continuation bytes and the end of the text, are zeros.
+    Args:
+        moves: The next state by state, for each column.
     """
-    table = bytearray((count + 2) ** 2)
-    for first in range(count):
-        between = {row[first] for row in machine.next}
-        budget.spend(count * len(between))
-        for second in range(count):
-            states = {machine.next[state][second] for state in between}
-            if len(states) == 1:
-                table[first * (count + 2) + second] = 1 + states.pop()
+    table = bytearray()
+    for first in moves:
+        between = {*first}
+        budget.spend(len(moves) * len(between))
+        for second in moves:
+            states = {second[state] for state in between}
+            table.append(1 + states.pop() if len(states) == 1 else 0)
     return bytes(table)
 
 

@@ -27,6 +27,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+import regex
+
 __all__ = [
     "Alternation",
     "CharSet",
@@ -37,6 +39,7 @@ __all__ = [
     "Repeat",
     "Sequence",
     "UnsupportedPattern",
+    "compile_regex",
     "matches_empty",
     "parse",
     "quoted",
@@ -47,6 +50,22 @@ __all__ = [
 def quoted(text: str) -> str:
     """A pattern, or a part of one, in an error message: its repr, of the first 500 characters."""
     return repr(text) if len(text) <= 500 else f"{text[:500]!r}... ({len(text):,} characters)"
+
+
+def compile_regex(pattern: str, what: str = "split pattern") -> regex.Pattern[str]:
+    """A regular expression of a caller or a file, compiled by `regex`, or refused in one way whatever is wrong with it.
+
+    Raises `ValueError` that names the pattern, the reason and the position: it is no regular expression, or it holds a
+    lone surrogate, which no file of UTF-8 can hold. `what` is how the message calls it.
+    """
+    try:
+        pattern.encode("utf-8")
+        return regex.compile(pattern)
+    except UnicodeEncodeError as bad:
+        raise ValueError(f"{what} {quoted(pattern)}: a lone surrogate at position {bad.start}") from None
+    except Exception as bad:  # RecursionError, OverflowError, TypeError, KeyError: `regex` lets many pass
+        reason = "groups too deep inside each other" if isinstance(bad, RecursionError) else str(bad)
+        raise ValueError(f"{what} {quoted(pattern)}: not a regular expression: {reason}") from None
 
 
 class UnsupportedPattern(ValueError):

@@ -84,14 +84,6 @@ cdef class Scanner:
     # final must end between characters. Every byte is read once, whatever the text.
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil
 
-    # The first offset in text[at:length] where two characters begin after which a scan is in one state whatever it has
-    # read before, so that all scans of a text that have read both find the same ends behind them; or -1. OUT: *behind,
-    # the offset of the character after both.
-    cdef Py_ssize_t synchronize(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length,
-                                Py_ssize_t* behind) noexcept nogil
-
     # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns how many, or 0
     # where only a scan finds them.
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil
-
-    cdef void _set_vector(self, tables)

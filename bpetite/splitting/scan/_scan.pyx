@@ -104,7 +104,7 @@ cdef class Scanner:
         self.lanes = 1 if kind == "tables" else 4
         self.simd = bp_simd() if kind == "vector" and lanes == WIDE_LANES else BP_SIMD_PLAIN
         if tables.vector is not None:
-            self._set_vector(tables.vector)
+            self.vector = vector_of(tables.vector)
             if scan_has_lanes(self.simd, &self.vector):
                 self.lanes = WIDE_LANES
         self.owner = tables
@@ -127,17 +127,6 @@ cdef class Scanner:
 
     def __dealloc__(self):
         free(self.twos)
-
-    cdef void _set_vector(self, tables):
-        cdef bytes following = tables.next, out = tables.out
-        self.vector.transition = paged(tables.transition)
-        self.vector.next = following
-        self.vector.out = out
-        self.vector.subset = paged(tables.subset)
-        self.vector.all_states = tables.all_states
-        if tables.rows is not None:
-            self.vector.rows = rows(tables.rows)
-            self.vector.rows.all_states = tables.all_states
 
     def ends(self, const uint8_t[::1] data not None, *, Py_ssize_t capacity=ROOM):
         """The ends of the pre-tokens of `data`, which must be valid UTF-8, as byte offsets in an ``array('q')``.
@@ -226,27 +215,6 @@ cdef class Scanner:
         if count:
             cursor.done = ends[count - 1]
         return count
-
-    cdef Py_ssize_t synchronize(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length,
-                                Py_ssize_t* behind) noexcept nogil:
-        cdef uint8_t codes[SCAN_BLOCK]
-        cdef Py_ssize_t first = -1, block = at, i
-        cdef int before = 0, column
-        while block < length:
-            scan_encode(&self.tables, text + block, length - block, codes)
-            for i in range(min(<Py_ssize_t> SCAN_BLOCK, length - block)):
-                if codes[i] == self.tables.continuation:
-                    continue
-                column = self.tables.column[codes[i]]
-                if first >= 0 and self.tables.synchronized[before * self.tables.columns + column]:
-                    i += block + 1
-                    while i < length and text[i] & 0xC0 == 0x80:
-                        i += 1
-                    behind[0] = i
-                    return first
-                first, before = block + i, column
-            block += SCAN_BLOCK
-        return -1
 
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil:
         return scan_short(&self.tables, text, <int> length, ends)
@@ -361,6 +329,22 @@ cdef scan_rows rows(tables):
     pointers.subset = subset
     pointers.out = out
     pointers.count, pointers.ascii_count = tables.size, tables.ascii_size
+    return pointers
+
+
+cdef scan_vector vector_of(tables):
+    """Pointers into a `vector_tables.VectorTables`, which the caller keeps; no rows where it has none."""
+    cdef bytes following = tables.next, out = tables.out
+    cdef scan_vector pointers
+    memset(&pointers, 0, sizeof(scan_vector))
+    pointers.transition = paged(tables.transition)
+    pointers.next = following
+    pointers.out = out
+    pointers.subset = paged(tables.subset)
+    pointers.all_states = tables.all_states
+    if tables.rows is not None:
+        pointers.rows = rows(tables.rows)
+        pointers.rows.all_states = tables.all_states
     return pointers
 
 
