@@ -14,9 +14,8 @@ from ..headers cimport token_t
 from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
-from ._gather cimport Buffer, Gather
-from ._id_memory cimport ids_grow
-from ._ids cimport IdLists, own_ids
+from ._gather cimport Buffer, Gather, new_buffer
+from ._ids cimport IdLists, array_of
 from ._parallel cimport Job
 from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
@@ -241,9 +240,8 @@ cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
                        object before, object after, Dropout dropout=None):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
-    cdef Py_ssize_t i, run, at = 0, capacity = 0
+    cdef Py_ssize_t i, run, at = 0
     cdef Buffer made
-    cdef token_t* ids
     cdef int64_t[::1] offsets
     import numpy                               # not at the top: lists do without it
     batch.dropout = dropout
@@ -258,12 +256,8 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
         return numpy.empty(0, numpy.uint32), result
     made = batch.gather.finish()
     if before or after:
-        ids = _surround(made.ids, offsets, batch.n, before, after, &capacity)
-        at = offsets[batch.n]
-    else:
-        ids, capacity = made.ids, made.capacity
-        made.ids, made.capacity = NULL, 0
-    return own_ids(ids, at, capacity), result
+        made = _surround(made.ids, offsets, batch.n, before, after)
+    return array_of(made), result
 
 
 cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):
@@ -279,23 +273,21 @@ cdef object count_each(Encoder encoder, object texts, Specials specials, Special
     return result
 
 
-cdef token_t* _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before,
-                        object after, Py_ssize_t* capacity) except NULL:
-    # INOUT: offsets of n texts. OUT: *capacity. Returns their ids with others before and after those of each text.
+cdef Buffer _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before, object after):
+    # INOUT: offsets of n texts. Returns their ids with others before and after those of each text.
+    cdef Buffer made = new_buffer(offsets[n] + n * (len(before) + len(after)))
     cdef Py_ssize_t i, at = 0, size, start, stop = 0
-    cdef token_t* made = ids_grow(NULL, 0, capacity, offsets[n] + n * (len(before) + len(after)) + 1)
-    if made == NULL:
-        raise MemoryError()
     for i in range(n):
         for token_id in before:
-            made[at] = token_id
+            made.ids[at] = token_id
             at += 1
         start, stop = stop, offsets[i + 1]
         size = stop - start
-        memcpy(made + at, ids + start, size * sizeof(token_t))
+        memcpy(made.ids + at, ids + start, size * sizeof(token_t))
         at += size
         for token_id in after:
-            made[at] = token_id
+            made.ids[at] = token_id
             at += 1
         offsets[i + 1] = at
+    made.used = at
     return made

@@ -44,16 +44,18 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
 # Append the ids of a stretch of such a text. Returns DONE or an error.
 cdef int encode_stretch(Worker worker, Specials specials, const text_view* view, text_stretch* stretch) noexcept nogil
 
+# The same with the interpreter lock held; raises what the status stands for.
+cdef int encode_checked(Worker worker, Specials specials, object text, const text_view* view,
+                        text_stretch* stretch) except -1
+
 # Append the ids of text[0:length], valid UTF-8 of whole characters, of which `readable` bytes can be read: the special
-# tokens of `specials`, none where that is None, the pre-tokens between them. Without `final` more text follows; what
-# that may change is left: the beginning of a special token, the last pre-token. OUT: *done, up to where the text has
-# been encoded, and where the caller begins when there is more; where nothing closes, it doubles what it passes, or
-# long pre-tokens cost quadratic time. On NO_TOKEN *done is the byte without a token. Returns DONE or an error.
+# tokens of `specials`, none where that is None, the pre-tokens between them, up to the first that ends at or after
+# `stop`. Without `final` more text follows; what that may change is left: the beginning of a special token, the last
+# pre-token. OUT: *done, up to where the text has been encoded, and where the caller begins when there is more; where
+# nothing closes, it doubles what it passes, or long pre-tokens cost quadratic time. On NO_TOKEN *done is the byte
+# without a token. Returns DONE or an error.
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
-                     bint final, Py_ssize_t* done) noexcept nogil
+                     bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
 
 # Raise what a status stands for. `offset` is that of a byte of the str or bytes in UTF-8, which begins at `base`.
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
-
-# A text in UTF-8: where that is in memory, or rewritten in the worker's window, all of it.
-cdef int view_utf8(Worker worker, str text, text_view* view) except -1

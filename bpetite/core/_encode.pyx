@@ -27,13 +27,7 @@ cdef enum:
 
 
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
-                     bint final, Py_ssize_t* done) noexcept nogil:
-    return _encode_until(worker, specials, text, length, readable, final, length, done)
-
-
-cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
-                       bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
-    """encode_utf8, but that it ends with the first pre-token or special token that ends at or after `stop`."""
+                     bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
     cdef int status = DONE
     if specials is not None and specials.size:
@@ -42,7 +36,7 @@ cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py
             found = specials.find_certain(text, at, length, final, &limit, &which)
             if found < 0:
                 break
-            status = worker.encode_until(text + at, found - at, readable - at, True, stop - at, &inside)
+            status = worker.encode(text + at, found - at, readable - at, True, stop - at, &inside)
             at += inside
             if status != DONE or at < found or found >= stop:
                 done[0] = at
@@ -51,7 +45,7 @@ cdef int _encode_until(Worker worker, Specials specials, const uint8_t* text, Py
                 return NO_MEMORY
             at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
-        status = worker.encode_until(text + at, limit - at, readable - at, final, stop - at, &inside)
+        status = worker.encode(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
     done[0] = at
     return status
@@ -63,7 +57,7 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
     cdef int status
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
-        return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, offset)
+        return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
     if not worker.counting:
         worker.reserve(guess_ids(view))
     whole.start, whole.stop, whole.behind = 0, view.length, view.length
@@ -100,7 +94,7 @@ cdef int encode_stretch(Worker worker, Specials specials, const text_view* view,
             readable = length + 16
             if read <= stretch.stop:
                 stop = length
-        status = _encode_until(worker, specials, text, length, readable, read == view.length, stop, &done)
+        status = encode_utf8(worker, specials, text, length, readable, read == view.length, stop, &done)
         stretch.bytes += done
         if status != DONE:
             return status
@@ -116,6 +110,19 @@ cdef int encode_stretch(Worker worker, Specials specials, const text_view* view,
     return DONE
 
 
+cdef int encode_checked(Worker worker, Specials specials, object text, const text_view* view,
+                        text_stretch* stretch) except -1:
+    cdef Py_ssize_t before = stretch.start
+    cdef int status
+    with nogil:
+        status = encode_stretch(worker, specials, view, stretch)
+    if status != DONE:
+        if view.utf8 == NULL:
+            before = len((<str> text)[:before].encode("utf-8", "surrogatepass"))
+        check(status, text, before + stretch.bytes)
+    return 0
+
+
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
     if status == INTERRUPTED:
         return -1                              # the exception is set
@@ -127,16 +134,6 @@ cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) ex
                          f"token in this vocabulary")
     if status == NO_UTF8:
         (<str> text).encode("utf-8")           # raises, with the position
-    return 0
-
-
-cdef int view_utf8(Worker worker, str text, text_view* view) except -1:
-    view_text(text, view)
-    if view.utf8 == NULL:
-        worker.window.filled = worker.window.read = 0
-        while worker.window.read < len(text):
-            check(window_extend(&worker.window, view, view.length), text, 0)
-        view.utf8, view.length = worker.window.bytes, worker.window.filled
     return 0
 
 
@@ -286,5 +283,5 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
     text = <const uint8_t*> PyBytes_AS_STRING(data)
     length = PyBytes_GET_SIZE(data)
     with nogil:
-        status = worker.encode(text, length, length, True, &offset)
+        status = worker.encode(text, length, length, True, length, &offset)
     return check(status, data, offset, base)

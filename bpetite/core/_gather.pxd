@@ -1,5 +1,5 @@
 """Ids that several threads make section by section, joined in order while they are made."""
-from ..headers cimport token_t
+from ._ids cimport IdMemory
 from ._worker cimport Worker
 
 
@@ -9,10 +9,8 @@ cdef class Share:
     cdef list spare                        # for the next sections
 
 
-cdef class Buffer:
+cdef class Buffer(IdMemory):
     cdef Share share
-    cdef token_t* ids
-    cdef Py_ssize_t used, capacity
     cdef Py_ssize_t skip                   # ids at the front that do not count
     cdef Buffer result                     # which the others go to
     cdef Py_ssize_t target                 # from this id on
@@ -29,7 +27,13 @@ cdef class Gather:
     cdef Buffer take(self, Worker worker, Share share)
     # Give a buffer its target, after those put before; its thread copies it the next time it calls copy.
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1
-    cdef void drop(self, Buffer buffer)
     cdef int copy(self, Share share) except -1
     # All ids, in memory of their own. Called after all threads have ended.
     cdef Buffer finish(self)
+
+
+# Empty memory for so many ids, and at least one.
+cdef Buffer new_buffer(Py_ssize_t capacity)
+
+# A buffer whose ids are not wanted: its thread uses it for another section.
+cdef void drop(Buffer buffer)

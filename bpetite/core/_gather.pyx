@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 
 from ..headers cimport token_t
 from ._id_memory cimport ids_copy_past_caches, ids_free, ids_grow, ids_trim
+from ._ids cimport IdMemory
 from ._worker cimport Worker
 
 cdef enum:
@@ -27,11 +28,8 @@ cdef class Share:
     """The memory of one thread."""
 
 
-cdef class Buffer:
-    """Memory with token ids."""
-
-    def __dealloc__(self):
-        ids_free(self.ids, self.capacity)
+cdef class Buffer(IdMemory):
+    """Memory with the ids of a section."""
 
 
 cdef Buffer new_buffer(Py_ssize_t capacity):
@@ -40,6 +38,11 @@ cdef Buffer new_buffer(Py_ssize_t capacity):
     if buffer.ids == NULL:
         raise MemoryError()
     return buffer
+
+
+cdef void drop(Buffer buffer):
+    buffer.used = 0
+    buffer.share.spare.append(buffer)
 
 
 cdef Buffer take_kept():
@@ -91,10 +94,6 @@ cdef class Gather:
             other.ids, other.capacity = NULL, 0
         return taken
 
-    cdef void drop(self, Buffer buffer):
-        buffer.used = 0
-        buffer.share.spare.append(buffer)
-
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1:
         cdef Py_ssize_t count = buffer.used - skip
         if self.alone:
@@ -128,7 +127,7 @@ cdef class Gather:
                     else:
                         memcpy(to, ids, size * sizeof(token_t))
             buffer.result = None
-            self.drop(buffer)
+            drop(buffer)
         return 0
 
     cdef Buffer finish(self):

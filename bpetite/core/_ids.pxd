@@ -10,16 +10,17 @@ cdef class IdLists:
     cdef PyObject** objects        # id -> object; NULL where ids are too large for a table
     cdef PyObject** turns          # see id_lists.h
 
-    cdef PyObject* keep(self, object value)
     # A list of ids, each one of the vocabulary's.
     cdef list make(self, const token_t* ids, Py_ssize_t n)
 
 
-# An array of uint32 that frees `ids` (ids_free) when it goes.
-cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity)
+cdef class IdMemory:
+    cdef token_t* ids              # of ids_grow
+    cdef Py_ssize_t used, capacity
+
+
+# An array of uint32 of the ids that are used.
+cdef object array_of(IdMemory memory)
 
 # What a worker has put out as an array of uint32.
 cdef object take_ids(Worker worker)
-
-# The same of any ids, which are copied.
-cdef object copy_ids(const token_t* ids, Py_ssize_t n)

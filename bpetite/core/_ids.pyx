@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from ..headers cimport bp_numpy, bp_numpy_new, bp_numpy_set_up, token_t
 from ..vocabulary._tokens cimport TokenTable
-from ._id_memory cimport ids_free
+from ._id_memory cimport ids_free, ids_trim
 from ._worker cimport Worker
 
 cdef extern from "core/id_lists.h":
@@ -47,16 +47,12 @@ cdef class IdLists:
             raise MemoryError()
         for slot in range(tokens.size):
             token_id = tokens.ids[slot]
-            self.objects[token_id] = self.keep(token_id)
+            self.objects[token_id] = _keep(self, token_id)
             if token_id < BP_SMALL:
                 for turn in range(BP_TURNS):
                     self.turns[turn * BP_SMALL + token_id] = (
-                        self.keep(bp_new_small_int(token_id)) if turn and token_id and BP_TAKES_TURNS
+                        _keep(self, bp_new_small_int(token_id)) if turn and token_id and BP_TAKES_TURNS
                         else self.objects[token_id])
-
-    cdef PyObject* keep(self, object value):
-        self.owner.append(value)
-        return <PyObject*> value
 
     def __dealloc__(self):
         free(self.objects)
@@ -69,16 +65,19 @@ cdef class IdLists:
         return bp_list_from_tables(ids, n, self.objects, self.turns)
 
 
-cdef class _Owner:
-    """Memory with token ids, handed over to a NumPy array."""
-    cdef token_t* ids
-    cdef Py_ssize_t n, capacity
+cdef PyObject* _keep(IdLists lists, object value):
+    lists.owner.append(value)
+    return <PyObject*> value
+
+
+cdef class IdMemory:
+    """Memory with token ids, which a NumPy array may be a view of."""
 
     def __dealloc__(self):
         ids_free(self.ids, self.capacity)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.ids, self.n * sizeof(token_t), 0, flags)
+        PyBuffer_FillInfo(buffer, self, self.ids, self.used * sizeof(token_t), 0, flags)
 
 
 cdef int load_numpy() except -1:
@@ -93,30 +92,24 @@ cdef int load_numpy() except -1:
     return bp_numpy_set_up(&_numpy, _ARRAY_API, numpy.dtype(numpy.uint32))
 
 
-cdef object own_ids(token_t* ids, Py_ssize_t n, Py_ssize_t capacity):
-    cdef _Owner owner = _Owner()
-    owner.ids = ids
-    owner.n = n
-    owner.capacity = capacity
+cdef object array_of(IdMemory memory):
     if _numpy.make == NULL:
         load_numpy()
-    return _frombuffer(owner, <object> _numpy.descr)
+    return _frombuffer(memory, <object> _numpy.descr)
 
 
 cdef object take_ids(Worker worker):
-    cdef token_t* ids
-    cdef Py_ssize_t capacity
-    if worker.used >= STEAL:
-        ids = worker.give_out(&capacity)
-        return own_ids(ids, worker.used, capacity)
-    return copy_ids(worker.out, worker.used)
-
-
-cdef object copy_ids(const token_t* ids, Py_ssize_t n):
+    cdef IdMemory taken
     cdef void* data
+    if worker.used >= STEAL:
+        taken = IdMemory()
+        taken.ids, taken.used = ids_trim(worker.out, worker.used, &worker.capacity), worker.used
+        taken.capacity = worker.capacity
+        worker.out, worker.capacity = NULL, 0
+        return array_of(taken)
     if _numpy.make == NULL:
         load_numpy()
-    array = bp_numpy_new(&_numpy, n, &data)
-    if n:                                          # a worker that has put out nothing has no memory for it
-        memcpy(data, ids, n * sizeof(token_t))
+    array = bp_numpy_new(&_numpy, worker.used, &data)
+    if worker.used:                                # a worker that has put out nothing has no memory for it
+        memcpy(data, worker.out, worker.used * sizeof(token_t))
     return array

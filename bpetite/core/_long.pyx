@@ -11,8 +11,8 @@ pattern that looks ahead only, as all compiled ones do.
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
 from ..headers cimport bp_watch_check
-from ._encode cimport Encoder, check, encode_stretch
-from ._gather cimport Buffer, Gather, Share
+from ._encode cimport Encoder, encode_checked, encode_stretch
+from ._gather cimport Buffer, Gather, Share, drop
 from ._id_memory cimport ids_free
 from ._parallel cimport Job
 from ._special cimport Specials
@@ -87,7 +87,7 @@ cdef class _Text(Job):
             self.gather.put(made, section.counts[met])
             self.position = section.end
         else:
-            self.gather.drop(made)
+            drop(made)
         if self.position < section.stop:           # not met, or the section did not come so far
             self.encode_again(worker, section.stop)
         return self.join_own(worker, share)
@@ -99,16 +99,8 @@ cdef class _Text(Job):
 
     cdef int encode_again(self, Worker worker, Py_ssize_t stop) except -1:
         cdef text_stretch again
-        cdef Py_ssize_t before
-        cdef int status
         again.start, again.stop, again.behind = self.position, stop, self.view.length
-        with nogil:
-            status = encode_stretch(worker, self.specials, &self.view, &again)
-        if status != DONE:
-            before = again.start
-            if self.view.utf8 == NULL:
-                before = len((<str> self.text)[:before].encode("utf-8", "surrogatepass"))
-            check(status, self.text, before + again.bytes)
+        encode_checked(worker, self.specials, self.text, &self.view, &again)
         self.position = again.end
         return 0
 

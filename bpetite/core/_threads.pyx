@@ -43,12 +43,7 @@ def thread_count(num_threads):
 
 
 def job_count(num_threads):
-    """The number of threads that wait for files and stores, too: as asked for, or one for each processor that the
-    process may use.
-
-    Raises:
-        TypeError: `num_threads` is neither an int nor None.
-        ValueError: It is less than 1.
+    """The number of threads that wait for files and stores, too: as :func:`thread_count`, but as many as asked for.
 
     >>> job_count(3)
     3
@@ -126,9 +121,10 @@ def processor_quota(root=""):
         if len(group) < 3:
             continue
         if not group[1]:
-            mounts, read = [f"{root}/sys/fs/cgroup"], _quota_of_version_2
+            mounts, files = [f"{root}/sys/fs/cgroup"], ["cpu.max"]
         elif "cpu" in group[1].split(","):
-            mounts, read = [f"{root}/sys/fs/cgroup/{name}" for name in (group[1], "cpu")], _quota_of_version_1
+            mounts = [f"{root}/sys/fs/cgroup/{name}" for name in (group[1], "cpu")]
+            files = ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         else:
             continue
         # A container may see the path on the host, but its own group at the root: so every folder above counts.
@@ -136,23 +132,19 @@ def processor_quota(root=""):
         for mount in mounts:
             for depth in range(len(parts) + 1):
                 try:
-                    quotas.append(read("/".join([mount, *parts[:depth]])))
+                    quotas.append(_quota_of("/".join([mount, *parts[:depth]]), files))
                 except (OSError, ValueError, ZeroDivisionError):  # not there, or "max"
                     pass
     return min((quota for quota in quotas if quota > 0), default=None)
 
 
-def _quota_of_version_2(folder):
-    with open(f"{folder}/cpu.max", encoding="ascii") as file:
-        quota, period = file.read().split()
+def _quota_of(folder, files):
+    numbers = []
+    for name in files:
+        with open(f"{folder}/{name}", encoding="ascii") as file:
+            numbers += file.read().split()
+    quota, period = numbers
     return int(quota) / int(period)
-
-
-def _quota_of_version_1(folder):
-    with open(f"{folder}/cpu.cfs_quota_us", encoding="ascii") as file:
-        quota = int(file.read())
-    with open(f"{folder}/cpu.cfs_period_us", encoding="ascii") as file:
-        return quota / int(file.read())
 
 
 def together(work, helper, helpers, fail):
@@ -165,7 +157,7 @@ def together(work, helper, helpers, fail):
     raised = None
     try:
         for _ in range(helpers):
-            started.append(_start(helper))
+            started.append(Future.started(helper))
         work()
     except BaseException as error:  # raised again below
         raised = error
@@ -175,32 +167,17 @@ def together(work, helper, helpers, fail):
         raise raised or interrupted
 
 
-def _start(work):
-    """Let another thread call `work`; returns this process and a lock that is free once it has."""
-    working = allocate_lock()
-    working.acquire()
-    start_new_thread(_run, (work, working))
-    return os.getpid(), working
-
-
-def _run(work, working):
-    try:
-        work()
-    finally:
-        working.release()
-
-
 def _join(started, interrupted):
     """Wait until all threads have ended; return the first exception that interrupted the wait, or None.
 
     Each such exception, as raised by Ctrl-C, is passed to `interrupted`, and the wait goes on.
     """
     raised = None
-    for process, working in started:
+    for future in started:
         # A child of a fork has none of the threads, and none of them goes on when the interpreter ends.
-        while process == os.getpid() and not sys.is_finalizing():
+        while future.process == os.getpid() and not sys.is_finalizing():
             try:
-                working.acquire()
+                future.wait()
                 break
             except BaseException as error:
                 raised = raised or error
@@ -210,6 +187,8 @@ def _join(started, interrupted):
 
 class Future(Generic[_Result]):
     """The result of a call that another thread makes, or the error that it raises."""
+
+    process = None  # which started a thread for it
 
     def __init__(self, call):
         self._call = call
@@ -222,6 +201,7 @@ class Future(Generic[_Result]):
     def started(cls, call):
         """A call that a thread of its own is making."""
         future = cls(call)
+        future.process = os.getpid()
         start_new_thread(future.run, ())
         return future
 
@@ -276,7 +256,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
     total = 0
     try:
         for _ in range(threads):
-            started.append(_start(partial(_serve, queue)))
+            started.append(Future.started(partial(_serve, queue)))
         for job in jobs:
             more = 0 if size is None else size(job)
             while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):

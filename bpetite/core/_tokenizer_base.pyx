@@ -13,7 +13,7 @@ from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder, check, encode_utf8
 from ._ids cimport IdLists, take_ids
-from ._limit cimport encode_up_to, token_ends
+from ._limit cimport encode_up_to, has_more, token_ends
 from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets, is_all, refuse
 from ._worker cimport Core, Worker
@@ -277,6 +277,8 @@ cdef class TokenizerBase:
         if limit is not None:
             most = token_limit(limit, "limit")
             recognised, refused = self._resolve(allowed_special, disallowed_special)
+            if refused is None and has_more(self._encoder, text, most):
+                return most + 1
             worker = self._encoder.take()
             try:
                 encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
@@ -478,26 +480,23 @@ cdef class TokenizerBase:
         cdef int status
         try:
             with nogil:
-                status = encode_utf8(worker, specials, data, length, length, final, &done)
+                status = encode_utf8(worker, specials, data, length, length, final, length, &done)
             check(status, text, done, base)
             return self._id_lists().make(worker.out, worker.used), done
         finally:
             self._encoder.give(worker)
 
     def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
-        """(ids, the text in UTF-8): uint32[n], the ids of a text from its beginning on until more than `limit` are
-        certain, all of them where there are no more; and what has been read for that."""
+        """(ids, ends, text): uint32[n], the ids of a text from its beginning on until more than `limit` are certain,
+        all of them where there are no more; how many bytes the tokens up to each have; what they are, in UTF-8."""
         recognised, refused = self._resolve(allowed_special, disallowed_special)
         cdef Worker worker = self._encoder.take()
         try:
             data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
-            return take_ids(worker), data
+            ends = token_ends(worker)
+            return take_ids(worker), ends, data
         finally:
             self._encoder.give(worker)
-
-    def _token_ends(self, ids):
-        """int64[n]: how many bytes these tokens and those before them have; uint32[n], of this vocabulary."""
-        return token_ends(self._encoder.core.tokens, ids)
 
     def _encode_items(self, items):
         """The ids of what a pipeline yields: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""

@@ -75,8 +75,6 @@ cdef class Core:
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 
-    cdef int _find_across(self, WordMerges word_merges) except -1
-
 
 cdef class Worker:
     # Used by one thread at a time.
@@ -104,21 +102,16 @@ cdef class Worker:
     cdef void learn(self, Worker other) noexcept nogil
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
-    # Hand over the output, cut to size, to be freed by the caller. OUT: *capacity.
-    cdef token_t* give_out(self, Py_ssize_t* capacity) noexcept nogil
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
     # How many ids there are; with `counting`, begin anew.
     cdef Py_ssize_t count(self) noexcept nogil
-    # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read. Without
-    # `final` more text follows. OUT: *done, up to where it has been encoded; on NO_TOKEN, the byte that has no token.
-    # Returns DONE or an error.
-    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+    # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read, up to the
+    # first end of a pre-token at or after `stop`. Without `final` more text follows. OUT: *done, up to where it has
+    # been encoded; on NO_TOKEN, the byte that has no token. Returns DONE or an error.
+    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                     Py_ssize_t* done) noexcept nogil
-    # The same up to the first end of a pre-token at or after `stop`.
-    cdef int encode_until(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
-                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
     # The same for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,

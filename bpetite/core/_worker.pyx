@@ -31,7 +31,7 @@ from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
-from ._id_memory cimport ids_free, ids_grow, ids_trim
+from ._id_memory cimport ids_free, ids_grow
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef enum:
@@ -87,40 +87,41 @@ cdef class Core:
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
         if word_merges is not None:
             self.words = Core(tokens, word_merges.merges, special_only, None, False, cuts=word_merges)
-            self._find_across(word_merges)
-
-    cdef int _find_across(self, WordMerges word_merges) except -1:
-        """Find the pairs of tokens of words that stand side by side in a token: no others are ever joined across.
-
-        What the merges of words leave of a text is joined to longer tokens. The bytes of such a token have not been
-        joined with what is around them, so the merges of words have made of them what they make of these bytes alone.
-        """
-        cdef bytearray later = bytearray(self.tokens.size)
-        cdef Worker worker = Worker(self.words, 64 << 20)
-        cdef Py_ssize_t slot, i, offset = 0
-        cdef uint64_t pair
-        cdef token_t left, right
-        found = set()
-        word_merges.find_later(self.tokens, self.merges, <uint8_t*> <char*> later)
-        for slot in range(self.tokens.size):
-            if not later[slot]:
-                continue
-            worker.used = 0
-            if worker.encode_cut(self.tokens.blob, self.tokens.starts[slot], self.tokens.starts[slot + 1],
-                                 &offset) == NO_MEMORY:
-                raise MemoryError()
-            bp_watch_check(&worker.watch)
-            for i in range(1, worker.used):            # none where a byte has no token: no text gives this one
-                found.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
-        self.across = MergeTable()
-        self.across.reserve(2 * len(found), self.merges.ranks + 1)
-        for pair in found:
-            left, right = <token_t> (pair >> 32), <token_t> pair
-            self.across.add(left, right, min(self.merges.find(left, right), <uint32_t> self.merges.ranks), 0)
-        return 0
+            self.across = _pairs_across(self, word_merges)
 
     def __dealloc__(self):
         free(self.excluded)
+
+
+cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
+    """The pairs of tokens of words that stand side by side in a token: no others are ever joined across.
+
+    What the merges of words leave of a text is joined to longer tokens. The bytes of such a token have not been joined
+    with what is around them, so the merges of words have made of them what they make of these bytes alone.
+    """
+    cdef bytearray later = bytearray(core.tokens.size)
+    cdef Worker worker = Worker(core.words, 64 << 20)
+    cdef MergeTable across = MergeTable()
+    cdef Py_ssize_t slot, i, offset = 0
+    cdef uint64_t pair
+    cdef token_t left, right
+    found = set()
+    word_merges.find_later(core.tokens, core.merges, <uint8_t*> <char*> later)
+    for slot in range(core.tokens.size):
+        if not later[slot]:
+            continue
+        worker.used = 0
+        if worker.encode_cut(core.tokens.blob, core.tokens.starts[slot], core.tokens.starts[slot + 1],
+                             &offset) == NO_MEMORY:
+            raise MemoryError()
+        bp_watch_check(&worker.watch)
+        for i in range(1, worker.used):                # none where a byte has no token: no text gives this one
+            found.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
+    across.reserve(2 * len(found), core.merges.ranks + 1)
+    for pair in found:
+        left, right = <token_t> (pair >> 32), <token_t> pair
+        across.add(left, right, min(core.merges.find(left, right), <uint32_t> core.merges.ranks), 0)
+    return across
 
 
 cdef class Worker:
@@ -168,13 +169,6 @@ cdef class Worker:
         self.out = grown
         return True
 
-    cdef token_t* give_out(self, Py_ssize_t* capacity) noexcept nogil:
-        cdef token_t* ids = ids_trim(self.out, self.used, &self.capacity)
-        capacity[0] = self.capacity
-        self.out = NULL
-        self.capacity = 0
-        return ids
-
     cdef void shrink(self) noexcept nogil:
         if self.capacity > KEEP_OUTPUT:
             ids_free(self.out, self.capacity)
@@ -196,12 +190,8 @@ cdef class Worker:
         self.used += 1
         return DONE
 
-    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                     Py_ssize_t* done) noexcept nogil:
-        return self.encode_until(text, length, readable, final, length, done)
-
-    cdef int encode_until(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
-                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n

@@ -37,10 +37,10 @@ class Edges:
         disallowed_special: SpecialSelection,
     ) -> None:  # fmt: skip
         most = 4 * len(text) if limit is None else limit
-        ids, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+        ids, ends, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
         self.tokenizer, self.allowed_special, self.total = tokenizer, allowed_special, len(ids)
         self.data: bytes | str = utf8
-        self._ends: Sequence[int] = tokenizer._token_ends(ids)
+        self._ends: Sequence[int] = ends
         self._traced: set[int] | None = None
         specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
         rewritten = tokenizer.normalization is not None or tokenizer.scanner == "pipeline"

@@ -164,6 +164,19 @@ def test_a_limit_reads_the_beginning_only() -> None:
     assert len(tok.truncate("ab cd " * 4000 + "\ud800", 50)) < 300
 
 
+def test_a_text_longer_than_so_many_tokens_can_be() -> None:
+    """Nothing of it is read: the longest token here is the special one, of 13 bytes."""
+    tok = Tokenizer.train("ab ab ab", 258)
+    for repeats in range(6):
+        for text in (END * repeats, END * repeats + "a", "é的" * repeats):
+            for limit in range(8):
+                assert tok.count(text, limit=limit) == tok.count(text.encode(), limit=limit)
+                assert tok.count(text, limit=limit) == min(tok.count(text), limit + 1)
+    assert tok.count(b"\xff" * 8 * len(END), limit=7) == 8
+    with pytest.raises(UnicodeDecodeError):
+        tok.count(b"\xff" * 8 * len(END), limit=8)
+
+
 def test_a_limit_and_a_template() -> None:
     tok = Tokenizer.from_vocab(replace_template(TOKENIZERS["gpt2"]))
     for limit in range(6):
