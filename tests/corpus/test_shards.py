@@ -48,7 +48,8 @@ def test_a_tiny_last_shard_joins_the_one_before(ram_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "format", slow_but(["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"], "npy", "dolma", "parquet")
+    "format",
+    slow_but(["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"], "npy", "dolma", "parquet"),
 )
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
