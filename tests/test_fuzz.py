@@ -34,6 +34,7 @@ def test_every_target_is_here(tmp_path: Path) -> None:
     assert named <= {*TARGETS}
 
 
+@pytest.mark.slow  # some seconds for all of them
 @pytest.mark.parametrize("target", TARGETS)
 def test_seeds_and_what_was_found_before(target: str, tmp_path: Path) -> None:
     said = fuzz(target, "--runs", "20", "--seed", str(SEED), "--artifacts", str(tmp_path), cwd=tmp_path)

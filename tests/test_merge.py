@@ -6,13 +6,13 @@ import sys
 from array import array
 
 import pytest
-from bpetite._merge import MergeTable
-from bpetite.vocabulary._merge_builder import build_merge_table
-from bpetite.vocabulary._tokens import TokenTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import reference
+from bpetite._merge import MergeTable
+from bpetite.vocabulary._merge_builder import build_merge_table
+from bpetite.vocabulary._tokens import TokenTable
 
 SINGLE = {byte: bytes([byte]) for byte in b"abc"}
 

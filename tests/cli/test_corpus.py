@@ -82,6 +82,7 @@ def test_streams(ram_path: Path, tok: str) -> None:
     assert b"it/s" not in done.stderr
 
 
+@pytest.mark.slow
 def test_plain_installations_read_text_and_json(tmp_path_factory: pytest.TempPathFactory, tok: str) -> None:
     """Without any extra: text, JSON lines, JSON, gzip; every format but Parquet."""
     folder = tmp_path_factory.mktemp("plain")

@@ -162,7 +162,7 @@ def test_a_bit_that_flips_before_files_are_joined_is_found(
 
 
 @pytest.mark.parametrize("shard_tokens", [None, 700])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_a_manifest_that_lists_too_little_before_files_are_joined_is_found(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:

@@ -1,6 +1,7 @@
 """Batches: the ids of one call after the other, for any number of threads."""
 import numpy as np
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer, patterns, reference
 
@@ -108,7 +109,7 @@ def test_results_of_many_large_pages(num_threads: int) -> None:
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 16, 64 << 20])
-@pytest.mark.parametrize("words", [100, 30_000])
+@pytest.mark.parametrize("words", slow_but([100, 30_000], 100))
 def test_threads_that_begin_with_what_another_knows(cache_bytes: int, words: int) -> None:
     """Of few words each thread learns its own; many are copied from the worker of an earlier call."""
     first = Tokenizer(TOKENS, MERGES)

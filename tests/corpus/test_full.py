@@ -108,7 +108,7 @@ def test_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Path, format: str)
     assert len(found) > 2  # some ended with shards finished, some without
 
 
-@pytest.mark.parametrize("format", ["npy", "nanogpt"])
+@pytest.mark.parametrize("format", slow_but(["npy", "nanogpt"], "nanogpt"))
 def test_the_command_on_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Path, format: str) -> None:
     text = tmp_path / "in.txt"
     text.write_bytes(source.read_bytes() * 8)

@@ -23,7 +23,7 @@ def ranks(inputs: list[Path], sink: Path, world: int, **options: Any) -> None:
         ).run(jobs=1 + rank % 2)  # fmt: skip
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 @pytest.mark.parametrize("world", [2, 5])
 def test_merged_ranks_are_a_single_run(ram_path: Path, format: str, world: int) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(240))

@@ -10,6 +10,7 @@ import pytest
 from corpus_tools import EOT, ids, outputs, plain_sums, read_llmc, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite.corpus.writing.layouts import layout_of
 from bpetite.corpus.writing.shards import ShardWriter, settle
@@ -46,7 +47,10 @@ def test_a_tiny_last_shard_joins_the_one_before(ram_path: Path) -> None:
         assert [token for shard in found for token in shard] == [EOT, *ids("x" * (tokens - 1))]
 
 
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
+@pytest.mark.parametrize(
+    "format",
+    slow_but(["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"], "npy", "dolma", "parquet"),
+)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_shards_do_not_depend_on_how_documents_come_in(
@@ -137,7 +141,7 @@ def test_a_folder_as_output(ram_path: Path) -> None:
     assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}
 
 
-@pytest.mark.parametrize("shard_tokens", [None, 1, 100, 999])
+@pytest.mark.parametrize("shard_tokens", slow_but([None, 1, 100, 999], 1, 999))
 @pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
 def test_checksums_are_those_of_the_files(ram_path: Path, format: str, shard_tokens: int | None) -> None:
     source = lines(ram_path / "in.jsonl", some_documents(60 if shard_tokens != 1 else 10))

@@ -17,6 +17,7 @@ from corpus_tools import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite.corpus import Mixture, Options, make_task
 from bpetite.corpus.shuffling import OVERHEAD, Rows, Shuffle, permutation
@@ -95,7 +96,7 @@ def test_the_output_is_that_of_the_plain_form(ram_path: Path, memory: int, jobs:
 
 
 @pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "dolma", "parquet"])
-@pytest.mark.parametrize("memory", [3000, 20_000])
+@pytest.mark.parametrize("memory", slow_but([3000, 20_000], 3000))
 def test_interruptions_and_jobs_change_no_byte(ram_path: Path, format: Any, memory: int) -> None:
     paths = write_inputs(ram_path / "in", [*some_documents(200), "no \x07 token", *some_documents(100)])
     options = Options(

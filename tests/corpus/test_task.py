@@ -123,7 +123,7 @@ def test_a_crash_at_any_durable_operation(
     assert crashes >= 20
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_a_crash_in_the_crash(ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(60))
     options = {"format": format, "shard_tokens": 700}
@@ -145,7 +145,7 @@ def test_a_crash_in_the_crash(ram_path: Path, monkeypatch: pytest.MonkeyPatch, f
     assert attempt > 5
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_jobs_and_blocks_do_not_change_the_output(ram_path: Path, format: str) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(300))
     made = []

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from bpetite.vocabulary._merge_builder import build_merge_table
-from bpetite.vocabulary._tokens import TokenTable
 
 from bpetite.training.counting import count_pretokens
+from bpetite.vocabulary._merge_builder import build_merge_table
+from bpetite.vocabulary._tokens import TokenTable
 
 MASK = 2**64 - 1
 LOW, HIGH, LAST = 0x9E3779B97F4A7C15, 0x9FB21C651E98DF25, 0xD6E8FEB86659FD93

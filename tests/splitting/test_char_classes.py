@@ -24,6 +24,7 @@ def test_every_code_point(source: str, everything: str) -> None:
     assert found - set(SURROGATES) == expected
 
 
+@pytest.mark.slow
 def test_a_set_is_the_union_of_its_groups(everything: str) -> None:
     sources = [r"[^\s\p{L}\p{N}]", r"[\p{L}\p{M}']", r"[^\r\n]", r"\S", "[a-f\u00e9\U0001f600]", r"[\S\n]"]
     sets = [parse(source) for source in sources]

@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bpetite.vocabulary._merge_builder import build_merge_table
-from bpetite.vocabulary._printable import decode_tokens, members, read_merge_list, read_merges, read_tokens
-from bpetite.vocabulary._tokens import TokenTable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,6 +14,9 @@ from bpetite.errors import FormatError
 from bpetite.formats import gpt2, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
+from bpetite.vocabulary._merge_builder import build_merge_table
+from bpetite.vocabulary._printable import decode_tokens, members, read_merge_list, read_merges, read_tokens
+from bpetite.vocabulary._tokens import TokenTable
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
 TRAINED = Tokenizer.train(TEXTS, 290, special_tokens=["<|endoftext|>", "<é>"])
