@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
-from .engine import forms, padded
+from .engine import methods
 from .engine.assembly import parts_of
 from .not_given import NOT_GIVEN, NotGiven
 from .patterns import BY_NAME, PatternLike
@@ -474,10 +474,10 @@ class Tokenizer(TokenizerBase):
         return transformers_tokenizer(self, options)
 
     # Functions of other modules as methods; Final gives them the functions' types.
-    encode_batch_to_arrow: Final = forms.encode_batch_to_arrow
-    encode_with_offsets: Final = forms.encode_with_offsets
-    encode_iterable: Final = forms.encode_iterable
-    encode_padded: Final = padded.encode_padded
+    encode_batch_to_arrow: Final = methods.encode_batch_to_arrow
+    encode_with_offsets: Final = methods.encode_with_offsets
+    encode_iterable: Final = methods.encode_iterable
+    encode_padded: Final = methods.encode_padded
     decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
     chunks: Final = limits.chunks

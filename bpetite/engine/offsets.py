@@ -14,6 +14,7 @@ import unicodedata
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -199,19 +200,15 @@ def _changes(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, in
     """(character, change) of a text in a normal form; the change is 0 for a character in the place of one of the text,
     1 for one more, -n for one in the place of 1 + n."""
     decompose = partial(normalize, form.replace("C", "D"), unicode=unicode)
-    decomposed: list[tuple[str, int]] = []
-    marks: list[tuple[int, str, int]] = []
-    for char in run:
-        for number, part in enumerate(decompose(char)):
-            combining = unicodedata.combining(part)
-            if not combining:
-                decomposed += [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
-                marks.clear()
-                decomposed.append((part, int(number > 0)))
-            else:
-                marks.append((combining, part, int(number > 0)))
-    decomposed += [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
+    parts = [(part, int(number > 0)) for char in run for number, part in enumerate(decompose(char))]
+    # marks in the order of their classes, between characters that are none
+    stretches = groupby(parts, lambda part: _combining_class(part) > 0)
+    decomposed = [part for _, stretch in stretches for part in sorted(stretch, key=_combining_class)]
     return _composed(decomposed, unicode) if form.endswith("C") else iter(decomposed)
+
+
+def _combining_class(part: tuple[str, int]) -> int:
+    return unicodedata.combining(part[0])
 
 
 def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterator[tuple[str, int]]:

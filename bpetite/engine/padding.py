@@ -4,9 +4,9 @@ Rows come as one flat array with offsets. NumPy moves them, never one id at a ti
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,10 @@ from ..core._tokenizer_base import TokenizerBase
 from ..errors import show
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
-__all__ = ["Layout", "PaddedBatch", "encode_rows", "pad", "pad_by_length", "windows"]
+__all__ = ["PaddedBatch", "Rows", "windows"]
 
-Ids: TypeAlias = npt.NDArray[np.uint32]
-Offsets: TypeAlias = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+Width = TypeVar("Width", int, Integers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,175 +39,117 @@ class PaddedBatch:
         return iter((self.input_ids, self.attention_mask))
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How rows of token ids become rectangles.
-
-    Attributes:
-        pad_id: The id that fills up short rows; None if no row may need it.
-        before: Special ids at the start of each row. They count in ``max_length`` and are never cut off.
-        after: Special ids at the end of each row, likewise.
-        max_length: The most tokens a row keeps.
-        padding_side: Where padding goes.
-        truncation_side: Where a row that is too long loses tokens.
-        stride: None drops the tokens that are cut off. A number keeps them in further rows, each of which repeats that
-            many tokens of the row before.
-        pad_to_multiple_of: The width is rounded up to a multiple of this.
-
-    Raises:
-        ValueError: Arguments that contradict each other.
-    """
-
-    pad_id: int | None
-    before: Sequence[int] = ()
-    after: Sequence[int] = ()
-    max_length: int | None = None
-    padding_side: Side = "right"
-    truncation_side: Side = "right"
-    stride: int | None = None
-    pad_to_multiple_of: int = 1
-
-    def __post_init__(self) -> None:
-        most, special, stride = self.max_length, self.special, self.stride
-        for name in ("max_length", "stride", "pad_to_multiple_of"):
-            number = getattr(self, name)
-            if not isinstance(number, int) and (number is not None or name == "pad_to_multiple_of"):
-                raise TypeError(f"{name} is an int, not {show(number)}")
-        if most is not None and most < 1:
-            raise ValueError(f"max_length must be at least 1, not {most}")
-        if most is not None and most <= special:
-            raise ValueError(f"max_length {most} leaves no room for text beside {special} special tokens")
-        for name in ("padding_side", "truncation_side"):
-            if getattr(self, name) not in ("left", "right"):
-                raise ValueError(f'{name} is "left" or "right", not {getattr(self, name)!r}')
-        if self.pad_to_multiple_of < 1:
-            raise ValueError(f"pad_to_multiple_of must be at least 1, not {self.pad_to_multiple_of}")
-        if stride is not None and (most is None or not 0 <= stride < most - special):
-            beside = f" less {special} special tokens" if special else ""
-            raise ValueError(f"stride must be at least 0 and less than max_length={most}{beside}, not {stride}")
-
-    @property
-    def special(self) -> int:
-        """How many special ids each row has."""
-        return len(self.before) + len(self.after)
-
-    def rows(self, offsets: Offsets) -> tuple[Offsets, Offsets, Offsets]:
-        """For each row the index of its text, its first token among all ids, and how many it has of them."""
-        room = None if self.max_length is None else self.max_length - self.special
-        rows, begins, ends = windows(np.diff(offsets), room, self.truncation_side, self.stride)
-        return rows, offsets[rows] + begins, ends - begins
-
-    def width(self, tokens: Any) -> Any:
-        """What as many tokens, special ones included, are filled up to at least."""
-        return -(-tokens // self.pad_to_multiple_of) * self.pad_to_multiple_of
-
-    def rectangle(self, ids: Ids, rows: Offsets, starts: Offsets, lengths: Offsets, width: int) -> PaddedBatch:
-        """Rows ``before + ids[start:start + length] + after``, filled up to a width."""
-        filled = lengths + self.special
-        if self.pad_id is None and int(filled.min(initial=width)) < width:
-            raise ValueError("rows of different length need a pad_token=")
-        offset_in_flat = np.cumsum(lengths) - lengths
-        flat = ids[np.repeat(starts - offset_in_flat, lengths) + np.arange(int(lengths.sum()))]
-        highest = max(int(flat.max(initial=0)), self.pad_id or 0, *self.before, *self.after)
-        if highest > 0x7FFFFFFF:
-            raise OverflowError(f"id {highest} does not fit int32")
-        input_ids = np.full((len(rows), width), self.pad_id or 0, np.int32)
-        first = np.zeros_like(filled) if self.padding_side == "right" else width - filled
-        columns = np.arange(width)
-        mask = (first[:, None] <= columns) & (columns < (first + filled)[:, None])
-        attention_mask = mask.astype(np.int8)
-        end_of_text = first + len(self.before) + lengths
-        special = [(first + number, token_id) for number, token_id in enumerate(self.before)]
-        special += [(end_of_text + number, token_id) for number, token_id in enumerate(self.after)]
-        for column, token_id in special:
-            input_ids[np.arange(len(rows)), column] = token_id
-            mask[np.arange(len(rows)), column] = False
-        input_ids[mask] = flat
-        return PaddedBatch(input_ids, attention_mask, rows)
-
-
-def encode_rows(
-    tokenizer: TokenizerBase, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
-) -> tuple[Ids, Offsets, Layout]:
-    """The ids of texts, their offsets, and the layout that the options ask for.
-
-    What ``add_special_tokens`` adds is a part of that, since it is never cut off.
-    """
-    unknown = options.keys() - RowOptions.__annotations__.keys()
-    if unknown:
-        known = ", ".join(sorted(RowOptions.__annotations__))
-        raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
-    rows: dict[str, Any] = dict(options)
-    around = tokenizer._vocab.around if rows.pop("add_special_tokens", False) else ((), ())
-    batch = {name: rows.pop(name) for name in BatchOptions.__annotations__ if name in rows}
-    layout = Layout(tokenizer._vocab.pad_id(pad_token), *around, **rows)
-    return *tokenizer.encode_batch_to_numpy(texts, **batch), layout
-
-
-def pad(ids: Ids, offsets: Offsets, layout: Layout, padding: Padding = "longest") -> PaddedBatch:
-    """Lay out rows of token ids as a rectangle.
+class Rows:
+    """The rows that texts give, still without padding.
 
     Args:
-        ids: All ids, row after row.
-        offsets: Row i is ``ids[offsets[i]:offsets[i + 1]]``.
-        layout: How.
-        padding: Fill up to the "longest" row, or to "max_length".
-
-    Raises:
-        ValueError: Arguments that contradict each other, padding without a ``pad_id``.
-        OverflowError: An id of 2^31 or more does not fit int32.
-
-    >>> ids, offsets = np.array([1, 2, 3], np.uint32), np.array([0, 1, 3])
-    >>> pad(ids, offsets, Layout(9)).input_ids.tolist()
-    [[1, 9], [2, 3]]
-    >>> pad(ids, offsets, Layout(9, before=[7], max_length=2, stride=0)).input_ids.tolist()
-    [[7, 1], [7, 2], [7, 3]]
+        tokenizer: What encodes the texts.
+        texts: The texts.
+        pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are the options.
+        options: What ``add_special_tokens`` adds counts in ``max_length`` and is never cut off.
     """
-    if padding not in ("longest", "max_length"):
-        raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
-    most = layout.max_length
-    if padding == "max_length" and most is None:
-        raise ValueError('padding="max_length" needs max_length=')
-    rows, starts, lengths = layout.rows(offsets)
-    longest = int((lengths + layout.special).max(initial=0)) if padding == "longest" else most
-    return layout.rectangle(ids, rows, starts, lengths, layout.width(longest))
 
+    def __init__(
+        self, tokenizer: TokenizerBase, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
+    ) -> None:
+        unknown = options.keys() - RowOptions.__annotations__.keys()
+        if unknown:
+            known = ", ".join(sorted(RowOptions.__annotations__))
+            raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
+        given: dict[str, Any] = dict(options)
+        batch = BatchOptions()
+        for name in ("num_threads", "allowed_special", "disallowed_special", "dropout", "seed"):
+            if name in given:
+                batch[name] = given.pop(name)
+        vocab = tokenizer._vocab
+        nothing: tuple[int, ...] = ()
+        self.before, self.after = vocab.around if given.pop("add_special_tokens", False) else (nothing, nothing)
+        self.special = len(self.before) + len(self.after)
+        self.pad_id = vocab.pad_id(pad_token)
+        self.ids, self.offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
+        self.options = {"max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
+                        "pad_to_multiple_of": 1, **given}  # fmt: skip
 
-def pad_by_length(ids: Ids, offsets: Offsets, layout: Layout, max_tokens: int) -> Iterator[PaddedBatch]:
-    """Yield batches of rows of similar length; rows times width of each is at most ``max_tokens``.
+    def padded(self, padding: Padding) -> PaddedBatch:
+        """All rows as one rectangle."""
+        max_length = self.options["max_length"]
+        if padding not in ("longest", "max_length"):
+            raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
+        if padding == "max_length" and max_length is None:
+            raise ValueError('padding="max_length" needs max_length=')
+        texts, starts, lengths = self._cut()
+        width = max_length if padding == "max_length" else int((lengths + self.special).max(initial=0))
+        return self._rectangle(texts, starts, lengths, self._rounded_up(width))
 
-    The shortest rows come first; rows of equal width keep their order. The other arguments are those of :func:`pad`.
+    def batches(self, max_tokens: int) -> Iterator[PaddedBatch]:
+        """Yield rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
+        rows come first; rows of equal width keep their order."""
+        if not isinstance(max_tokens, int):
+            raise TypeError(f"max_tokens is an int, not {show(max_tokens)}")
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
+        texts, starts, lengths = self._cut()
+        widths = self._rounded_up(lengths + self.special)
+        if len(widths) and int(widths.max()) > max_tokens:
+            worst = int(widths.argmax())
+            raise ValueError(f"text {int(texts[worst])} has {int(lengths[worst]) + self.special} tokens, more than "
+                             f"max_tokens={max_tokens}: cut it with max_length=")  # fmt: skip
+        order = np.argsort(widths, kind="stable")
+        first = 0
+        while first < len(order):
+            # Widths ascend, so the last row of a batch sets its width.
+            last = first + 1
+            while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
+                last += 1
+            chosen = order[first:last]
+            yield self._rectangle(texts[chosen], starts[chosen], lengths[chosen], int(widths[chosen[-1]]))
+            first = last
 
-    Raises:
-        ValueError: One row alone exceeds the budget; the message names it.
-    """
-    if not isinstance(max_tokens, int):
-        raise TypeError(f"max_tokens is an int, not {show(max_tokens)}")
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
-    rows, starts, lengths = layout.rows(offsets)
-    widths = layout.width(lengths + layout.special)
-    if len(widths) and int(widths.max()) > max_tokens:
-        worst = int(widths.argmax())
-        raise ValueError(
-            f"text {int(rows[worst])} has {int(lengths[worst]) + layout.special} tokens, more than "
-            f"max_tokens={max_tokens}: cut it with max_length="
-        )
-    order = np.argsort(widths, kind="stable")
-    first = 0
-    while first < len(order):
-        # Widths ascend, so the last row of a batch sets its width.
-        last = first + 1
-        while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
-            last += 1
-        chosen = order[first:last]
-        yield layout.rectangle(ids, rows[chosen], starts[chosen], lengths[chosen], int(widths[chosen[-1]]))
-        first = last
+    def _cut(self) -> tuple[Integers, Integers, Integers]:
+        """For each row the index of its text, its first token in all ids, and how many of them it has."""
+        options = self.options
+        _check(special=self.special, **options)
+        room = None if options["max_length"] is None else options["max_length"] - self.special
+        texts, begins, ends = windows(np.diff(self.offsets), room, options["truncation_side"], options["stride"])
+        return texts, self.offsets[texts] + begins, ends - begins
+
+    def _rounded_up(self, width: Width) -> Width:
+        multiple: int = self.options["pad_to_multiple_of"]
+        return -(-width // multiple) * multiple
+
+    def _rectangle(self, texts: Integers, starts: Integers, lengths: Integers, width: int) -> PaddedBatch:
+        """Rows with the special tokens around them, filled up to a width."""
+        before, after, pad_id = self.before, self.after, self.pad_id
+        filled = lengths + len(before) + len(after)
+        if pad_id is None and int(filled.min(initial=width)) < width:
+            raise ValueError("rows of different length need a pad_token=")
+        offset_in_flat = np.cumsum(lengths) - lengths
+        flat = self.ids[np.repeat(starts - offset_in_flat, lengths) + np.arange(int(lengths.sum()))]
+        highest = max(int(flat.max(initial=0)), pad_id or 0, *before, *after)
+        if highest > 0x7FFFFFFF:
+            raise OverflowError(f"id {highest} does not fit int32")
+        input_ids = np.full((len(texts), width), pad_id or 0, np.int32)
+        columns = np.arange(width)
+        if self.options["padding_side"] == "right":
+            first = np.zeros_like(filled)
+            mask = columns < filled[:, None]
+        else:
+            first = width - filled
+            mask = columns >= first[:, None]
+        end_of_text = first + len(before) + lengths
+        special = [(first + number, token_id) for number, token_id in enumerate(before)]
+        special += [(end_of_text + number, token_id) for number, token_id in enumerate(after)]
+        attention_mask = mask.astype(np.int8)
+        for column, token_id in special:
+            input_ids[np.arange(len(texts)), column] = token_id
+            mask[np.arange(len(texts)), column] = False
+        input_ids[mask] = flat
+        return PaddedBatch(input_ids, attention_mask, texts)
 
 
 def windows(
-    lengths: Offsets, size: int | None, truncation_side: Side = "right", stride: int | None = None
-) -> tuple[Offsets, Offsets, Offsets]:
+    lengths: Integers, size: int | None, truncation_side: Side = "right", stride: int | None = None
+) -> tuple[Integers, Integers, Integers]:
     """Cut texts to at most ``size`` tokens each.
 
     Args:
@@ -237,3 +179,28 @@ def windows(
         return texts, np.maximum(ends - size, 0), ends
     begins = number * step
     return texts, begins, np.minimum(begins + size, lengths[texts])
+
+
+def _check(
+    special: int,
+    max_length: int | None,
+    padding_side: str,
+    truncation_side: str,
+    stride: int | None,
+    pad_to_multiple_of: int,
+) -> None:
+    for name, number in (("max_length", max_length), ("stride", stride), ("pad_to_multiple_of", pad_to_multiple_of)):
+        if not isinstance(number, int) and (number is not None or name == "pad_to_multiple_of"):
+            raise TypeError(f"{name} is an int, not {show(number)}")
+    if max_length is not None and max_length < 1:
+        raise ValueError(f"max_length must be at least 1, not {max_length}")
+    if max_length is not None and max_length <= special:
+        raise ValueError(f"max_length {max_length} leaves no room for text beside {special} special tokens")
+    for name, side in (("padding_side", padding_side), ("truncation_side", truncation_side)):
+        if side not in ("left", "right"):
+            raise ValueError(f'{name} is "left" or "right", not {side!r}')
+    if pad_to_multiple_of < 1:
+        raise ValueError(f"pad_to_multiple_of must be at least 1, not {pad_to_multiple_of}")
+    if stride is not None and (max_length is None or not 0 <= stride < max_length - special):
+        beside = f" less {special} special tokens" if special else ""
+        raise ValueError(f"stride must be at least 0 and less than max_length={max_length}{beside}, not {stride}")

@@ -4,7 +4,7 @@
 >>> serving.is_canonical(Tokenizer.train("ab ab ab", 258), [97, 98])
 False
 """
-from ..engine.padded import padded_batches
+from ..engine.methods import padded_batches
 from .canonical import first_divergence, is_canonical
 from .healing import completions, heal, prefixes
 from .limits import Chunk, Splitter
