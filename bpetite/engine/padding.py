@@ -4,7 +4,7 @@ Rows come as one flat array with offsets. NumPy moves them, never one id at a ti
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -62,12 +62,17 @@ class Rows:
             if name in given:
                 batch[name] = given.pop(name)
         vocab = tokenizer._vocab
-        nothing: tuple[int, ...] = ()
-        self.before, self.after = vocab.around if given.pop("add_special_tokens", False) else (nothing, nothing)
-        self.special = len(self.before) + len(self.after)
-        self.pad_id = vocab.pad_id(pad_token)
+        around: tuple[Sequence[int], Sequence[int]] = ((), ())
+        if given.pop("add_special_tokens", False):
+            around = vocab.around
+        self.before: Sequence[int] = around[0]
+        self.after: Sequence[int] = around[1]
+        self.special: int = len(self.before) + len(self.after)
+        self.pad_id: int | None = vocab.pad_id(pad_token)
+        self.ids: npt.NDArray[np.uint32]
+        self.offsets: Integers
         self.ids, self.offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
-        self.options = {"max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
+        self.options: dict[str, Any] = {"max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
                         "pad_to_multiple_of": 1, **given}  # fmt: skip
 
     def padded(self, padding: Padding) -> PaddedBatch:

@@ -125,11 +125,11 @@ class OpenText:
     def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
         self.tokenizer = tokenizer
         self.specials = specials
-        self.scanned = tokenizer._pretokenizer.scanner is not None
+        self.scanned: bool = tokenizer._pretokenizer.scanner is not None
         self.parts: list[bytes] = []
-        self.size = 0
-        self.enough = 0 if self.scanned else sys.maxsize  # bytes; less is not read
-        self.offset = 0  # of the open text in the whole text
+        self.size: int = 0
+        self.enough: int = 0 if self.scanned else sys.maxsize  # bytes; less is not read
+        self.offset: int = 0  # of the open text in the whole text
 
     def feed(self, data: bytes, final: bool) -> list[int]:
         """The ids that are certain now and were not before; after the `final` text another one may begin."""
@@ -158,7 +158,7 @@ class OpenSpecials:
         self.between: OpenText | Normalized = OpenText(tokenizer, None)
         if self.between.scanned:
             self.between = Normalized(self.between)
-        self.open = b""
+        self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:
         """As for :class:`OpenText`."""
@@ -179,8 +179,8 @@ class Normalized:
 
     def __init__(self, text: OpenText) -> None:
         self.text = text
-        self.form = str(text.tokenizer.normalization)
-        self.unicode = text.tokenizer._vocab.unicode
+        self.form: str = str(text.tokenizer.normalization)
+        self.unicode: str | None = text.tokenizer._vocab.unicode
         self.parts: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> list[int]:

@@ -38,7 +38,9 @@ class Edges:
     ) -> None:  # fmt: skip
         most = 4 * len(text) if limit is None else limit
         ids, ends, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
-        self.tokenizer, self.allowed_special, self.total = tokenizer, allowed_special, len(ids)
+        self.tokenizer: TokenizerBase = tokenizer
+        self.allowed_special: SpecialSelection = allowed_special
+        self.total: int = len(ids)
         self.data: bytes | str = utf8
         self._ends: Sequence[int] = ends
         self._traced: set[int] | None = None

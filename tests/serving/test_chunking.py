@@ -26,7 +26,8 @@ def test_chunks(
     overlap = data.draw(st.one_of(st.just(0), st.integers(0, limit - 1)))
     spans = tok.encode_with_offsets(text, allowed_special=allowed)[1]
     pattern = BOUNDARIES.get(boundaries, boundaries)  # type: ignore[call-overload]
-    ends = {*reference.edges(spans, len(text)), *(match.end() for match in (pattern or re.compile("$^")).finditer(text))}
+    matches = (pattern or re.compile("$^")).finditer(text)
+    ends = {*reference.edges(spans, len(text)), *(match.end() for match in matches)}
     try:
         made = list(tok.chunks(text, limit, overlap=overlap, boundaries=boundaries, allowed_special=allowed))  # type: ignore[arg-type]
     except ValueError as error:
