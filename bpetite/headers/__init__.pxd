@@ -55,7 +55,6 @@ cdef extern from "headers/join.h" nogil:
 cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
-    void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
     void bp_use_large_pages(void* memory, size_t bytes) noexcept
 
 cdef extern from "headers/numpy_array.h":

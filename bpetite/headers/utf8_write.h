@@ -30,50 +30,39 @@ BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     return to;
 }
 
+/* Code unit `at` of a str. */
+BP_INLINE uint32_t bp_unit(const int kind, const void *units, ptrdiff_t at) {
+    if (kind == 1) return ((const uint8_t *)units)[at];
+    if (kind == 2) return ((const uint16_t *)units)[at];
+    return ((const uint32_t *)units)[at];
+}
+
 /* bp_utf8_from_units on any processor. */
-static inline ptrdiff_t bp_utf8_from_units_plain(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
-                                                 ptrdiff_t *bad) {
+BP_INLINE ptrdiff_t bp_utf8_from_units_plain(const int kind, const void *units, ptrdiff_t from, ptrdiff_t to,
+                                             uint8_t *out, ptrdiff_t *bad) {
     uint8_t *at = out;
     *bad = -1;
-    if (kind == 1) {
-        const uint8_t *p = (const uint8_t *)units;
-        while (from < to) {
-            while (from + 8 <= to && !(bp_load64(p + from) & 0x8080808080808080u)) {
-                memcpy(at, p + from, 8);
-                at += 8;
-                from += 8;
-            }
-            for (ptrdiff_t stop = from + 8 < to ? from + 8 : to; from < stop; from++) at = bp_utf8_put(at, p[from]);
+    while (from < to) {
+        for (; kind == 1 && from + 8 <= to; from += 8, at += 8) {
+            const uint8_t *eight = (const uint8_t *)units + from;
+            if (bp_load64(eight) & 0x8080808080808080u) break;
+            memcpy(at, eight, 8);
         }
-    } else if (kind == 2) {
-        const uint16_t *p = (const uint16_t *)units;
-        while (from < to) {
 #ifdef BP_SSE2
-            while (from + 8 <= to) {
-                __m128i eight = _mm_loadu_si128((const __m128i *)(p + from));
-                __m128i above = _mm_and_si128(eight, _mm_set1_epi16((short)0xFF80));
-                if (_mm_movemask_epi8(_mm_cmpeq_epi16(above, _mm_setzero_si128())) != 0xFFFF) break;
-                _mm_storel_epi64((__m128i *)at, _mm_packus_epi16(eight, eight));
-                at += 8;
-                from += 8;
-            }
-#endif
-            for (ptrdiff_t stop = from + 8 < to ? from + 8 : to; from < stop; from++) {
-                if ((p[from] & 0xF800) == 0xD800) {
-                    *bad = from;
-                    return at - out;
-                }
-                at = bp_utf8_put(at, p[from]);
-            }
+        for (; kind == 2 && from + 8 <= to; from += 8, at += 8) {
+            const __m128i eight = _mm_loadu_si128((const __m128i *)((const uint16_t *)units + from));
+            const __m128i above = _mm_and_si128(eight, _mm_set1_epi16((short)0xFF80));
+            if (_mm_movemask_epi8(_mm_cmpeq_epi16(above, _mm_setzero_si128())) != 0xFFFF) break;
+            _mm_storel_epi64((__m128i *)at, _mm_packus_epi16(eight, eight));
         }
-    } else {
-        const uint32_t *p = (const uint32_t *)units;
-        for (; from < to; from++) {
-            if ((p[from] & 0xFFFFF800u) == 0xD800) {
+#endif
+        for (ptrdiff_t stop = from + 8 < to ? from + 8 : to; from < stop; from++) {
+            const uint32_t c = bp_unit(kind, units, from);
+            if (kind > 1 && (c & 0xFFFFF800u) == 0xD800) {
                 *bad = from;
                 return at - out;
             }
-            at = bp_utf8_put(at, p[from]);
+            at = bp_utf8_put(at, c);
         }
     }
     return at - out;
@@ -297,7 +286,10 @@ static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_
 #ifdef BP_SHUFFLE_TARGET
     if (to - from >= 16 && bp_simd() != BP_SIMD_PLAIN) at = bp_utf8_from_sixteens(kind, units, &from, to, at);
 #endif
-    return at - out + bp_utf8_from_units_plain(kind, units, from, to, at, bad);
+    at += kind == 1   ? bp_utf8_from_units_plain(1, units, from, to, at, bad)
+          : kind == 2 ? bp_utf8_from_units_plain(2, units, from, to, at, bad)
+                      : bp_utf8_from_units_plain(4, units, from, to, at, bad);
+    return at - out;
 }
 
 #endif

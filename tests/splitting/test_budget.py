@@ -6,8 +6,8 @@ from splits import COMPILED
 
 from bpetite import patterns
 from bpetite.splitting.compile.scanner_tables import compile_pattern
-from bpetite.splitting.pattern import budget
-from bpetite.splitting.pattern.budget import MAX_STEPS, Budget, NoTransducer
+from bpetite.splitting.pattern import char_classes
+from bpetite.splitting.pattern.char_classes import MAX_STEPS, Budget, NoTransducer
 from bpetite.splitting.pretokenizer import pretokenizer
 
 
@@ -53,7 +53,7 @@ TOO_LARGE = {
 def test_what_takes_more_is_left_to_regex(name: str) -> None:
     cut = pretokenizer(TOO_LARGE[name])
     assert cut.scanner_kind == "regex"
-    assert cut.reason == f"compiling it takes more than {budget.MAX_STEPS:,} steps"
+    assert cut.reason == f"compiling it takes more than {char_classes.MAX_STEPS:,} steps"
     with pytest.raises(ValueError, match="does not compile: compiling it takes more than"):
         pretokenizer(TOO_LARGE[name], scanner_kind="tables")
 

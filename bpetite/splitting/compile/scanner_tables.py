@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from ...patterns import STAGES
 from ..pattern import deviations
-from ..pattern.budget import Budget, NoTransducer
-from ..pattern.char_classes import Groups
+from ..pattern.char_classes import Budget, Groups, NoTransducer
 from ..pattern.regex_parser import UnsupportedPattern, parse, sets_of
 from .automaton import Automaton
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
@@ -58,7 +57,7 @@ def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> Sc
     """Tables for splits of which each cuts the pieces of the one before, with the classes of a version of Unicode.
 
     Raises `UnsupportedPattern` for what the parser does not know and `NoTransducer` where no small transducer cuts as
-    the pattern does, or none is found within the steps of budget.py.
+    the pattern does, or none is found within the steps of its `Budget`.
     """
     trees = [parse(pattern) for pattern in patterns]
     groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)

@@ -16,11 +16,6 @@ enum { SCAN_SYNCHRONIZE_ASCII = 8 /* codes that the first pass reads where each 
 #define SCAN_VEC bp_vec32
 #define SCAN_WIDTH 32
 #include "scan_lanes.h"
-#undef BP_FORM
-#undef BP_FORM_TARGET
-#undef V
-#undef SCAN_VEC
-#undef SCAN_WIDTH
 
 /* scan_put_blocks with the instructions for bits. */
 BP_AVX2_TARGET static Py_ssize_t scan_put_blocks_avx2(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
@@ -50,12 +45,6 @@ BP_AVX2_TARGET static Py_ssize_t scan_put_blocks_avx2(scan_cursor *cursor, Py_ss
 #define SCAN_WIDTH 16
 #define SCAN_OWN_LOOK_UPS
 #include "scan_lanes.h"
-#undef BP_FORM
-#undef BP_FORM_TARGET
-#undef V
-#undef SCAN_VEC
-#undef SCAN_WIDTH
-#undef SCAN_OWN_LOOK_UPS
 #endif
 
 /* Whether the transducer runs in 64 lanes: its tables fit the form. */

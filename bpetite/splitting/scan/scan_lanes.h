@@ -223,3 +223,9 @@ BP_FORM_TARGET BP_NOINLINE static void BP_FORM(scan_encode)(const scan_tables *t
     }
 }
 #endif
+
+#undef BP_FORM
+#undef BP_FORM_TARGET
+#undef V
+#undef SCAN_VEC
+#undef SCAN_WIDTH
