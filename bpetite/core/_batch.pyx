@@ -198,20 +198,15 @@ cdef class _Batch(Job):
                 i += 1
         if status != DONE:
             check(status, self.text(i), offset)
-        if self.lists is not None:
-            self.list_run(worker, run)
+        i = 0
+        for each in range(self.runs[run], stop if self.lists is not None else 0):
+            self.lists[each] = self.id_lists.make(worker.out + i, self.ends[each] - i)
+            i = self.ends[each]
         self.sizes[run] = worker.used
         return 0
 
     cdef object explain(self, object error, Worker worker):
         return of_text(error, worker.text_number, self.n)
-
-    cdef int list_run(self, Worker worker, Py_ssize_t run) except -1:
-        cdef Py_ssize_t i, start = 0
-        for i in range(self.runs[run], self.runs[run + 1]):
-            self.lists[i] = self.id_lists.make(worker.out + start, self.ends[i] - start)
-            start = self.ends[i]
-        return 0
 
 
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):

@@ -231,6 +231,8 @@ cdef class SpecialSets:
         return specials
 
     cdef tuple resolve(self, object allowed, object disallowed):
+        if is_all(allowed) and disallowed is ():
+            return self.every, None
         recognised, refused = choose(self.ids, allowed, disallowed)
         return self.subset(recognised), self.subset(refused) if refused else None
 

@@ -15,9 +15,10 @@ from ._encode cimport Encoder, check, encode_utf8
 from ._ids cimport IdLists, take_ids
 from ._limit cimport encode_up_to, has_more, token_ends
 from ._long cimport encode_long
-from ._special cimport Specials, SpecialSets, is_all, refuse
+from ._special cimport Specials, SpecialSets, refuse
 from ._worker cimport Core, Worker
 
+from itertools import filterfalse
 from operator import index
 from os import PathLike
 
@@ -26,6 +27,7 @@ from ._stream_decoder import texts_of
 from ._threads import thread_count
 
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
+cdef object ORDINARY = object()    # stands for no special tokens at all, whatever there are
 
 
 cdef class TokenizerBase:
@@ -120,8 +122,7 @@ cdef class TokenizerBase:
 
     @property
     def eot_token(self):
-        """The id of the special token that ends a text (``<|endoftext|>`` or what other vocabularies call it), or
-        None when there is none."""
+        """The id of the special token that ends a text, such as ``<|endoftext|>``; None when there is none."""
         return self._vocab.eot_token
 
     @property
@@ -238,7 +239,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
         [60, 124, 101, 110, 100]
         """
-        return self._list(self._encoded_with(text, None, num_threads, None))
+        return self._list(self._encoded(text, ORDINARY, (), num_threads, None, None))
 
     def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
                         bint add_special_tokens=False, dropout=None, seed=None):
@@ -266,7 +267,8 @@ cdef class TokenizerBase:
         Args:
             text: As for :meth:`encode`, and so are the other arguments.
             limit: Stop when more tokens than this are certain, and return ``limit + 1``. Of a long text only the
-                beginning is read then, on one thread, and what is not read is not checked either.
+                beginning is read then, on one thread, or nothing where its length tells; and what is not read is not
+                checked either.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
@@ -274,36 +276,30 @@ cdef class TokenizerBase:
         """
         cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
         cdef Worker worker
-        if limit is not None:
-            most = token_limit(limit, "limit")
-            recognised, refused = self._resolve(allowed_special, disallowed_special)
-            if refused is None and has_more(self._encoder, text, most):
-                return most + 1
-            worker = self._encoder.take()
-            try:
-                encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
-                return min(worker.used + around, most + 1)
-            finally:
-                self._encoder.give(worker)
-        worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
-        n = worker.used
-        self._encoder.give(worker)
-        return n + around
+        if limit is None:
+            worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
+            n = worker.used
+            self._encoder.give(worker)
+            return n + around
+        most = token_limit(limit, "limit")
+        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        if refused is None and has_more(self._encoder, text, most):
+            return most + 1
+        worker = self._encoder.take()
+        try:
+            encode_up_to(self._encoder, worker, text, recognised, refused, max(most - around, 0), False)
+            return min(worker.used + around, most + 1)
+        finally:
+            self._encoder.give(worker)
 
     def count_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
-        """How many tokens each text has; no ids are made of them.
-
-        Args:
-            texts: As for :meth:`encode_batch`, and so are the other arguments and what is raised.
-
-        Returns:
-            int64[n].
+        """How many tokens each text has, int64[n]; no ids are made of them. See :meth:`encode_batch`.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
         array([1, 2, 0])
         """
-        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
 
     def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
@@ -324,7 +320,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
         [[256], [256, 257]]
         """
-        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads),
                              chosen_dropout(dropout, seed, self._vocab.kept))
         if add_special_tokens and (self._before or self._after):
@@ -333,13 +329,7 @@ cdef class TokenizerBase:
 
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
                               bint add_special_tokens=False, dropout=None, seed=None):
-        """All token ids in one array, and where each text's begin.
-
-        Args:
-            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
-                no Python objects are made.
-            num_threads: As for :meth:`encode_batch`.
-            allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
+        """All token ids in one array, and where each text's begin; for the arguments see :meth:`encode_batch`.
 
         Returns:
             ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
@@ -349,7 +339,7 @@ cdef class TokenizerBase:
         >>> ids.tolist(), offsets.tolist()
         ([256, 256, 257], [0, 1, 3])
         """
-        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         before, after = (self._before, self._after) if add_special_tokens else ((), ())
         return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
                            chosen_dropout(dropout, seed, self._vocab.kept))
@@ -357,15 +347,7 @@ cdef class TokenizerBase:
     # ---- ids to text
 
     def decode_bytes(self, ids, *, bint skip_special_tokens=False):
-        """The bytes of token ids, joined; special tokens give their literals.
-
-        Args:
-            ids: A list or other sequence of ints, or a one-dimensional integer array.
-            skip_special_tokens: As for :meth:`decode`.
-
-        Raises:
-            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
-            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
+        """The bytes of token ids, joined; special tokens give their literals. See :meth:`decode`.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
@@ -414,11 +396,7 @@ cdef class TokenizerBase:
 
         Args:
             ids: An iterable of ints; it may be endless.
-            errors: As for :meth:`decode`, and so is ``skip_special_tokens``.
-
-        Raises:
-            UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
-            UnicodeDecodeError: The bytes are not UTF-8 and errors is "strict".
+            errors: As for :meth:`decode`, and so are ``skip_special_tokens`` and what is raised.
 
         >>> from bpetite import Tokenizer
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
@@ -430,7 +408,6 @@ cdef class TokenizerBase:
         """The ids without those that ``skip_special_tokens`` leaves out. What decoding refuses stays as it is, so that
         the message says where in the ids it is."""
         cdef frozenset skipped = self._vocab.skipped
-        cdef list shown = []
         if hasattr(ids, "__next__"):
             ids = list(ids)
         try:
@@ -440,40 +417,25 @@ cdef class TokenizerBase:
             self._decoder.decode_bytes(ids)
         except (KeyError, TypeError, ValueError):
             return ids
-        for token_id in listed:
-            if token_id not in skipped:
-                shown.append(token_id)
-        return shown
+        return list(filterfalse(skipped.__contains__, listed))
 
     # ---- for what is done in Python
 
     def _encode_pretoken(self, bytes pretoken not None):
         """Token ids of bytes that are taken as one pre-token; they need not be UTF-8."""
-        cdef Worker worker = self._encoder.take()
-        try:
-            if pretoken:
-                self._encoder.encode_pretokens(worker, pretoken, array("q", [len(pretoken)]), 0)
-            return self._id_lists().make(worker.out, worker.used)
-        finally:
-            self._encoder.give(worker)
+        return self._encode_items([(pretoken, array("q", [len(pretoken)]))] if pretoken else ())
 
     def _special_spans(self, str text not None, allowed_special, disallowed_special):
         """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
-        return self._resolve(allowed_special, disallowed_special)[0].spans(text)
+        return self._encoder.specials.resolve(allowed_special, disallowed_special)[0].spans(text)
 
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         return self._decoder.char_spans(ids, text)
 
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0):
-        """(ids, up to where in bytes) of what is certain of a text that may go on, or that is `final`.
-
-        Args:
-            text: Valid UTF-8 of whole characters, which a scanner cuts as it is.
-            specials: The special tokens to recognise; None for none.
-            final: Nothing follows.
-            base: Where it begins in the whole text, for messages.
-        """
+        """(ids, up to where in bytes) of what is certain of a text that goes on unless it is `final`: valid UTF-8 of
+        whole characters, which a scanner cuts as it is. `base` is where it begins in the whole text, for messages."""
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
@@ -489,7 +451,7 @@ cdef class TokenizerBase:
     def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
         """(ids, ends, text): uint32[n], the ids of a text from its beginning on until more than `limit` are certain,
         all of them where there are no more; how many bytes the tokens up to each have; what they are, in UTF-8."""
-        recognised, refused = self._resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         cdef Worker worker = self._encoder.take()
         try:
             data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
@@ -509,39 +471,33 @@ cdef class TokenizerBase:
 
     # ---- workers
 
-    cdef tuple _resolve(self, object allowed, object disallowed):
-        # (special tokens to recognise, those to refuse or None)
-        if is_all(allowed) and disallowed is ():
-            return self._encoder.specials.every, None
-        return self._encoder.specials.resolve(allowed, disallowed)
-
     cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads, object dropout,
                          object seed):
         # A worker that has encoded a text, to be given back.
         cdef Specials recognised = self._encoder.specials.every, refused
         cdef Dropout chosen = None
+        cdef Py_ssize_t threads = 1
+        cdef Worker worker
+        cdef bint done = False
         if dropout is not None or seed is not None:
             chosen = chosen_dropout(dropout, seed, self._vocab.kept)
-        if not (allowed is ALL or is_all(allowed)) or disallowed is not ():
+        if allowed is ORDINARY:
+            recognised = None
+        elif allowed is not ALL or disallowed is not ():
             if not isinstance(text, (str, bytes)):
                 raise not_a_text(text)
             recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
             if refused is not None:
                 refuse(refused, text)
-        return self._encoded_with(text, recognised, num_threads, chosen)
-
-    cdef Worker _encoded_with(self, object text, Specials specials, object num_threads, Dropout dropout):
-        cdef bint alone = PyLong_CheckExact(num_threads) and num_threads == 1
-        cdef Py_ssize_t threads = 1 if alone else thread_count(num_threads)
-        cdef Worker worker = self._encoder.take()
-        cdef bint done = False
-        if dropout is not None:
-            worker.dropout, worker.text_number, worker.position = dropout, 0, 0
+        if not (PyLong_CheckExact(num_threads) and num_threads == 1):
+            threads = thread_count(num_threads)
+        worker = self._encoder.take()
+        worker.dropout, worker.text_number, worker.position = chosen, 0, 0
         try:                                       # `except` would cost a short text more
-            if threads > 1 and dropout is None:
-                encode_long(self._encoder, worker, text, specials, threads)
+            if threads > 1 and chosen is None:
+                encode_long(self._encoder, worker, text, recognised, threads)
             else:
-                self._encoder.encode(worker, text, specials)
+                self._encoder.encode(worker, text, recognised)
             done = True
             return worker
         finally:
