@@ -4,7 +4,7 @@ Rows come as one flat array with offsets. NumPy moves them, never one id at a ti
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -62,8 +62,10 @@ class Rows:
             if name in given:
                 batch[name] = given.pop(name)
         vocab = tokenizer._vocab
-        nothing: tuple[int, ...] = ()
-        self.before, self.after = vocab.around if given.pop("add_special_tokens", False) else (nothing, nothing)
+        self.before: Sequence[int] = ()
+        self.after: Sequence[int] = ()
+        if given.pop("add_special_tokens", False):
+            self.before, self.after = vocab.around
         self.special = len(self.before) + len(self.after)
         self.pad_id = vocab.pad_id(pad_token)
         self.ids, self.offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
