@@ -1,13 +1,12 @@
 """Token ids to bytes and text.
 
-Two passes: the sizes of all tokens give the length, then one allocation and one copy (ByteTable). Where all tokens of a
+Two passes: the sizes of all tokens give the length, then one allocation and one copy (join.h). Where all tokens of a
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
 span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
 
-An array of uint32 is read where it is (NumPy makes one of other integers), which another thread, or another process
-that shares the memory, may write to meanwhile. So the second pass checks each value that it reads against what the
-first has counted (join.h); where they differ, both are done again on a copy. Copying first would take longer than the
-check.
+An array of uint32 is read where it is (NumPy makes one of other integers). Another thread, or another process that
+shares the memory, may write to it meanwhile. So the second pass checks each value that it reads against what the first
+has counted (join.h); where they differ, both are done again on a copy. Copying first would take longer than the check.
 """
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -22,8 +21,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
 from ..headers cimport (
-    BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size, bp_use_large_pages, bp_watch, bp_watch_begin,
-    bp_watch_check, bp_work, token_t,
+    BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size, bp_joiner, bp_slot, bp_use_large_pages,
+    bp_watch, bp_watch_check, bp_work,
 )
 from ..headers.vectors cimport (
     bp_str_of_utf8, bp_token_value, bp_token_values, PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New,
@@ -41,40 +40,46 @@ cdef enum:
     SLICE = 1 << 18        # ids between two looks at signals
     SPAN_WORK = 64         # bytes; what the span of a token takes as long as
 
-cdef class ByteTable:
-    """The bytes of tokens laid out for joining, by the position of each token in the table.
+cdef struct id_view:
+    # Positions of ids among the heads of a Decoder. IN: all zero, but for the buffer.
+    const uint32_t* positions
+    Py_ssize_t n
+    uint32_t* owned        # to be freed, or NULL
+    bint held              # the buffer is to be released
+    bp_watch watch
+    Py_buffer buffer
+
+
+cdef class Decoder:
+    """Joins the bytes of token ids.
 
     The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
-    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size.
+    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size. A token has
+    the position of its id in both, or of its slot where ids are too sparse for that.
     """
 
     def __dealloc__(self):
         free(self.heads)
         free(self.sizes)
 
-    cdef int fill(self, object owner, const uint8_t* blob, const uint64_t* starts, const uint32_t* slot_of,
-                  const token_t* positions, Py_ssize_t tokens, size_t size) except -1:
+    cdef int set_up(self, TokenTable tokens, str errors) except -1:
+        cdef bint direct = tokens.slot_of != NULL
+        cdef size_t size = tokens.direct if direct else tokens.size
         cdef Py_ssize_t slot, position
         cdef uint64_t length, i
         cdef const uint8_t* token
         cdef uint16_t not_ascii
         if self.heads != NULL:
-            raise TypeError("a byte table is filled once")
+            raise TypeError("a decoder is set up once")
         self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
         self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
         if self.heads == NULL or self.sizes == NULL:
             raise MemoryError()
-        self.owner = owner
-        self.joiner.heads = self.heads
-        self.joiner.sizes = self.sizes
-        self.joiner.starts = starts
-        self.joiner.blob = blob
-        self.joiner.slot_of = slot_of
-        self.joiner.size = size
-        for slot in range(tokens):
-            position = slot if positions == NULL else positions[slot]
-            token = blob + starts[slot]
-            length = starts[slot + 1] - starts[slot]
+        self.joiner = bp_joiner(self.heads, self.sizes, tokens.starts, tokens.blob, tokens.slot_of, size)
+        for slot in range(tokens.size):
+            position = tokens.ids[slot] if direct else slot
+            token = tokens.blob + tokens.starts[slot]
+            length = tokens.starts[slot + 1] - tokens.starts[slot]
             memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
             not_ascii = 0
             for i in range(length):
@@ -84,78 +89,23 @@ cdef class ByteTable:
             if length == 0 or length > BP_LONG_TOKEN:
                 length = BP_LONG_TOKEN                     # `starts` tells
             self.sizes[position] = <uint16_t> length | not_ascii
-        return 0
-
-
-cdef class Decoder:
-    """Joins the bytes of token ids."""
-
-    def __cinit__(self):
-        self.table = ByteTable()
-
-    cdef int set_up(self, TokenTable tokens, str errors) except -1:
-        cdef bint direct = tokens.slot_of != NULL
-        self.table.fill(tokens, tokens.blob, tokens.starts, tokens.slot_of, tokens.ids if direct else NULL,
-                        tokens.size, tokens.direct if direct else tokens.size)
         self.errors = errors
         self.tokens = tokens
         return 0
 
     cdef bytes decode_bytes(self, object ids):
-        cdef id_view view
-        cdef Py_buffer buffer
-        self.read_ids(ids, &view, &buffer)
-        try:
-            return self.join_view(&view)
-        finally:
-            release_ids(&view, &buffer)
-
-    cdef bytes join_view(self, id_view* view):
-        cdef unsigned not_ascii = 0
-        cdef int64_t total
-        cdef bytes joined
-        while True:
-            total = joined_size(self, view, &not_ascii)
-            joined = PyBytes_FromStringAndSize(NULL, total)
-            bp_use_large_pages(PyBytes_AS_STRING(joined), total)
-            if join(self, view, <uint8_t*> PyBytes_AS_STRING(joined), total, True):
-                return joined
-            copy_ids(view)
+        return joined(self, ids, False)
 
     cdef str decode(self, object ids, object errors):
-        cdef id_view view
-        cdef Py_buffer buffer
-        cdef unsigned not_ascii = 0
-        cdef int64_t total
-        cdef str text
-        cdef uint8_t* out = NULL
-        cdef bytes handler
-        self.read_ids(ids, &view, &buffer)
-        try:
-            handler = self.handler(errors)
-            while True:
-                total = joined_size(self, &view, &not_ascii)
-                if total == 0:
-                    return ""
-                if not not_ascii:
-                    text = PyUnicode_New(total, 127)
-                    bp_use_large_pages(PyUnicode_DATA(text), total)
-                    if join(self, &view, <uint8_t*> PyUnicode_DATA(text), total, False):
-                        return text
-                else:
-                    out = <uint8_t*> malloc(total)
-                    if out == NULL:
-                        raise MemoryError(f"no memory for the {total} bytes of the text")
-                    bp_use_large_pages(out, total)
-                    if join(self, &view, out, total, True):
-                        made = bp_str_of_utf8(out, total)
-                        return PyUnicode_DecodeUTF8(<char*> out, total, handler) if made is None else made
-                    free(out)
-                    out = NULL
-                copy_ids(&view)
-        finally:
-            free(out)
-            release_ids(&view, &buffer)
+        cdef bytes data, handler = self.handler(errors)
+        made = joined(self, ids, True)
+        if type(made) is str:
+            return made
+        data = <bytes> made
+        made = bp_str_of_utf8(<const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        if made is None:
+            return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), handler)
+        return made
 
     cdef list decode_batch(self, object batch, object errors):
         cdef list texts = []
@@ -188,58 +138,33 @@ cdef class Decoder:
 
     cdef list char_spans(self, object ids, bytes text):
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-        cdef Py_ssize_t at = 0, started = 0, first, end, i, slot
-        cdef tuple held = tuple(ids)
-        cdef list spans = [None] * len(held)
-        cdef int64_t token_id
-        cdef bp_watch watch
-        if self.tokens is None:
-            raise TypeError("this tokenizer has not been set up")
-        bp_watch_begin(&watch, NULL)
-        for i in range(len(held)):
-            if bp_work(&watch, SPAN_WORK):
-                break
-            token_id = bp_token_value(held[i])
-            slot = self.tokens.slot(<uint32_t> token_id) if token_id >= 0 else -1
-            if slot < 0:
-                raise self.unknown(held[i], i)
-            end = at + <Py_ssize_t> (self.tokens.starts[slot + 1] - self.tokens.starts[slot])
-            if end > PyBytes_GET_SIZE(text):
-                raise ValueError(f"token {i} reaches past the text")
-            first = started - (data[at] & 0xC0 == 0x80)
-            while at < end:
-                started += data[at] & 0xC0 != 0x80
-                at += 1
-            spans[i] = (first, started)
-        bp_watch_check(&watch)
-        return spans
-
-    cdef const token_t* ids_of(self, id_view* view) noexcept:
-        cdef Py_ssize_t i
-        if self.table.joiner.slot_of == NULL:
-            for i in range(view.n):
-                view.owned[i] = self.tokens.ids[view.owned[i]]
-        return view.positions
-
-    cdef int read_ids(self, object ids, id_view* view, Py_buffer* buffer) except -1:
-        if self.tokens is None:
-            raise TypeError("this tokenizer has not been set up")
-        memset(view, 0, sizeof(id_view))
-        if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
-            return read_sequence(self, ids, view)
-        if isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):
-            return read_sequence(self, _listed(ids), view)
-        if not hold_array(ids, view, buffer) and not hold_array(as_uint32(self, ids), view, buffer):
-            raise SystemError("an array of uint32 is not one of native integers")
-        if self.table.joiner.slot_of != NULL:
-            return 0
+        cdef Py_ssize_t at = 0, started = 0, first, end = 0, i
+        cdef size_t slot
+        cdef unsigned not_ascii = 0
+        cdef list spans
+        cdef id_view view
+        memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
         try:
-            copy_ids(view)
-            to_positions(self, view)
-        except BaseException:
-            release_ids(view, buffer)
-            raise
-        return 0
+            read_ids(self, ids, &view)
+            if view.held:
+                copy_ids(&view)
+            if joined_size(self, &view, &not_ascii) > PyBytes_GET_SIZE(text):
+                raise ValueError("the tokens reach past the text")
+            spans = [None] * view.n
+            for i in range(view.n):
+                if bp_work(&view.watch, SPAN_WORK):
+                    break
+                slot = bp_slot(&self.joiner, view.positions[i])
+                end += <Py_ssize_t> (self.joiner.starts[slot + 1] - self.joiner.starts[slot])
+                first = started - (data[at] & 0xC0 == 0x80)
+                while at < end:
+                    started += data[at] & 0xC0 != 0x80
+                    at += 1
+                spans[i] = (first, started)
+            bp_watch_check(&view.watch)
+            return spans
+        finally:
+            release_ids(&view)
 
     cdef object unknown(self, object token_id, Py_ssize_t index):
         cdef TokenTable tokens = self.tokens
@@ -247,6 +172,35 @@ cdef class Decoder:
             if tokens.size else "no tokens"
         return UnknownTokenError(token_id, f"no token has the id {token_id}"
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
+
+
+cdef inline object joined(Decoder decoder, object ids, bint as_text):
+    """The bytes of tokens; as a str where that is asked for and all of them are ASCII."""
+    cdef id_view view
+    cdef unsigned not_ascii = 0
+    cdef int64_t total
+    cdef uint8_t* out
+    cdef bint done
+    memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
+    try:
+        read_ids(decoder, ids, &view)
+        while True:
+            total = joined_size(decoder, &view, &not_ascii)
+            if as_text and not not_ascii:
+                made = PyUnicode_New(total, 127)
+                out = <uint8_t*> PyUnicode_DATA(made)
+                bp_use_large_pages(out, total)
+                done = join(decoder, &view, out, total, False)     # a constant: each has a loop of its own
+            else:
+                made = PyBytes_FromStringAndSize(NULL, total)
+                out = <uint8_t*> PyBytes_AS_STRING(made)
+                bp_use_large_pages(out, total)
+                done = join(decoder, &view, out, total, True)
+            if done:
+                return made
+            copy_ids(&view)
+    finally:
+        release_ids(&view)
 
 
 # Both without the interpreter lock where there are many ids. join returns 0 where the ids are not those that
@@ -258,12 +212,12 @@ cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) ex
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = found = bp_join_size(&decoder.table.joiner, view.positions, view.n, not_ascii, &unknown)
+        total = found = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                found = bp_join_size(&decoder.table.joiner, view.positions + at, n, not_ascii, &unknown)
+                found = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
                 if found < 0 or bp_work(&view.watch, n):
                     break
                 total += found
@@ -278,11 +232,11 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, unsig
     cdef uint8_t* end = out + total
     cdef Py_ssize_t at = 0, n
     if view.n <= KEEP_LOCK:
-        return bp_join(&decoder.table.joiner, view.positions, view.n, out, end, not_ascii) == end
+        return bp_join(&decoder.joiner, view.positions, view.n, out, end, not_ascii) == end
     with nogil:
         while at < view.n and out != NULL:
             n = min(<Py_ssize_t> SLICE, view.n - at)
-            out = bp_join(&decoder.table.joiner, view.positions + at, n, out, end, not_ascii)
+            out = bp_join(&decoder.joiner, view.positions + at, n, out, end, not_ascii)
             if bp_work(&view.watch, n):
                 break
             at += n
@@ -290,8 +244,35 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, unsig
     return out == end
 
 
-cdef bint hold_array(object ids, id_view* view, Py_buffer* buffer) except -1:
+cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
+    """OUT: the positions of all ids; an array of uint32 is read where it is. release_ids goes with it."""
+    cdef Py_ssize_t i, slot
+    if decoder.tokens is None:
+        raise TypeError("this tokenizer has not been set up")
+    if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
+        read_sequence(decoder, ids, view)
+    elif isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):
+        read_sequence(decoder, _listed(ids), view)
+    elif not hold_array(ids, view) and not hold_array(as_uint32(decoder, ids), view):
+        raise SystemError("an array of uint32 is not one of native integers")
+    if decoder.joiner.slot_of != NULL:
+        return 0
+    if view.held:
+        copy_ids(view)
+    for i in range(view.n):
+        if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
+            break
+        slot = decoder.tokens.slot(view.owned[i])
+        if slot < 0:
+            raise decoder.unknown(view.owned[i], i)
+        view.owned[i] = <uint32_t> slot
+    bp_watch_check(&view.watch)
+    return 0
+
+
+cdef bint hold_array(object ids, id_view* view) except -1:
     """Whether ids is an array of uint32 as C has it; then it is read where it is."""
+    cdef Py_buffer* buffer = &view.buffer
     try:
         PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
     except (BufferError, ValueError):              # not contiguous, or no numbers
@@ -351,40 +332,16 @@ cdef int read_sequence(Decoder decoder, object ids, id_view* view) except -1:
     view.owned = positions
     view.positions = positions
     view.n = n
-    try:
-        bp_watch_check(&view.watch)
-        if i < n:
-            raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
-        to_positions(decoder, view)
-    except BaseException:
-        release_ids(view, NULL)
-        raise
-    return 0
-
-
-cdef int to_positions(Decoder decoder, id_view* view) except -1:
-    # IN: the view's own memory.
-    cdef Py_ssize_t i, slot
-    if decoder.table.joiner.slot_of != NULL:
-        return 0
-    for i in range(view.n):
-        if i & (SLICE - 1) == SLICE - 1 and bp_work(&view.watch, SLICE):
-            break
-        slot = decoder.tokens.slot(view.owned[i])
-        if slot < 0:
-            raise decoder.unknown(view.owned[i], i)
-        view.owned[i] = <uint32_t> slot
     bp_watch_check(&view.watch)
+    if i < n:
+        raise RuntimeError(f"the list of {n} token ids got shorter while it was read")
     return 0
 
 
-cdef void release_ids(id_view* view, Py_buffer* buffer) noexcept:
-    # buffer: may be NULL where nothing is held
+cdef void release_ids(id_view* view) noexcept:
     free(view.owned)
-    view.owned = NULL
     if view.held:
-        view.held = False
-        PyBuffer_Release(buffer)
+        PyBuffer_Release(&view.buffer)
 
 
 cdef int copy_ids(id_view* view) except -1:

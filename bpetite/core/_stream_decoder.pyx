@@ -119,7 +119,7 @@ cdef class StreamDecoder:
 
 cdef str text_of_one(StreamDecoder stream, object token_id):
     """The text that an id completes."""
-    cdef const bp_joiner* joiner = &stream.decoder.table.joiner
+    cdef const bp_joiner* joiner = &stream.decoder.joiner
     cdef int64_t value = bp_token_value(token_id)
     cdef size_t position
     cdef Py_ssize_t size

@@ -99,14 +99,7 @@ class TokenOrigins(NamedTuple):
 def offsets_of(
     tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
 ) -> list[Span]:
-    """(start, end) in characters of the text for each of its tokens.
-
-    Args:
-        tokenizer: What has encoded the text.
-        text: The text.
-        ids: Its token ids.
-        allowed_special: The special tokens that were recognised.
-    """
+    """(start, end) in characters of a text for each of its ids; `allowed_special` is what encoding was told."""
     given = text if isinstance(text, str) else text.decode("utf-8")
     return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
 
@@ -114,7 +107,7 @@ def offsets_of(
 def trace_tokens(
     tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
 ) -> TokenOrigins:
-    """Where the tokens of a text come from; the arguments are those of :func:`offsets_of`.
+    """Where the tokens of a text come from; `allowed_special` is what encoding was told.
 
     >>> from bpetite import Tokenizer
     >>> tok = Tokenizer.train("ab ab ab", 258)

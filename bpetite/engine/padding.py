@@ -62,18 +62,19 @@ class Rows:
             if name in given:
                 batch[name] = given.pop(name)
         vocab = tokenizer._vocab
-        around: tuple[Sequence[int], Sequence[int]] = ((), ())
+        self.before: Sequence[int] = ()
+        self.after: Sequence[int] = ()
         if given.pop("add_special_tokens", False):
-            around = vocab.around
-        self.before: Sequence[int] = around[0]
-        self.after: Sequence[int] = around[1]
+            self.before, self.after = vocab.around
         self.special: int = len(self.before) + len(self.after)
         self.pad_id: int | None = vocab.pad_id(pad_token)
         self.ids: npt.NDArray[np.uint32]
         self.offsets: Integers
         self.ids, self.offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
-        self.options: dict[str, Any] = {"max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
-                        "pad_to_multiple_of": 1, **given}  # fmt: skip
+        self.options: dict[str, Any] = {
+            "max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
+            "pad_to_multiple_of": 1, **given,
+        }  # fmt: skip
 
     def padded(self, padding: Padding) -> PaddedBatch:
         """All rows as one rectangle."""

@@ -153,12 +153,12 @@ class Pipeline:
         trusted: Sequence[tuple[int, int]] | None = None,
     ) -> Iterator[Stretch]:
         early, late = self._finder(allowed or ())
-        for start, end, token in early.cut(text, trusted):
+        for start, end, token_id in early.cut(text, trusted):
             stretch = text[start:end]
             starts = list(range(start, end)) if trace else None
             ends = list(range(start + 1, end + 1)) if trace else None
-            if token is not None:
-                yield token[0], stretch, starts, ends
+            if token_id is not None:
+                yield token_id, stretch, starts, ends
                 continue
             if self._normalize is not None:
                 if starts is not None and ends is not None:
@@ -168,10 +168,10 @@ class Pipeline:
             inner = None
             if trusted is not None and starts is not None and ends is not None:
                 inner = [_inside(part, starts, ends) for part in trusted]
-            for first, last, token in late.cut(stretch, inner):
+            for first, last, token_id in late.cut(stretch, inner):
                 inside = starts[first:last] if starts is not None else None
                 outside = ends[first:last] if ends is not None else None
-                yield token[0] if token is not None else None, stretch[first:last], inside, outside
+                yield token_id, stretch[first:last], inside, outside
 
     def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
         """What finds special tokens in the text as it is, and in the normalized text."""
@@ -243,14 +243,14 @@ class _Finder:
         unicode: str | None,
     ) -> None:
         self._unicode = unicode
-        self._tokens = [(special_tokens[literal], literal) for literal in literals.values()]
+        self._ids = [special_tokens[literal] for literal in literals.values()]
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
         self._specials = Specials({text: number for number, text in enumerate(literals)})
 
     def cut(
         self, text: str, trusted: Sequence[tuple[int, int]] | None = None
-    ) -> Iterator[tuple[int, int, tuple[int, str] | None]]:
-        """Yield (start, end, (id, literal)) for special tokens in trusted parts and (start, end, None) for the rest."""
+    ) -> Iterator[tuple[int, int, int | None]]:
+        """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
         done = 0
         seen = text if self._unicode is None else text.translate(stand_ins(self._unicode, r"\s\w"))
         spans = (
@@ -273,7 +273,7 @@ class _Finder:
             if done < start:
                 yield done, start, None
             if start < end:  # the token before may have taken all white space that it is
-                yield start, end, self._tokens[number]
+                yield start, end, self._ids[number]
             done = end
         if done < len(text):
             yield done, len(text), None

@@ -42,19 +42,8 @@ def encode_iterable(
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
 ) -> Iterator[int]:
-    """Yield the ids of `tokenizer.encode` for the joined chunks, as soon as they are certain.
-
-    Args:
-        tokenizer: Encodes what is certain, or the whole text where it has a pipeline.
-        chunks: str, or UTF-8 bytes cut anywhere, also inside a character.
-        allowed_special: The special tokens to recognise.
-        disallowed_special: Special tokens that must not occur.
-
-    Raises:
-        ValueError: A disallowed special token, with its offset; a byte that has no token.
-        UnicodeError: A lone surrogate in a str, bytes that are not UTF-8.
-        TypeError: A chunk that is neither str nor bytes.
-    """
+    """What :meth:`bpetite.Tokenizer.encode_iterable` yields, without the tokens of a template. Arguments are checked at
+    the call, chunks when they are read."""
     given: object = chunks
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""

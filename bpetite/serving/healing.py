@@ -57,21 +57,18 @@ def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelect
     given = text.encode("utf-8") if isinstance(text, str) else text
     kept = tokenizer.decode_bytes(ids[:certain])
     as_given = given.startswith(kept)
-    rest = given[len(kept) :] if as_given else _rest(tokenizer, given.decode("utf-8"), ids, certain, allowed_special)
+    if as_given:
+        rest = given[len(kept) :]
+    else:
+        from ..engine.offsets import offsets_of
+
+        whole = given.decode("utf-8")
+        spans = offsets_of(tokenizer, whole, ids, allowed_special)
+        rest = whole[spans[certain][0] if certain < len(spans) else len(whole) :].encode("utf-8")
     may_differ = tokenizer.normalization is not None or not as_given  # what is behind may be rewritten otherwise alone
     if may_differ and tokenizer.encode(rest, allowed_special=allowed_special) != ids[certain:]:
         return [], given
     return ids[:certain], rest
-
-
-def _rest(
-    tokenizer: TokenizerBase, text: str, ids: list[int], certain: int, allowed_special: SpecialSelection
-) -> bytes:
-    """What is behind the tokens that are certain, by the offsets of tokens."""
-    from ..engine.offsets import offsets_of
-
-    spans = offsets_of(tokenizer, text, ids, allowed_special)
-    return text[spans[certain][0] if certain < len(spans) else len(text) :].encode("utf-8")
 
 
 def completions(tokenizer: TokenizerBase, prefix: bytes) -> NDArray[np.uint32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
@@ -126,10 +127,11 @@ def encode_bytes(
         raise TypeError(f"data is bytes, not {show(data)}; encode takes a str")
     if errors not in ("strict", "bytes"):
         raise ValueError(f'errors is "strict" or "bytes", not {show(errors)}')
+    encode = partial(tokenizer.encode, allowed_special=allowed_special, disallowed_special=disallowed_special,
+                     num_threads=num_threads)  # fmt: skip
     parts = _ESCAPED.split(data.decode("utf-8", "surrogateescape")) if errors == "bytes" else []
     if len(parts) < 2:
-        return tokenizer.encode(data, allowed_special=allowed_special, disallowed_special=disallowed_special,
-                                num_threads=num_threads)  # fmt: skip
+        return encode(data)
     ids: list[int] = []
     start = 0
     for number, part in enumerate(parts):
@@ -139,8 +141,7 @@ def encode_bytes(
             if number % 2:
                 ids += tokenizer._encode_items([(run, array("q", [len(run)]))])
             else:
-                ids += tokenizer.encode(run, allowed_special=allowed_special, disallowed_special=disallowed_special,
-                                        num_threads=num_threads)  # fmt: skip
+                ids += encode(run)
         except ValueError as error:
             raise ValueError(f"data[{start}:{end}]: {error}") from None
         start = end

@@ -287,15 +287,14 @@ def test_containers_that_lie(tok: Tokenizer) -> None:
     assert tok.decode(ids) == "h"
     spans: list[Any] = [97] * 5000
     spans[0] = Index(lambda _: spans.clear() or 104)
-    with pytest.raises(KeyError):
-        tok._char_spans(spans, b"h" * 5000)
+    assert tok._char_spans(spans, b"h" * 5000) == [(0, 1)]
 
 
 @pytest.mark.parametrize("unknown", [299, 2**32 - 2, 2**32, 2**70, -1])
 def test_spans_of_unknown_ids(tok: Tokenizer, unknown: int) -> None:
     with pytest.raises(UnknownTokenError):
         tok._char_spans([97, unknown], b"ab")
-    with pytest.raises(ValueError, match="token 1 reaches past the text"):
+    with pytest.raises(ValueError, match="the tokens reach past the text"):
         tok._char_spans([97, 300], b"ab")
 
 
