@@ -39,27 +39,12 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from .headers cimport (
-    BP_PREFETCH, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add, bp_pairs_free,
-    bp_pairs_init, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
+    BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
+    bp_pairs_free, bp_pairs_init, bp_push, bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    draw_secret, token_t,
 )
 
 from array import array as new_array
-
-cdef extern from *:
-    """
-    /* Move ids[at + 1:n + 1] and ranks[at + 1:n + 1] one to the front. Compilers would make two calls of memmove, which
-       take longer than the few items. */
-    static inline void close_gap(uint32_t *ids, uint32_t *ranks, ptrdiff_t at, ptrdiff_t n) {
-        for (; at < n; at++) {
-            ids[at] = ids[at + 1];
-            ranks[at] = ranks[at + 1];
-#if defined(__GNUC__) || defined(__clang__)
-            __asm__("" : "+r"(at));
-#endif
-        }
-    }
-    """
-    void close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept nogil
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
@@ -198,7 +183,7 @@ cdef class MergeTable:
             n -= 1
             best = <Py_ssize_t> <uint32_t> lowest
             ids[best] = self.pairs.joined[lowest >> 32]
-            close_gap(ids, ranks, best + 1, n)
+            bp_close_gap(ids, ranks, best + 1, n)
             if best + 1 < n:
                 ranks[best] = self.find(ids[best], ids[best + 1])
             if best > 0:
@@ -435,7 +420,7 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
         heap[size] = <uint64_t> rank << 32 | <uint64_t> i
         size += rank != NO_MERGE
     for i in range(size // 2 - 1, -1, -1):
-        sift_down(heap, size, i)
+        bp_sift_down(heap, size, i)
     while size:
         steps += 1
         if steps & (HEAP_STEPS - 1) == 0 and bp_work(watch, 8 * HEAP_STEPS):
@@ -444,7 +429,7 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
         size -= 1
         if size:
             heap[0] = heap[size]
-            sift_down(heap, size, 0)
+            bp_sift_down(heap, size, 0)
         at = <uint32_t> top
         node = nodes + at
         if node.rank == NO_MERGE or node.rank != top >> 32:
@@ -462,13 +447,13 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
             other = nodes + node.next
             other.previous = at
             node.rank = table.find(node.id, other.id)
-            size = push(heap, size, node.rank, at)
+            size = bp_push(heap, size, node.rank, at)
         else:
             edge_put(&section.last, node.id, level)
         if node.previous != NOWHERE:
             other = nodes + node.previous
             other.rank = table.find(other.id, node.id)
-            size = push(heap, size, other.rank, node.previous)
+            size = bp_push(heap, size, other.rank, node.previous)
         else:
             edge_put(&section.first, node.id, level)
     at = 0
@@ -478,34 +463,3 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
         at = nodes[at].next
     section.size = kept
     return True
-
-
-# The heap holds pairs to merge: rank in the upper half, position in the lower, so that the lowest rank comes first and
-# of equal ranks the leftmost position.
-
-
-cdef inline void sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    cdef uint64_t value = heap[at]
-    cdef Py_ssize_t child = 2 * at + 1
-    while child < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[at] = heap[child]
-        at = child
-        child = 2 * at + 1
-    heap[at] = value
-
-
-cdef inline Py_ssize_t push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept nogil:
-    """Add an entry for a pair, unless it has no rank; returns the new size. The heap has room for one more."""
-    cdef uint64_t value = <uint64_t> rank << 32 | position
-    cdef Py_ssize_t at = size
-    if rank == NO_MERGE:
-        return size
-    while at > 0 and heap[(at - 1) >> 1] > value:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = value
-    return size + 1

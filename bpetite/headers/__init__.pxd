@@ -32,6 +32,10 @@ cdef extern from "headers/hashing.h" nogil:
     uint64_t bp_hash_long(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
     uint64_t bp_hash_bytes(const bp_secret* secret, const uint8_t* p, size_t n) noexcept
 
+cdef extern from "headers/heap.h" nogil:
+    void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
+    Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept
+
 cdef extern from "headers/join.h" nogil:
     enum:
         BP_HEAD
@@ -55,6 +59,7 @@ cdef extern from "headers/join.h" nogil:
 cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
+    void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
     void bp_use_large_pages(void* memory, size_t bytes) noexcept
 
 cdef extern from "headers/numpy_array.h":

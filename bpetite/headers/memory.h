@@ -67,4 +67,16 @@ static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, siz
     return 0;
 }
 
+/* Move ids[at + 1:n + 1] and ranks[at + 1:n + 1] one to the front. Compilers would make two calls of memmove, which take
+   longer than the few items. */
+static inline void bp_close_gap(uint32_t *ids, uint32_t *ranks, ptrdiff_t at, ptrdiff_t n) {
+    for (; at < n; at++) {
+        ids[at] = ids[at + 1];
+        ranks[at] = ranks[at + 1];
+#if defined(__GNUC__) || defined(__clang__)
+        __asm__("" : "+r"(at));
+#endif
+    }
+}
+
 #endif
