@@ -63,12 +63,11 @@ cdef class _Batch(Job):
         try:
             if self.texts is None:
                 self.view_chunks(&i)
-            if refused is not None:
-                for i in range(self.n):
-                    refuse(refused, self.text(i))
             for i in range(self.n):
                 if self.texts is not None:
                     view_text(self.texts[i], self.views + i)
+                if refused is not None:
+                    refuse(refused, self.text(i))
                 self.total += self.views[i].length
                 self.guess += guess_ids(self.views + i)
         except (TypeError, ValueError) as error:

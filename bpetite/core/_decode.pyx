@@ -125,7 +125,9 @@ cdef class Decoder:
         return texts
 
     cdef bytes handler(self, object errors):
-        if errors is None and self.errors is not None:
+        if self.tokens is None:
+            raise TypeError("this tokenizer has not been set up")
+        if errors is None:
             return self.errors.encode()
         if not isinstance(errors, str):
             raise TypeError(f"errors is the name of a codec error handler, not {show(errors)}")
@@ -146,7 +148,7 @@ cdef class Decoder:
         memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
         try:
             read_ids(self, ids, &view)
-            if view.held:
+            if view.held and view.owned == NULL:
                 copy_ids(&view)
             if joined_size(self, &view, &not_ascii) > PyBytes_GET_SIZE(text):
                 raise ValueError("the tokens reach past the text")

@@ -10,7 +10,7 @@ cdef class Share:
 
 
 cdef class Buffer(IdMemory):
-    cdef Share share
+    cdef Share share                       # None once it has been put or dropped
     cdef Py_ssize_t skip                   # ids at the front that do not count
     cdef Buffer result                     # which the others go to
     cdef Py_ssize_t target                 # from this id on
@@ -36,4 +36,4 @@ cdef class Gather:
 cdef Buffer new_buffer(Py_ssize_t capacity)
 
 # A buffer whose ids are not wanted: its thread uses it for another section.
-cdef void drop(Buffer buffer)
+cdef int drop(Buffer buffer) except -1

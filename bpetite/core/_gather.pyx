@@ -40,9 +40,12 @@ cdef Buffer new_buffer(Py_ssize_t capacity):
     return buffer
 
 
-cdef void drop(Buffer buffer):
+cdef int drop(Buffer buffer) except -1:
+    cdef Share share = buffer.share
+    buffer.share = None                            # else it and its share would be left to the cyclic collector
     buffer.used = 0
-    buffer.share.spare.append(buffer)
+    share.spare.append(buffer)
+    return 0
 
 
 cdef Buffer take_kept():
@@ -58,7 +61,6 @@ cdef int keep(list buffers) except -1:
     cdef Buffer buffer
     for buffer in buffers:
         if kept_ids + buffer.capacity <= MOST_KEPT:
-            buffer.share = None
             kept.append(buffer)
             kept_ids += buffer.capacity
     return 0
@@ -96,6 +98,8 @@ cdef class Gather:
 
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1:
         cdef Py_ssize_t count = buffer.used - skip
+        cdef Share share = buffer.share
+        buffer.share = None                        # see drop
         if self.alone:
             self.alone = False
             if not skip:
@@ -107,7 +111,7 @@ cdef class Gather:
         buffer.skip = skip
         buffer.result, buffer.target = self.result, self.result.used
         self.result.used += count
-        buffer.share.waiting.append(buffer)
+        share.waiting.append(buffer)
         return 0
 
     cdef int copy(self, Share share) except -1:
@@ -127,7 +131,8 @@ cdef class Gather:
                     else:
                         memcpy(to, ids, size * sizeof(token_t))
             buffer.result = None
-            drop(buffer)
+            buffer.used = 0
+            share.spare.append(buffer)
         return 0
 
     cdef Buffer finish(self):

@@ -47,13 +47,16 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
         missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST)
         if worker.used:
             size = min(SHORTEST + missing * part.end // worker.used, <Py_ssize_t> LONGEST)
-    if refused is not None:
-        refuse(refused, text[:part.end])
-    if not wanted:
+    if refused is None and not wanted:
         return None
+    # What has been read: part.end counts bytes where the text is in UTF-8, else characters.
     if view.utf8 == NULL:
-        return str.encode(text[:part.end], "utf-8")
-    return PyBytes_FromStringAndSize(<const char*> view.utf8, part.end)
+        read = str.encode(text[:part.end], "utf-8")
+    else:
+        read = PyBytes_FromStringAndSize(<const char*> view.utf8, part.end)
+    if refused is not None:
+        refuse(refused, read.decode("utf-8") if isinstance(text, str) else read)
+    return read
 
 
 cdef bint _is_plain(Encoder encoder, object text):

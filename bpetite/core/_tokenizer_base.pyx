@@ -1,7 +1,7 @@
 """The compiled base of bpetite.Tokenizer: what is in it, text to ids, ids to text.
 
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
-lines over the vocabulary, the encoder and the decoder that the surface holds; it is the only base class there is.
+lines over the vocabulary, the encoder and the decoder that it holds; it is the only base class there is.
 """
 from cpython.array cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -249,16 +249,15 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
         array([256, 257], dtype=uint32)
         """
-        cdef Worker worker
-        if add_special_tokens and (self._before or self._after):
-            return self.encode_batch_to_numpy([text], num_threads=num_threads, allowed_special=allowed_special,
-                                              disallowed_special=disallowed_special, add_special_tokens=True,
-                                              dropout=dropout, seed=seed)[0]
-        worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
+        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
         try:
-            return take_ids(worker)
+            ids = take_ids(worker)
         finally:
             self._encoder.give(worker)
+        if add_special_tokens and (self._before or self._after):
+            import numpy                       # not at the top: lists do without it
+            return numpy.concatenate((self._before, ids, self._after), dtype=ids.dtype, casting="unsafe")
+        return ids
 
     def count(self, text, *, limit=None, allowed_special="all", disallowed_special=(), num_threads=1,
               bint add_special_tokens=False):

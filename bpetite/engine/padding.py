@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -68,13 +69,12 @@ class Rows:
             self.before, self.after = vocab.around
         self.special: int = len(self.before) + len(self.after)
         self.pad_id: int | None = vocab.pad_id(pad_token)
-        self.ids: npt.NDArray[np.uint32]
-        self.offsets: Integers
-        self.ids, self.offsets = tokenizer.encode_batch_to_numpy(texts, **batch)
         self.options: dict[str, Any] = {
             "max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
             "pad_to_multiple_of": 1, **given,
         }  # fmt: skip
+        _check(special=self.special, **self.options)
+        self.encode = partial(tokenizer.encode_batch_to_numpy, texts, **batch)  # called once all has been checked
 
     def padded(self, padding: Padding) -> PaddedBatch:
         """All rows as one rectangle."""
@@ -83,54 +83,60 @@ class Rows:
             raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
         if padding == "max_length" and max_length is None:
             raise ValueError('padding="max_length" needs max_length=')
-        texts, starts, lengths = self._cut()
+        ids, texts, starts, lengths = self._cut()
         width = max_length if padding == "max_length" else int((lengths + self.special).max(initial=0))
-        return self._rectangle(texts, starts, lengths, self._rounded_up(width))
+        return self._rectangle(ids, texts, starts, lengths, self._rounded_up(width))
 
     def batches(self, max_tokens: int) -> Iterator[PaddedBatch]:
-        """Yield rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
+        """Rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
         rows come first; rows of equal width keep their order."""
         if not isinstance(max_tokens, int):
             raise TypeError(f"max_tokens is an int, not {show(max_tokens)}")
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
-        texts, starts, lengths = self._cut()
+        ids, texts, starts, lengths = self._cut()
         widths = self._rounded_up(lengths + self.special)
         if len(widths) and int(widths.max()) > max_tokens:
             worst = int(widths.argmax())
             raise ValueError(f"text {int(texts[worst])} has {int(lengths[worst]) + self.special} tokens, more than "
                              f"max_tokens={max_tokens}: cut it with max_length=")  # fmt: skip
         order = np.argsort(widths, kind="stable")
-        first = 0
-        while first < len(order):
-            # Widths ascend, so the last row of a batch sets its width.
-            last = first + 1
-            while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
-                last += 1
-            chosen = order[first:last]
-            yield self._rectangle(texts[chosen], starts[chosen], lengths[chosen], int(widths[chosen[-1]]))
-            first = last
 
-    def _cut(self) -> tuple[Integers, Integers, Integers]:
-        """For each row the index of its text, its first token in all ids, and how many of them it has."""
+        def rectangles() -> Iterator[PaddedBatch]:
+            first = 0
+            while first < len(order):
+                # Widths ascend, so the last row of a batch sets its width.
+                last = first + 1
+                while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
+                    last += 1
+                rows = order[first:last]
+                yield self._rectangle(ids, texts[rows], starts[rows], lengths[rows], int(widths[rows[-1]]))
+                first = last
+
+        return rectangles()
+
+    def _cut(self) -> tuple[npt.NDArray[np.uint32], Integers, Integers, Integers]:
+        """All ids; for each row the index of its text, its first token among them, and how many of them it has."""
         options = self.options
-        _check(special=self.special, **options)
+        ids, offsets = self.encode()
         room = None if options["max_length"] is None else options["max_length"] - self.special
-        texts, begins, ends = windows(np.diff(self.offsets), room, options["truncation_side"], options["stride"])
-        return texts, self.offsets[texts] + begins, ends - begins
+        texts, begins, ends = windows(np.diff(offsets), room, options["truncation_side"], options["stride"])
+        return ids, texts, offsets[texts] + begins, ends - begins
 
     def _rounded_up(self, width: Width) -> Width:
         multiple: int = self.options["pad_to_multiple_of"]
         return -(-width // multiple) * multiple
 
-    def _rectangle(self, texts: Integers, starts: Integers, lengths: Integers, width: int) -> PaddedBatch:
+    def _rectangle(
+        self, ids: npt.NDArray[np.uint32], texts: Integers, starts: Integers, lengths: Integers, width: int
+    ) -> PaddedBatch:
         """Rows with the special tokens around them, filled up to a width."""
         before, after, pad_id = self.before, self.after, self.pad_id
         filled = lengths + len(before) + len(after)
         if pad_id is None and int(filled.min(initial=width)) < width:
             raise ValueError("rows of different length need a pad_token=")
         offset_in_flat = np.cumsum(lengths) - lengths
-        flat = self.ids[np.repeat(starts - offset_in_flat, lengths) + np.arange(int(lengths.sum()))]
+        flat = ids[np.repeat(starts - offset_in_flat, lengths) + np.arange(int(lengths.sum()))]
         highest = max(int(flat.max(initial=0)), pad_id or 0, *before, *after)
         if highest > 0x7FFFFFFF:
             raise OverflowError(f"id {highest} does not fit int32")

@@ -175,13 +175,13 @@ class Normalized:
     def feed(self, data: bytes, final: bool) -> list[int]:
         """As for :class:`OpenText`."""
         text = data.decode("utf-8")
-        at = len(text)
+        at: int | None = len(text)
         if not final:
-            at = next((at for at in range(len(text) - 1, -1, -1) if starts_afresh(text[at], self.form)), 0)
-        self.parts.append(text[:at])
-        if at == 0 and not final:  # nothing closes what is open
+            at = next((at for at in range(len(text) - 1, -1, -1) if starts_afresh(text[at], self.form)), None)
+        if at is None:  # nothing closes what is open
             self.parts.append(text)
             return []
+        self.parts.append(text[:at])
         closed = "".join(self.parts)
         self.parts = [text[at:]]
         return self.text.feed(normalize(self.form, closed, self.unicode).encode("utf-8"), final)

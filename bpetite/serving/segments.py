@@ -51,6 +51,9 @@ def encode_segments(
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {show(seams)}')
+    if disallowed_special == "all":  # those that are not allowed, in whatever segment
+        allowed_in_all = tokenizer.special_tokens if allowed_special == "all" else allowed_special
+        disallowed_special = tokenizer.special_tokens.keys() - {*allowed_in_all}
     pairs = [*parts]
     for number, pair in enumerate(pairs):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:

@@ -3,10 +3,13 @@
 Up to Python 3.11 the cyclic collector runs in allocations, so a finalizer runs there, and other threads meanwhile. Each
 object here dies in a cycle, makes the next one, leaves objects behind so that the collector runs again, and sleeps.
 """
+import gc
 import subprocess
 import sys
 
 import pytest
+
+from bpetite import Tokenizer
 
 START = """
 import gc, random, sys, threading, time
@@ -107,3 +110,20 @@ def test_a_finalizer_lets_another_thread_run(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_finalizer_at_exit(name: str) -> None:
     run(EXIT, name)
+
+
+def test_no_memory_waits_for_the_collector() -> None:
+    """What a call of several threads has made is freed when the call ends, also where it fails."""
+    tok = Tokenizer.train(["ab ab"], 257)
+    texts = ["ab cd " * 100_000] * 4
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            tok.encode_batch_to_numpy(texts, num_threads=2)
+            tok.encode_to_numpy(texts[0] * 2, num_threads=2)
+            with pytest.raises(UnicodeDecodeError):
+                tok.encode_batch_to_numpy([*(text.encode() for text in texts), b"\xff"], num_threads=2)
+        assert [each for each in gc.get_objects() if type(each).__name__ == "Share"] == []
+    finally:
+        gc.enable()

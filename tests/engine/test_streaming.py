@@ -256,3 +256,18 @@ def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
     done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1_000_000
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_normalized_text_one_character_at_a_time_is_not_held(form: str) -> None:
+    taken = 0
+
+    def characters() -> Iterator[str]:
+        nonlocal taken
+        for char in "a b e\u0301 " * 100:
+            taken += 1
+            yield char
+
+    ids = tokenizer(normalization=form).encode_iterable(characters())
+    next(ids)
+    assert taken < 10

@@ -1,4 +1,5 @@
 """count with a limit, count_batch and truncate: what they promise."""
+import ctypes
 import time
 from dataclasses import replace
 from random import Random
@@ -218,3 +219,15 @@ def test_the_smallest_limits(text: str) -> None:
 def test_errors(name: str, call: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(TOKENIZERS[name])  # type: ignore[operator]
+
+
+def test_what_is_refused_depends_on_no_state_of_the_str() -> None:
+    """CPython may keep the UTF-8 of a str beside it; then the text is read there, and counted in bytes."""
+    tok = TOKENIZERS["gpt2"]
+    for tail in (END, ""):
+        text = "é" * 5000 + tail
+        kept = "é" * 5000 + tail
+        ctypes.pythonapi.PyUnicode_AsUTF8AndSize(ctypes.py_object(kept), None)
+        for each in (text, kept):
+            assert tok.count(each, limit=3000, allowed_special=(), disallowed_special="all") == 3001
+            assert tok.truncate(each, 100, allowed_special=(), disallowed_special="all") == "é" * 100

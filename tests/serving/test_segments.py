@@ -1,5 +1,6 @@
 """encode_segments, held to its plain meaning."""
 from itertools import chain
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -78,3 +79,14 @@ def test_what_a_user_writes_is_no_special_token() -> None:
 def test_errors(call: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(TOKENIZERS["cl100k"])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("seams", ["join", "cut"])
+def test_all_others_are_disallowed_whatever_the_segment(seams: Literal["join", "cut"]) -> None:
+    tok = TOKENIZERS["cl100k"]
+    parts = [("a", True), (f"b{END}", False)]
+    assert END not in tok.decode(serving.encode_segments(tok, parts, seams=seams)[:2])
+    ids = serving.encode_segments(tok, parts, seams=seams, disallowed_special="all")
+    assert tok.decode(ids) == f"ab{END}"
+    with pytest.raises(ValueError, match="disallowed special token"):
+        serving.encode_segments(tok, parts, seams=seams, allowed_special=(), disallowed_special="all")
