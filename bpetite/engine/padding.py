@@ -4,7 +4,7 @@ Rows come as one flat array with offsets. NumPy moves them, never one id at a ti
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -74,7 +74,10 @@ class Rows:
             "pad_to_multiple_of": 1, **given,
         }  # fmt: skip
         _check(special=self.special, **self.options)
-        self.encode = partial(tokenizer.encode_batch_to_numpy, texts, **batch)  # called once all has been checked
+        #: Gives the ids of all texts, and their offsets; called once everything has been checked.
+        self.encode: Callable[[], tuple[npt.NDArray[np.uint32], Integers]] = partial(
+            tokenizer.encode_batch_to_numpy, texts, **batch
+        )
 
     def padded(self, padding: Padding) -> PaddedBatch:
         """All rows as one rectangle."""
