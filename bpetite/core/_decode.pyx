@@ -20,10 +20,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
-from ..headers cimport (
-    BP_HEAD, BP_LONG_TOKEN, BP_NOT_ASCII, bp_head, bp_join, bp_join_size, bp_joiner, bp_slot, bp_use_large_pages,
-    bp_watch, bp_watch_check, bp_work,
-)
+from ..headers cimport bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.vectors cimport (
     bp_str_of_utf8, bp_token_value, bp_token_values, PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New,
 )

@@ -5,10 +5,17 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from ..headers cimport bp_numpy, bp_numpy_new, bp_numpy_set_up, token_t
+from ..headers cimport token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._id_memory cimport ids_free, ids_trim
 from ._worker cimport Worker
+
+cdef extern from "core/numpy_array.h":
+    ctypedef struct bp_numpy:
+        void* make                     # NULL before the set-up
+        PyObject* descr
+    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
+    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
 
 cdef extern from "core/id_lists.h":
     enum:

@@ -16,11 +16,10 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from ..headers cimport BP_HEAD, BP_LONG_TOKEN, bp_joiner, bp_slot
 from ..headers.vectors cimport (
     bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
 )
-from ._decode cimport Decoder
+from ._decode cimport BP_HEAD, BP_LONG_TOKEN, Decoder, bp_joiner, bp_slot
 
 from ..errors import UnknownTokenError, show
 

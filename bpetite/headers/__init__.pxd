@@ -4,8 +4,7 @@ A module includes every header that is declared here, so that none of them may b
 header of vector instructions is.
 """
 from cpython.bytes cimport PyBytes_AS_STRING
-from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 ctypedef uint32_t token_t  # a token id: 0..2^32-1
@@ -36,38 +35,11 @@ cdef extern from "headers/heap.h" nogil:
     void bp_sift_down(uint64_t* heap, Py_ssize_t size, Py_ssize_t at) noexcept
     Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept
 
-cdef extern from "headers/join.h" nogil:
-    enum:
-        BP_HEAD
-        BP_LONG_TOKEN
-        BP_NOT_ASCII
-    ctypedef struct bp_head:
-        uint8_t bytes[16]
-    ctypedef struct bp_joiner:
-        const bp_head* heads
-        const uint16_t* sizes
-        const uint64_t* starts
-        const uint8_t* blob
-        const uint32_t* slot_of
-        size_t size
-    size_t bp_slot(const bp_joiner* joiner, uint32_t position) noexcept
-    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
-                         uint32_t* unknown) noexcept
-    uint8_t* bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* at, uint8_t* end,
-                     unsigned not_ascii) noexcept
-
 cdef extern from "headers/memory.h" nogil:
     void* bp_allocate(size_t bytes) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
     void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
     void bp_use_large_pages(void* memory, size_t bytes) noexcept
-
-cdef extern from "headers/numpy_array.h":
-    ctypedef struct bp_numpy:
-        void* make                     # NULL before the set-up
-        PyObject* descr
-    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
-    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
 
 cdef extern from "headers/pairs.h" nogil:
     ctypedef struct bp_pair_entry:
