@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 
 import regex
@@ -34,7 +35,7 @@ SUBSETS = 16
 
 _word = regex.compile(r"\w")
 _space_after = regex.compile(r"\s*")
-_space_before = regex.compile(r"(?r)\s*")
+_space = regex.compile(r"\s")
 
 #: A stretch of the normalized text: the id of the special token that it is or None, its characters, and where each
 #: starts and ends in the given text.
@@ -162,16 +163,25 @@ class Pipeline:
                 continue
             if self._normalize is not None:
                 if starts is not None and ends is not None:
-                    stretch, starts, ends = self._normalize_traced(stretch, starts, ends)
+                    stretch, starts, ends = self._normalize_traced(stretch, starts, ends, whole=trusted is not None)
                 else:
                     stretch = self._normalize(stretch)
-            inner = None
+            inner = proof = None
             if trusted is not None and starts is not None and ends is not None:
                 inner = [_inside(part, starts, ends) for part in trusted]
-            for first, last, token_id in late.cut(stretch, inner):
+                proof = partial(self._is_made_of, text, trusted, stretch, [*starts, end])
+            for first, last, token_id in late.cut(stretch, inner, proof):
                 inside = starts[first:last] if starts is not None else None
                 outside = ends[first:last] if ends is not None else None
                 yield token_id, stretch[first:last], inside, outside
+
+    def _is_made_of(
+        self, text: str, trusted: Sequence[tuple[int, int]], stretch: str, starts: list[int], first: int, last: int
+    ) -> bool:
+        """Whether a trusted part alone gives ``stretch[first:last]``, without the characters beside that part."""
+        stop = next(stop for start, stop in trusted if start <= starts[first] < stop)
+        own = text[starts[first] : min(starts[last], stop)]  # with the marks that it was composed with
+        return self._normalize is None or stretch[first:last] in self._normalize(own)
 
     def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
         """What finds special tokens in the text as it is, and in the normalized text."""
@@ -196,20 +206,23 @@ class Pipeline:
     def _rank(self, literal: str) -> tuple[bool, int]:
         return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
 
-    def _normalize_traced(self, text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
+    def _normalize_traced(
+        self, text: str, starts: list[int], ends: list[int], *, whole: bool
+    ) -> tuple[str, list[int], list[int]]:
         """The normalized text, and where its characters start and end in the given text: what is put in has the place
-        of a character beside it."""
+        of a character beside it, or with ``whole`` of all characters that it replaces."""
         edge = starts[0]
         for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
-                sources = [*[0] * len(one.text), *range(len(text))] if text else []
+                firsts = lasts = [*[0] * len(one.text), *range(len(text))] if text else []
                 text = one.text + text if text else text
             elif isinstance(one, Replace):
-                text, sources = _replace_traced(one, self._unicode, text)
+                text, firsts, lasts = _replace_traced(one, self._unicode, text)
             else:
-                text, sources = offsets.align(one, text, self._unicode)
-            starts = [starts[at] if at >= 0 else edge for at in sources]
-            ends = [ends[at] if at >= 0 else edge for at in sources]
+                text, lasts = offsets.align(one, text, self._unicode)
+                firsts = lasts
+            starts = [starts[at] if at >= 0 else edge for at in (firsts if whole else lasts)]
+            ends = [ends[at] if at >= 0 else edge for at in lasts]
         return text, starts, ends
 
 
@@ -219,17 +232,20 @@ def _inside(part: tuple[int, int], starts: list[int], ends: list[int]) -> tuple[
     return first, max(first, bisect_right(ends, part[1]))
 
 
-def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int]]:
-    """The text rewritten, and for each character the one of the text whose place it has: for the content the last one
-    that was replaced, or the one before an empty match, -1 if there is none."""
+def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int], list[int]]:
+    """The text rewritten, and for each character the first and the last one of the text that it comes from: the content
+    comes from those replaced; from the one before an empty match, -1 if there is none."""
     made: list[str] = []
-    sources: list[int] = []
+    firsts: list[int] = []
+    lasts: list[int] = []
     at = 0
     for first, last in matches(regex.compile(one.pattern), unicode, text):
         made += [text[at:first], one.content]
-        sources += [*range(at, first), *[last - 1] * len(one.content)]
+        firsts += [*range(at, first), *[min(first, last - 1)] * len(one.content)]
+        lasts += [*range(at, first), *[last - 1] * len(one.content)]
         at = last
-    return "".join([*made, text[at:]]), [*sources, *range(at, len(text))]
+    rest = range(at, len(text))
+    return "".join([*made, text[at:]]), [*firsts, *rest], [*lasts, *rest]
 
 
 class _Finder:
@@ -248,9 +264,15 @@ class _Finder:
         self._specials = Specials({text: number for number, text in enumerate(literals)})
 
     def cut(
-        self, text: str, trusted: Sequence[tuple[int, int]] | None = None
+        self,
+        text: str,
+        trusted: Sequence[tuple[int, int]] | None = None,
+        proof: Callable[[int, int], bool] | None = None,
     ) -> Iterator[tuple[int, int, int | None]]:
-        """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
+        """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest.
+
+        ``proof(start, end)`` says whether a literal there is made of trusted characters alone.
+        """
         done = 0
         seen = text if self._unicode is None else text.translate(stand_ins(self._unicode, r"\s\w"))
         spans = (
@@ -259,14 +281,17 @@ class _Finder:
             for start, end, number in self._specials.spans(text[part:stop])
         )
         for start, end, number in spans:
+            if proof is not None and not proof(start, end):
+                continue
             flags = self._flags[number]
             if "single_word" in flags and (
                 (start > 0 and _word.match(seen[start - 1])) or (end < len(text) and _word.match(seen[end]))
             ):
                 continue
             if "lstrip" in flags:
-                found = _space_before.search(seen, 0, start)
-                start = max(found.start() if found and found.end() == start else start, done)
+                start = max(start, done)
+                while start > done and _space.match(seen[start - 1]):  # no farther: a search reads the text again
+                    start -= 1
             if "rstrip" in flags:
                 found = _space_after.match(seen, end)
                 end = found.end() if found else end

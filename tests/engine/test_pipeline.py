@@ -259,6 +259,11 @@ def test_white_space_that_is_a_token_may_be_taken_by_the_one_before() -> None:
         assert ours.encode(text) == theirs.encode(text).ids
 
 
+def test_many_tokens_that_strip_white_space_take_linear_time() -> None:
+    ours, _ = with_added({" ": (False, True, False, False, True)}, None)
+    assert len(ours.encode(" " * 400_000 + "x")) == 400_001
+
+
 # Sequences of splits, cut by the core or here, as tokenizers cuts
 
 EXPRESSIONS = [

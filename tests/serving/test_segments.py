@@ -9,7 +9,7 @@ from limit_cases import END, TOKENIZERS, names, pieces
 
 from bpetite import Tokenizer, Vocab, reference, serving
 from bpetite.engine.options import SpecialSelection
-from bpetite.steps.normalizers import Prepend
+from bpetite.steps.normalizers import Prepend, Replace
 
 segments = st.lists(st.tuples(st.lists(pieces, max_size=4).map("".join), st.booleans()), max_size=6)
 allowed_sets = st.sampled_from(["all", (), (END,)])
@@ -90,3 +90,31 @@ def test_all_others_are_disallowed_whatever_the_segment(seams: Literal["join", "
     assert tok.decode(ids) == f"ab{END}"
     with pytest.raises(ValueError, match="disallowed special token"):
         serving.encode_segments(tok, parts, seams=seams, allowed_special=(), disallowed_special="all")
+
+
+def rewriting(*steps: str | Replace, literal: str = "<s>") -> Tokenizer:
+    """A tokenizer that normalizes, with a special token that is looked for in the normalized text."""
+    vocab = {number: bytes([number]) for number in range(256)} | {256: literal.encode()}
+    built = Vocab.build(
+        vocab, [], {literal: 256}, pattern=None, normalization=steps, token_flags={literal: ("normalized",)}
+    )
+    return Tokenizer.from_vocab(built)
+
+
+@pytest.mark.parametrize("trusted", [(False, True), (True, False)])
+def test_what_a_normalizer_makes_of_untrusted_characters_is_untrusted(trusted: tuple[bool, bool]) -> None:
+    for tok, left, right in (
+        (rewriting(Replace("ab", "<s>")), "a", "b"),
+        (rewriting(Replace("a+b", "<s>")), "xaa", "ab"),
+        (rewriting("NFC", literal="é"), "e", "\u0301"),
+        (rewriting("NFC", literal="\u0323\u0301"), "x\u0301", "\u0323"),  # marks in another order
+    ):
+        assert 256 in tok.encode(left + right)
+        assert serving.encode_segments(tok, [(left + right, True)]) == tok.encode(left + right)
+        assert 256 not in serving.encode_segments(tok, [(left, trusted[0]), (right, trusted[1])])
+
+
+def test_trusted_text_gives_its_special_tokens_beside_rewritten_text() -> None:
+    tok = rewriting(Replace("ab", "<s>"), Replace("x", ""))
+    ids = serving.encode_segments(tok, [("a", False), ("b", True), ("ab", True), ("x", False), ("<s>", True)])
+    assert ids == [*b"<s>", 256, 256]
