@@ -33,17 +33,23 @@ def simd():
 
 def forms():
     """What `simd` can be on this machine, the best last."""
+    return _names(of_this_machine=True)
+
+
+def _names(of_this_machine):
     cdef int form
-    return [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS) if bp_simd_has(form)]
+    names = []
+    for form in range(BP_SIMD_FORMS):
+        if not of_this_machine or bp_simd_has(form):
+            names.append(bp_simd_name(form).decode("ascii"))
+    return names
 
 
 def check_environment():
     """Raise the ValueError of `simd` where ``BPETITE_SIMD`` names what cannot be had."""
-    cdef int form
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):
         return
-    known = [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS)]
-    reason = "which this machine does not have" if asked in known else "which is no set of vector instructions"
+    reason = "which this machine does not have" if asked in _names(of_this_machine=False) else "which is no set of vector instructions"
     raise ValueError(f"the environment has BPETITE_SIMD={show(asked)}, {reason}: here it can be "
                      f"{', '.join(forms())}, or not set")

@@ -68,7 +68,10 @@ cdef class IdLists:
     cdef list make(self, const token_t* ids, Py_ssize_t n):
         cdef Py_ssize_t i
         if self.objects == NULL:
-            return [ids[i] for i in range(n)]
+            made = []
+            for i in range(n):
+                made.append(ids[i])
+            return made
         return bp_list_from_tables(ids, n, self.objects, self.turns)
 
 

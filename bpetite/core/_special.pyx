@@ -30,14 +30,14 @@ cdef class Specials:
         cdef Py_ssize_t total = 0, i
         cdef bytes data
         cdef int byte, second, at = 0
-        cdef list order = sorted((str.encode(literal, "utf-8"), literal) for literal in special_tokens)
-        self.size = len(order)
-        self.literals = tuple([literal for _, literal in order])
-        for data, _ in order:
+        self.literals = tuple(sorted(special_tokens))  # in the order of their bytes
+        self.size = len(self.literals)
+        for literal in self.literals:
+            data = str.encode(literal, "utf-8")
             total += PyBytes_GET_SIZE(data)
             self.longest = max(self.longest, PyBytes_GET_SIZE(data))
             self.shortest = min(self.shortest or self.longest, PyBytes_GET_SIZE(data))
-        if self.size and not order[0][0]:
+        if self.size and not self.shortest:
             raise ValueError("a special token must not be empty")
         self.blob = <uint8_t*> malloc(total + 1)
         self.starts = <uint64_t*> malloc((self.size + 1) * sizeof(uint64_t))
@@ -49,9 +49,10 @@ cdef class Specials:
             raise MemoryError()
         total = 0
         for i in range(self.size):
-            data = order[i][0]
+            literal = self.literals[i]
+            data = str.encode(literal, "utf-8")
             self.starts[i] = total
-            self.ids[i] = special_tokens[order[i][1]]
+            self.ids[i] = special_tokens[literal]
             memcpy(self.blob + total, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
             byte = self.blob[total]
             while at <= byte:
@@ -289,7 +290,7 @@ cdef object _names(object names, object every, str keyword):
         raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {show(names)}{hint}') from None
     unknown = chosen - every
     if unknown:
-        known = ", ".join([f"{name!r:.40}" for name in sorted(every)[:8]]) + (", ..." if len(every) > 8 else "")
+        known = ", ".join(map("{!r:.40}".format, sorted(every)[:8])) + (", ..." if len(every) > 8 else "")
         raise ValueError(f"{keyword}: {min(map(repr, unknown)):.60} is not a special token of this tokenizer, "
                          f"which has {known or 'none'}")
     return chosen

@@ -113,38 +113,52 @@ def processor_quota(root=""):
     """
     quotas = []
     try:
-        with open(f"{root}/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as lines:
-            groups = [line.rstrip("\n").split(":", 2) for line in lines]
+        lines = _content(f"{root}/proc/self/cgroup").split("\n")
     except OSError:  # not Linux, or not mounted
         return None
-    for group in groups:
+    for line in lines:
+        group = line.split(":", 2)
         if len(group) < 3:
             continue
         if not group[1]:
             mounts, files = [f"{root}/sys/fs/cgroup"], ["cpu.max"]
         elif "cpu" in group[1].split(","):
-            mounts = [f"{root}/sys/fs/cgroup/{name}" for name in (group[1], "cpu")]
+            mounts = [f"{root}/sys/fs/cgroup/{group[1]}", f"{root}/sys/fs/cgroup/cpu"]
             files = ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         else:
             continue
         # A container may see the path on the host, but its own group at the root: so every folder above counts.
-        parts = [part for part in group[2].split("/") if part not in ("", ".", "..")]
-        for mount in mounts:
-            for depth in range(len(parts) + 1):
+        for folder in mounts:
+            for part in ("", *group[2].split("/")):
+                if part in (".", ".."):
+                    continue
+                folder = f"{folder}/{part}" if part else folder
                 try:
-                    quotas.append(_quota_of("/".join([mount, *parts[:depth]]), files))
+                    quotas.append(_quota_of(folder, files))
                 except (OSError, ValueError, ZeroDivisionError):  # not there, or "max"
                     pass
-    return min((quota for quota in quotas if quota > 0), default=None)
+    return min(filter(_is_limit, quotas), default=None)
+
+
+def _is_limit(quota):
+    return quota > 0
 
 
 def _quota_of(folder, files):
     numbers = []
     for name in files:
-        with open(f"{folder}/{name}", encoding="ascii") as file:
-            numbers += file.read().split()
+        numbers += _content(f"{folder}/{name}").split()
     quota, period = numbers
     return int(quota) / int(period)
+
+
+def _content(path):
+    """The text of a small file. `with` ends the process where memory runs out in it, as Cython 3.3 compiles it."""
+    file = open(path, encoding="utf-8", errors="surrogateescape")
+    try:
+        return file.read()
+    finally:
+        file.close()
 
 
 def together(work, helper, helpers, fail):

@@ -81,8 +81,10 @@ cdef class TokenizerBase:
     @property
     def merges(self):
         """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
-        tokens = self._vocab.tokens
-        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+        tokens, found = self._vocab.tokens, []
+        for left, right in self._vocab.merges or ():
+            found.append((tokens[left], tokens[right]))
+        return found
 
     @property
     def special_tokens(self):
@@ -323,7 +325,8 @@ cdef class TokenizerBase:
         lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads),
                              chosen_dropout(dropout, seed, self._vocab.kept))
         if add_special_tokens and (self._before or self._after):
-            return [[*self._before, *ids, *self._after] for ids in lists]
+            for i in range(len(lists)):
+                lists[i] = [*self._before, *lists[i], *self._after]
         return lists
 
     def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),

@@ -48,7 +48,7 @@ cdef class TokenTable:
         if size >= 1 << 31:
             raise ValueError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
         # Most vocabularies are in the order of their ids, and need no look-up for each.
-        values = list(tokens.values()) if order == list(tokens) else [tokens[token_id] for token_id in order]
+        values = list(tokens.values() if order == list(tokens) else map(tokens.__getitem__, order))
         self.order = order
         self.size = size
         self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))

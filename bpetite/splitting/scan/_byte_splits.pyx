@@ -26,15 +26,16 @@ cdef class ByteSplits:
     """
 
     def __cinit__(self, tables, str alphabet not None):
-        states, stage = tables.states, memoryview(tables.stage).cast("H")
-        codes = [ord(one) if ord(one) < ASCII else tables.pages[64 * stage[ord(one) // 64] + ord(one) % 64]
-                 for one in alphabet]
+        states, stage, codes, steps = tables.states, memoryview(tables.stage).cast("H"), array("L"), array("H")
+        for one in map(ord, alphabet):
+            codes.append(one if one < ASCII else tables.pages[64 * stage[one // 64] + one % 64])
+        codes.append(tables.end)
         if tables.used_bits >> CUT_BITS:
             raise ValueError("a pattern that needs marks cannot cut bytes")
-        self.owner = array("H", [
-            tables.next[code * states + state] << CUT_BITS | tables.out[code * states + state]
-            for state in range(states) for code in (*codes, tables.end)
-        ]).tobytes()
+        for state in range(states):
+            for code in codes:
+                steps.append(tables.next[code * states + state] << CUT_BITS | tables.out[code * states + state])
+        self.owner = steps.tobytes()
         self.steps = <const uint16_t*> PyBytes_AS_STRING(self.owner)
 
     def ends(self, bytes data not None):
@@ -52,7 +53,8 @@ cdef class ByteSplits:
         self.begin(&cut, 0, len(data))
         while count and data:
             count = self.next_ends(&cut, text, ends, 2 * CUT_BITS)
-            found += [ends[i] for i in range(count)]
+            for i in range(count):
+                found.append(ends[i])
         return found
 
     cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t end) noexcept nogil:

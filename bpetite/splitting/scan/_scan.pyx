@@ -146,7 +146,10 @@ cdef class Scanner:
         cdef Py_ssize_t ends[SCAN_SHORT]
         if not 0 < data.shape[0] < SCAN_SHORT:
             raise ValueError(f"a short text has 1 to {SCAN_SHORT - 1} bytes, not {data.shape[0]}")
-        return new_array("q", [ends[i] for i in range(self.short_ends(&data[0], data.shape[0], ends))])
+        found = new_array("q")
+        for i in range(self.short_ends(&data[0], data.shape[0], ends)):
+            found.append(ends[i])
+        return found
 
     def count(self, const uint8_t[::1] data not None):
         """The number of pre-tokens of `data`, which must be valid UTF-8."""
