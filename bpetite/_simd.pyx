@@ -50,6 +50,7 @@ def check_environment():
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):
         return
-    reason = "which this machine does not have" if asked in _names(of_this_machine=False) else "which is no set of vector instructions"
+    known = asked in _names(of_this_machine=False)
+    reason = "which this machine does not have" if known else "which is no set of vector instructions"
     raise ValueError(f"the environment has BPETITE_SIMD={show(asked)}, {reason}: here it can be "
                      f"{', '.join(forms())}, or not set")

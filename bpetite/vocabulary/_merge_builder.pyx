@@ -2,7 +2,7 @@
 
 Ranks name no pairs: every split of a token into two tokens is one. A split is looked up only where tokens have the
 lengths of both halves. A vocabulary of n bytes has at most sqrt(2 n) different lengths, so splits hash fewer than
-n sqrt(2 n) bytes, whatever the tokens are.
+n sqrt(2 n) bytes, whatever the tokens are; tokens made to take long are refused.
 """
 from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -85,6 +85,9 @@ cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
     return 0
 
 
+cdef uint64_t MOST_HASHED = <uint64_t> 1 << 34     # bytes: some seconds; o200k_base has 2^24 at most
+
+
 cdef struct split:
     uint32_t left, right, joined   # slots
 
@@ -112,6 +115,21 @@ cdef class _Splits:
                 self.excluded[slot] = 1
         for slot in range(tokens.size):
             self.lengths[length_of(tokens, slot)] = 1
+        self.check()
+
+    cdef int check(self) except -1:
+        """Raise ValueError where the splits of the tokens take long to find."""
+        cdef Py_ssize_t slot, length, most = 0
+        cdef uint64_t hashed = 0
+        for length in range(self.tokens.longest + 1):
+            most += self.lengths[length]
+        for slot in range(self.tokens.size):
+            length = length_of(self.tokens, slot)
+            hashed += min(length, most) * length
+        if hashed > MOST_HASHED:
+            raise ValueError(f"ranks of {self.tokens.size} tokens with {most} different lengths, up to "
+                             f"{self.tokens.longest} bytes: to find all their splits would take too long; a merge list "
+                             f"has no such bound")
 
     def __dealloc__(self):
         free(self.found)

@@ -401,11 +401,12 @@ class Vocab:
             f"fingerprint {self.fingerprint()[:8]})"
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+    def __reduce__(self) -> tuple[Any, ...]:  # what is unpickled is checked as what is made
+        return _made, ({item.name: getattr(self, item.name) for item in fields(self)},)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+
+def _made(settings: dict[str, Any]) -> Vocab:
+    return Vocab(**settings)
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: dict[int, bytes]) -> frozenset[int]:

@@ -133,7 +133,7 @@ def test_pickle_keeps_identity() -> None:
     again = pickle.loads(pickle.dumps(one))
     assert again == one
     assert again.fingerprint() == one.fingerprint()
-    assert "_fingerprint" not in one.__getstate__()
+    assert "_fingerprint" not in one.__reduce__()[1][0]
 
 
 def test_fingerprint_is_the_same_in_every_process() -> None:
@@ -217,3 +217,25 @@ def test_the_first_of_several_literals_is_decoded_unless_the_vocabulary_has_one(
     assert Vocab.build({**AB, 5: b"<t>"}, [], {"<s>": 5, "<t>": 5}).aliases == {"<s>": 5}
     tok = Tokenizer({**AB, 5: b"<t>"}, [(b"a", b"b")], {"<s>": 5, "<t>": 5})
     assert Tokenizer(tok.vocab, tok.merges, tok.special_tokens) == tok
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"merges": ((0, 7),)}, "merge 0"),
+        ({"tokens": {0: b"a", 1: b"a"}}, "same bytes"),
+        ({"special_tokens": {"<s>": 1}}, "<s>"),
+        ({"unicode": "99.0"}, "99.0"),
+    ],
+)
+def test_a_crafted_pickle_is_refused(changed: dict[str, Any], message: str) -> None:
+    call, (state,) = vocab().__reduce__()
+    with pytest.raises(ValueError, match=message):
+        call({**state, **changed})
+
+
+def test_ranks_that_take_long_to_split_are_refused() -> None:
+    """Tokens of every length up to n hold n^3 / 3 bytes in their splits."""
+    runs = {255 + length: b"a" * length for length in range(2, 5000)}
+    with pytest.raises(ValueError, match=r"5254 tokens with 4999 different lengths, up to 4999 bytes"):
+        _ = Vocab({**{byte: bytes([byte]) for byte in range(256)}, **runs}, None, {}).merge_table
