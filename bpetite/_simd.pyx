@@ -1,5 +1,5 @@
 """Which vector instructions the compiled loops use (headers/simd.h)."""
-from .errors import show
+from .errors import short_repr
 
 import os
 
@@ -45,5 +45,5 @@ def check_environment():
         return
     known = [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS)]
     reason = "which this machine does not have" if asked in known else "which is no set of vector instructions"
-    raise ValueError(f"the environment has BPETITE_SIMD={show(asked)}, {reason}: here it can be "
+    raise ValueError(f"the environment has BPETITE_SIMD={short_repr(asked)}, {reason}: here it can be "
                      f"{', '.join(forms())}, or not set")

@@ -17,7 +17,7 @@ __all__ = [
     "UnknownTokenError",
     "file_exists",
     "not_a_text",
-    "show",
+    "short_repr",
     "token_limit",
     "warn_caller",
 ]
@@ -79,16 +79,16 @@ def token_limit(value: object, name: str) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name} is an int, a number of tokens, not {show(value)}") from None
+        raise TypeError(f"{name} is an int, a number of tokens, not {short_repr(value)}") from None
     if number < 0:
         raise ValueError(f"{name} is a number of tokens, 0 or more, not {number}")
     return min(number, 1 << 61)
 
 
-def show(value: object) -> str:
+def short_repr(value: object) -> str:
     """A repr short enough for an error message.
 
-    >>> show([1, 2]), show([0] * 100), show("a" * 100)[-6:]
+    >>> short_repr([1, 2]), short_repr([0] * 100), short_repr("a" * 100)[-6:]
     ('[1, 2]', 'a list of 100 items', 'aaa...')
     """
     if isinstance(value, dict | list | tuple | set | frozenset) and len(value) > 8:
@@ -112,7 +112,7 @@ def not_a_text(given: object) -> TypeError:
         hint = "; text.read_text() is what is in the file"
     elif hasattr(given, "read"):
         hint = "; encode_iterable takes an open file"
-    return TypeError(f"text is str or UTF-8 bytes, not {show(given)}{hint}")
+    return TypeError(f"text is str or UTF-8 bytes, not {short_repr(given)}{hint}")
 
 
 def file_exists(

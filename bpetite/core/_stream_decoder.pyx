@@ -21,7 +21,7 @@ from ..headers.vectors cimport (
 )
 from ._decode cimport BP_HEAD, BP_LONG_TOKEN, Decoder, bp_joiner, bp_slot
 
-from ..errors import UnknownTokenError, show
+from ..errors import UnknownTokenError, short_repr
 
 
 @cython.final
@@ -225,7 +225,7 @@ def texts_of(tokenizer, ids, errors, skip_special_tokens):
             raise TypeError()
         ids = iter(ids)
     except TypeError:
-        raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
+        raise TypeError(f"ids is an iterable of ints, not {short_repr(ids)}") from None
     return _texts(stream, ids)
 
 
@@ -237,7 +237,7 @@ def _texts(StreamDecoder stream not None, ids):
         except UnknownTokenError as error:
             raise stream.decoder.unknown(error.args[0], i) from None
         except TypeError:
-            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
+            raise TypeError(f"token ids are ints, and ids[{i}] is {short_repr(token_id)}") from None
         if text:
             yield text
     if text := stream.flush():

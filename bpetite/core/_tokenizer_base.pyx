@@ -22,7 +22,7 @@ from itertools import filterfalse
 from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, not_a_text, show, token_limit
+from ..errors import UnknownTokenError, not_a_text, short_repr, token_limit
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
@@ -43,7 +43,7 @@ cdef class TokenizerBase:
     def __cinit__(self, *args, **_):
         # here, since a call with a name alone ends before __init__
         if args and isinstance(args[0], (str, PathLike)):
-            raise TypeError(f"vocab is a dict of id -> bytes, not {show(args[0])}: Tokenizer.load takes a file, and "
+            raise TypeError(f"vocab is a dict of id -> bytes, not {short_repr(args[0])}: Tokenizer.load takes a file, and "
                             f"Tokenizer.from_pretrained a name")
         self._encoder = Encoder()
         self._decoder = Decoder()
@@ -61,9 +61,9 @@ cdef class TokenizerBase:
                 cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
         """
         if not PyLong_CheckExact(cache_bytes):
-            raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
+            raise TypeError(f"cache_bytes is an int, not {short_repr(cache_bytes)}")
         if not 0 <= cache_bytes < 1 << 62:
-            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
+            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {short_repr(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
@@ -146,7 +146,7 @@ cdef class TokenizerBase:
             return self._vocab.tokens[index(token_id)]
         except TypeError:
             hint = "; token_id gives the id of a token" if isinstance(token_id, (str, bytes)) else ""
-            raise TypeError(f"token_id is an int, not {show(token_id)}{hint}") from None
+            raise TypeError(f"token_id is an int, not {short_repr(token_id)}{hint}") from None
         except KeyError:
             raise self._decoder.unknown(index(token_id), -1) from None
 
@@ -163,11 +163,11 @@ cdef class TokenizerBase:
         """
         if not isinstance(token, (str, bytes)):
             hint = "; token_bytes gives the bytes of an id" if isinstance(token, int) else ""
-            raise TypeError(f"token is the bytes or the text of a token, not {show(token)}{hint}")
+            raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
         try:
             return self._vocab.id_of[str.encode(token, "utf-8") if isinstance(token, str) else token]
         except KeyError:
-            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {show(token)}; encode gives "
+            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode gives "
                                     f"the ids of any text") from None
 
     def fingerprint(self):

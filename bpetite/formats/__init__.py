@@ -15,7 +15,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ..errors import FormatError, show
+from ..errors import FormatError, short_repr
 from ..naming import folded, nearest
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
@@ -128,7 +128,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     """
     _check_format(format)
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"load takes the path of a file or a folder, or a name, not {show(path)}")
+        raise TypeError(f"load takes the path of a file or a folder, or a name, not {short_repr(path)}")
     name = os.fspath(path)
     if not os.path.exists(name):
         by_name = named(name) if isinstance(path, str) else None

@@ -29,7 +29,7 @@ import regex
 
 from ..errors import FormatError
 from ..splitting.pattern.regex_parser import compile_regex
-from .files import show
+from .files import short_repr
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
@@ -145,7 +145,7 @@ class _Translation:
         if why is None:
             to_file = self.dialect == "regex"
             why = "has no counterpart in tokenizer.json" if to_file else "means something else here or nothing at all"
-        raise FormatError(f"{self.what} {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
+        raise FormatError(f"{self.what} {short_repr(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
-from ..errors import FormatError, show
+from ..errors import FormatError, short_repr
 
 __all__ = [
     "Source",
@@ -17,7 +17,7 @@ __all__ = [
     "expect_keys",
     "parse_json",
     "read_file",
-    "show",
+    "short_repr",
     "without_collector",
 ]
 
@@ -87,7 +87,7 @@ def parse_json(data: bytes | str, name: str) -> Any:
         made = dict(items)
         if len(made) != len(items):
             repeated, _ = Counter(key for key, _ in items).most_common(1)[0]
-            raise FormatError(f"{name}: the key {show(repeated)} occurs twice in one JSON object")
+            raise FormatError(f"{name}: the key {short_repr(repeated)} occurs twice in one JSON object")
         return made
 
     def no_constant(constant: str) -> NoReturn:
@@ -110,12 +110,12 @@ def parse_json(data: bytes | str, name: str) -> Any:
 def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     """Raise FormatError unless ``found`` is a JSON object with the required keys and none beyond the optional ones."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {where} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {where} must be a JSON object, not {short_repr(found)}")
     for key in required:
         if key not in found:
             raise FormatError(f"{name}: {where} has no {key!r}")
     for key in found:
         if key not in required and key not in optional:
-            raise FormatError(f"{name}: {where} has the unknown key {show(key)}")
+            raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
 

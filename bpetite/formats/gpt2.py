@@ -20,7 +20,7 @@ from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from . import FILES
-from .files import Source, decode_utf8, errors_named, parse_json, read_file, show, without_collector
+from .files import Source, decode_utf8, errors_named, parse_json, read_file, short_repr, without_collector
 from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
@@ -129,7 +129,7 @@ def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ..
     first = 1 if lines[0].startswith("#version") else 0
     if lines[-1]:
         raise FormatError(
-            f"{name}: line {len(lines)} {show(lines[-1])} does not end in a newline: the file may be cut short "
+            f"{name}: line {len(lines)} {short_repr(lines[-1])} does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
     return merge_pairs(lines[first:-1], ids, str(name), lambda rank: f"line {rank + first + 1}")

@@ -19,7 +19,7 @@ from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from . import FILES, gpt2
 from .beside import remember
-from .files import errors_named, parse_json, read_file, show, without_collector
+from .files import errors_named, parse_json, read_file, short_repr, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,
@@ -140,13 +140,13 @@ def from_json(content: Any, name: str) -> Vocab:
 def _check_model(model: dict[str, Any], name: str) -> None:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
-        raise FormatError(f"{name}: the model is {show(kind)}, not byte-level BPE")
+        raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
     for key, values in FOREIGN.items():
         if model.get(key) not in values:
-            raise FormatError(f"{name}: model.{key} {show(model[key])} is not byte-level BPE")
+            raise FormatError(f"{name}: model.{key} {short_repr(model[key])} is not byte-level BPE")
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
-            raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
+            raise FormatError(f"{name}: model.{key} must not be {short_repr(model[key])}")
     if model.get("unk_token"):
         with errors_named(f"{name}: model.unk_token"):
             check_literal(model["unk_token"])
@@ -159,20 +159,20 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
     if found is None:
         return {}
     if not isinstance(found, list):
-        raise FormatError(f"{name}: added_tokens must be an array, not {show(found)}")
+        raise FormatError(f"{name}: added_tokens must be an array, not {short_repr(found)}")
     added: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(found):
         where = f"{name}: added_tokens[{number}]"
         if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or type(entry.get("id")) is not int:
-            raise FormatError(f"{where} must be an object with content and id, not {show(entry)}")
+            raise FormatError(f"{where} must be an object with content and id, not {short_repr(entry)}")
         for key in (*FLAGS, "special"):
             if type(entry.get(key, False)) is not bool:
-                raise FormatError(f"{where}.{key} must be true or false, not {show(entry[key])}")
+                raise FormatError(f"{where}.{key} must be true or false, not {short_repr(entry[key])}")
         literal, token_id = entry["content"], entry["id"]
         if not 0 <= token_id <= MAX_ID:
-            raise FormatError(f"{where}: id {show(token_id)} is outside 0..{MAX_ID}")
+            raise FormatError(f"{where}: id {short_repr(token_id)} is outside 0..{MAX_ID}")
         if literal in added:
-            raise FormatError(f"{where}: {show(literal)} is listed already")
+            raise FormatError(f"{where}: {short_repr(literal)} is listed already")
         with errors_named(where):
             check_literal(literal)
         added[literal] = entry
@@ -189,13 +189,15 @@ def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], n
         last = max(last, given)
         if given != entry["id"]:
             raise FormatError(
-                f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
-                "loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
+                f"{name}: added token {short_repr(literal)} has the id {entry['id']}, and tokenizers gives it {given} "
+                "on loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
                 "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
         spelled = decode_or_utf8(literal)
         if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:
-            raise FormatError(f"{name}: added token {show(literal)} is also how the model spells the byte {spelled!r}")
+            raise FormatError(
+                f"{name}: added token {short_repr(literal)} is also how the model spells the byte {spelled!r}"
+            )
 
 
 def _flags(added: dict[str, dict[str, Any]], ids: dict[str, int], normalizes: bool) -> dict[str, tuple[str, ...]]:
@@ -252,7 +254,7 @@ def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) 
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]
         if flags:
             raise FormatError(
-                f"{name}: added token {show(literal)}: {flags[0]} of a normalized token, after the normalizer "
+                f"{name}: added token {short_repr(literal)}: {flags[0]} of a normalized token, after the normalizer "
                 "ByteLevel, is not supported"
             )
 

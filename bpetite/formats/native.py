@@ -17,7 +17,7 @@ from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab
-from .files import errors_named, expect_keys, parse_json, show, without_collector
+from .files import errors_named, expect_keys, parse_json, short_repr, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 __all__ = ["dump", "from_bytes", "from_json", "recognizes"]
@@ -131,12 +131,14 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     if not recognizes(content):
         raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
     if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise FormatError(f"{name}: version {show(content.get('version'))}, but this release reads version {VERSION}")
+        raise FormatError(
+            f"{name}: version {short_repr(content.get('version'))}, but this release reads version {VERSION}"
+        )
     expect_keys(content, name, "the file", (*KEYS, *CONTENT), RARE)
     expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
     ranks = content["kind"] == "ranks"
     if not ranks and content["kind"] != "merges":
-        raise FormatError(f"{name}: kind {show(content['kind'])} is neither 'merges' nor 'ranks'")
+        raise FormatError(f"{name}: kind {short_repr(content['kind'])} is neither 'merges' nor 'ranks'")
     if ranks == ("merges" in content):
         raise FormatError(f"{name}: kind {content['kind']!r} {'with' if ranks else 'without'} \"merges\"")
     return check_ids(content["special_tokens"], name, "special_tokens")
@@ -147,10 +149,10 @@ def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     pairs = content.get("unreachable", [])
     if not isinstance(pairs, list):
-        raise FormatError(f"{name}: unreachable must be an array, not {show(pairs)}")
+        raise FormatError(f"{name}: unreachable must be an array, not {short_repr(pairs)}")
     for pair in pairs:
         if not (isinstance(pair, list) and [type(part) for part in pair] == [str, int]):
-            raise FormatError(f"{name}: unreachable: {show(pair)} is not an array of a token and its id")
+            raise FormatError(f"{name}: unreachable: {short_repr(pair)} is not an array of a token and its id")
         spelled, token_id = pair
         if token_id in found:
             raise FormatError(f"{name}: unreachable: the id {token_id} occurs twice")
@@ -209,17 +211,17 @@ def _build(
 
             settings["normalization"] = normalizers.from_json(content["normalization"])
         if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
-            raise ValueError(f"token_flags must be an object of arrays, not {show(flags)}")
+            raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
         settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
         if "template" in content:
             from ..steps.template import Template
 
             settings["template"] = Template.from_json(content["template"])
         if not isinstance(kept, dict):
-            raise ValueError(f"kept must be an object, not {show(kept)}")
+            raise ValueError(f"kept must be an object, not {short_repr(kept)}")
         config = content.get("train_config")
         if "train_config" in content and not isinstance(config, dict):
-            raise ValueError(f"train_config must be an object, not {show(config)}")
+            raise ValueError(f"train_config must be an object, not {short_repr(config)}")
         settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
         settings["train_config"] = config
         return Vocab(tokens, merges, specials | _read_aliases(content, specials), table=table, **settings)
@@ -229,8 +231,10 @@ def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str
     """literal -> id of the special tokens that have the id of another."""
     aliases = content.get("aliases", {})
     if not isinstance(aliases, dict) or not all(type(token_id) is int for token_id in aliases.values()):
-        raise ValueError(f"aliases must be an object of ids, not {show(aliases)}")
+        raise ValueError(f"aliases must be an object of ids, not {short_repr(aliases)}")
     for literal, token_id in aliases.items():
         if literal in specials or token_id not in specials.values():
-            raise ValueError(f"aliases: {show(literal)} with the id {token_id} is no other name of a special token")
+            raise ValueError(
+                f"aliases: {short_repr(literal)} with the id {token_id} is no other name of a special token"
+            )
     return aliases

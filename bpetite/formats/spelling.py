@@ -8,7 +8,7 @@ from typing import Any
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_tokens
 from ..errors import FormatError
 from ..vocabulary.vocab import Vocab
-from .files import show
+from .files import short_repr
 
 __all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]
@@ -17,10 +17,12 @@ __all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse
 def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
     """``found``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {position} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(found)}")
     if set(map(type, found.values())) - {int}:
         key, value = next(item for item in found.items() if type(item[1]) is not int)
-        raise FormatError(f"{name}: {position}: the id of {show(key)} must be an integer, not {show(value)}")
+        raise FormatError(
+            f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
+        )
     if len(set(found.values())) != len(found):
         raise FormatError(f"{name}: {position}: {same_id(found)}")
     return found
@@ -31,7 +33,7 @@ def same_id(ids: dict[str, int]) -> str:
     first: dict[int, str] = {}
     for key, token_id in ids.items():
         if first.setdefault(token_id, key) != key:
-            return f"{show(first[token_id])} and {show(key)} have the same id {token_id}"
+            return f"{short_repr(first[token_id])} and {short_repr(key)} have the same id {token_id}"
     return "an id occurs twice"
 
 
@@ -118,7 +120,7 @@ def merge_pairs(
         as_lists: Each merge is a list of two tokens.
     """
     if not isinstance(found, list):
-        raise FormatError(f"{name}: merges must be a JSON array, not {show(found)}")
+        raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(found)}")
     spelled: Iterable[str] = ()
     try:
         if as_lists:
@@ -139,8 +141,10 @@ def merge_pairs(
         if not as_lists:
             pair = merge.split(" ") if isinstance(merge, str) else None
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {show(merge)}")
+            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {short_repr(merge)}")
         for part in pair:
             if part not in ids:
-                raise FormatError(f"{name}: {position(rank)} {show(merge)}: {show(part)} is not in the vocabulary")
+                raise FormatError(
+                    f"{name}: {position(rank)} {short_repr(merge)}: {short_repr(part)} is not in the vocabulary"
+                )
     raise AssertionError("unreachable: some merge failed above")

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex
 
-from ..errors import show, token_limit
+from ..errors import short_repr, token_limit
 from .edges import Edges
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, 
     splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
     if splitter is None or not hasattr(splitter, "finditer"):
         raise ValueError(f'boundaries is "paragraph", "line", a compiled regular expression or None, not '
-                         f"{show(boundaries)}")  # fmt: skip
+                         f"{short_repr(boundaries)}")  # fmt: skip
     if boundaries == "line":  # most texts have many: none but the last is looked for
         return lambda low, high: max(text.rfind("\n", low, high) + 1, low)
     ends = sorted(match.end() for match in splitter.finditer(text))
@@ -231,4 +231,4 @@ def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         hint = "; decode it first" if isinstance(text, bytes) else ""
-        raise TypeError(f"text is a str, not {show(text)}{hint}")
+        raise TypeError(f"text is a str, not {short_repr(text)}{hint}")
