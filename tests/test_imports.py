@@ -36,7 +36,7 @@ ROWS = [
     ["steps"],
     ["splitting"],
     ["_merge", "_simd"],
-    ["charlevel", "gage", "reference", "patterns"],
+    ["atomic", "charlevel", "gage", "reference", "patterns"],
     ["errors", "naming", "not_given"],
     ["headers"],
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -230,7 +231,7 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         OSError: A file cannot be written.
         ValueError: No format has this name.
     """
-    from .atomic import write_file, write_files  # not at the top: loading does without it
+    from ..atomic import write_file, write_files  # not at the top: loading does without it
 
     format = format or format_by_name(path)
     dumped = dump(vocab, format)
@@ -246,7 +247,8 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         write_files({os.path.join(path, file): data for file, data in dumped.items()}, overwrite=overwrite)
     except BaseException:
         if missing:
-            os.rmdir(path)
+            with suppress(OSError):  # another process may have put a file there
+                os.rmdir(path)
         raise
 
 

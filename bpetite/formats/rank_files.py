@@ -218,7 +218,7 @@ def _fetch(file: RankFile, encoding: str) -> bytes:
     from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
-    from .atomic import write_file
+    from ..atomic import write_file
 
     url = (os.environ.get("BPETITE_ENCODINGS_URL") or URL).rstrip("/") + "/" + file.path
     path = os.path.join(cache_folder(), file.name)
