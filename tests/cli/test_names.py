@@ -26,9 +26,6 @@ Run = Callable[..., Done]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line, in a folder with a corpus."""
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text(TEXT)
 

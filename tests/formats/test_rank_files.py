@@ -21,14 +21,12 @@ Shared = Callable[[str], Path]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine that has nothing: an empty cache, no packages, and no network."""
+    """A machine that has nothing: an empty cache and no network."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("BPETITE_CACHE_DIR", str(folder))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tiktoken"))
     monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(rank_files, "PACKAGES", ())
-    monkeypatch.setattr(rank_files, "QUICKTOK", {})
     return folder
 
 
@@ -137,31 +135,6 @@ def test_a_damaged_file_is_named_with_both_hashes_and_stays(cache: Path, merges:
     assert hashlib.sha256(damaged).hexdigest() in message
     assert GPT2_MERGES.sha256 in message
     assert (cache / "vocab.bpe").read_bytes() == damaged
-
-
-@pytest.mark.parametrize(("encoding", "tokens"), [("gpt2", 50257), ("cl100k_base", 100261), ("o200k_base", 200000)])
-def test_installed_packages(cache: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, tokens: int) -> None:
-    monkeypatch.undo()
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(cache))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
-    assert len(rank_files.load(encoding).tokens) == tokens
-    assert not cache.exists()
-
-
-def test_a_package_with_tiktokens_files(cache: Path, merges: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = cache.parent / "site"
-    put(b"raise AssertionError('imported')", site / "shipper" / "__init__.py")
-    put(b"another version", site / "shipper" / "data" / "r50k_base.tiktoken")  # passed over
-    put(merges, site / "shipper" / "data" / GPT2_MERGES.names[1])
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr(rank_files, "PACKAGES", (("absent", "data"), ("shipper", "data")))
-    assert rank_files.load("r50k_base").id_of[b"hello"] == 31373
-
-
-@pytest.mark.parametrize("data", [b"", b"\x01\0\0\0\x05", b"\xff\xff\xff\xff" + bytes(40)])
-def test_another_version_of_quicktok_is_passed_over(data: bytes) -> None:
-    assert hashlib.sha256(rank_files._from_quicktok(data)).hexdigest() not in (CL100K.sha256, O200K.sha256)
 
 
 def test_what_is_fetched_is_kept(cache: Path, merges: bytes, mirror: Any) -> None:
