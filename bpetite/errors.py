@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from operator import index
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "TrainingWarning",
     "UnknownTokenError",
     "file_exists",
+    "nearest",
     "not_a_text",
     "short_repr",
     "token_limit",
@@ -95,6 +97,19 @@ def short_repr(value: object) -> str:
         return f"a {type(value).__name__} of {len(value)} items"
     text = repr(value[:80] if isinstance(value, str | bytes | bytearray) else value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most like an unknown one; None if all are far from it.
+
+    >>> nearest("CL100K_bse", ["o200k_base", "cl100k_base"])
+    'cl100k_base'
+    """
+    from difflib import get_close_matches  # imported only on the way to an error
+
+    spelled = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7)
+    return spelled[found[0]] if found else None
 
 
 def not_a_text(given: object) -> TypeError:

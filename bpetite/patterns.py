@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from .naming import folded, nearest
+from .errors import nearest
 
 __all__ = [
     "CL100K",
@@ -33,8 +33,7 @@ __all__ = [
     "CompiledPattern",
     "Pattern",
     "PatternLike",
-    "by_name",
-    "is_meant",
+    "is_explicit",
     "resolve",
 ]
 
@@ -160,22 +159,21 @@ def is_known(pattern: object) -> bool:
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
-#: Other names of the same patterns, folded: of encodings and of models.
-_ALIASES = {
-    "r50k": "gpt2",
-    "p50k": "gpt2",
-    "gpt4": "cl100k",
-    "gpt4o": "o200k",
-    "o200kharmony": "o200k",
-    "gptoss": "o200k",
-    "llama31": "llama3",
-    "llama32": "llama3",
-    "llama33": "llama3",
-    "qwen25": "qwen2",
-    "qwen3": "qwen2",
-    "deepseekr1": "deepseek-v3",
+#: All names of patterns: also those of encodings and models that cut by one of them.
+_NAMES = NAMED | {
+    "none": None,
+    "r50k_base": GPT2,
+    "p50k_base": GPT2,
+    "cl100k_base": CL100K,
+    "gpt-4": CL100K,
+    "o200k_base": O200K,
+    "o200k_harmony": O200K,
+    "gpt-4o": O200K,
+    "gpt-oss": O200K,
+    "qwen2.5": QWEN2,
+    "qwen3": QWEN2,
+    "deepseek-r1": DEEPSEEK_V3,
 }
-_FOLDED = {folded(name): name for name in NAMED} | _ALIASES
 #: Nothing in it is an operator of regular expressions, but for the dot.
 _WORD = re.compile(r"\w[\w .-]*")
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
@@ -186,26 +184,14 @@ _GROUP = re.compile(r"\(\?[imsx]*:.*\)", re.DOTALL)
 _DEFAULT_FLAGS = 0x2020
 
 
-def by_name(name: str) -> Pattern:
-    """The pattern of a name, however it is spelled; "none" is None.
-
-    Raises:
-        KeyError: No pattern has the name.
-
-    >>> by_name("CL100K-base") == by_name("cl100k") == CL100K
-    True
-    """
-    key = folded(name).removesuffix("base")
-    return None if key == "none" else NAMED[_FOLDED[key]]
-
-
 def resolve(pattern: Any) -> Any:
     """The split pattern that an argument stands for.
 
     Args:
         pattern: One of these, or a sequence of the first three, applied one inside the pieces of the other:
 
-            - a name of :data:`NAMED`, in any spelling: "cl100k", "CL100K-base", "gpt-2", "llama3"; "none" is None;
+            - a name of :data:`NAMED`, "cl100k", or of an encoding or a model that cuts by one: "cl100k_base", "gpt-4o";
+              "none" is None;
             - a regular expression, as the `regex` module reads it;
             - a compiled one, of `regex` or `re`. It becomes a group with its flags: IGNORECASE, MULTILINE, DOTALL,
               VERBOSE. `regex` reads it whichever compiled it, so ``\\s`` and ``\\w`` are those of `regex`;
@@ -215,13 +201,13 @@ def resolve(pattern: Any) -> Any:
         ValueError: A word that is nearly a name, flags that a group cannot have.
         TypeError: A compiled pattern of bytes.
 
-    >>> resolve("gpt-2") == GPT2
+    >>> resolve("cl100k") == resolve("cl100k_base") == CL100K
     True
     >>> resolve(re.compile("[a-z]+|.", re.IGNORECASE))
     '(?i:[a-z]+|.)'
     >>> resolve("cl100k_bse")
     Traceback (most recent call last):
-    ValueError: pattern 'cl100k_bse': did you mean 'cl100k'? As a regular expression it is '(?:cl100k_bse)'
+    ValueError: pattern 'cl100k_bse': did you mean 'cl100k_base'? As a regular expression it is '(?:cl100k_bse)'
     """
     if isinstance(pattern, str):
         return _of_str(pattern)
@@ -231,15 +217,11 @@ def resolve(pattern: Any) -> Any:
 
 
 def _of_str(pattern: str) -> Pattern:
-    if not _WORD.fullmatch(pattern):
-        return pattern
-    try:
-        return by_name(pattern)
-    except KeyError:
-        near = nearest(pattern, [*NAMED, *(f"{name}_base" for name in ("cl100k", "o200k"))])
+    if pattern in _NAMES:
+        return _NAMES[pattern]
+    near = nearest(pattern, _NAMES) if _WORD.fullmatch(pattern) else None
     if near is None:
         return pattern
-    near = near.removesuffix("_base")
     raise ValueError(f"pattern {pattern!r}: did you mean {near!r}? As a regular expression it is '(?:{pattern})'")
 
 
@@ -257,6 +239,6 @@ def _of_compiled(compiled: CompiledPattern) -> str:
     return f"(?{''.join(scoped)}:{text}{end}"
 
 
-def is_meant(pattern: Pattern) -> bool:
-    """Whether a pattern certainly cuts as its user wants: None, a named one, or one whole group ``(?:...)``."""
+def is_explicit(pattern: Pattern) -> bool:
+    """True for a pattern that cannot be a slip: None, a named one, or one whole group ``(?:...)``."""
     return all(stage in STAGES or _GROUP.fullmatch(stage) for stage in as_tuple(pattern))

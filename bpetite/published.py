@@ -28,8 +28,7 @@ def get_encoding(name: str) -> Tokenizer:
        folder. Connecting to one address of the host may take 10 seconds, and nothing is tried twice.
 
     Args:
-        name: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base or o200k_harmony, in any spelling:
-            "cl100k", "CL100K-base", "gpt-2".
+        name: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base or o200k_harmony; also without "_base".
 
     Raises:
         ValueError: No published encoding has the name; the message has the nearest one.
@@ -55,7 +54,7 @@ def encoding_for_model(model: str) -> Tokenizer:
 
     Args:
         model: The name of a model, "gpt-4o", "gpt-3.5-turbo", "text-embedding-3-small", or one that starts like a
-            known one: "gpt-4o-2024-08-06", "ft:gpt-4o:my-org::id". "GPT4o" is read as "gpt-4o".
+            known one: "gpt-4o-2024-08-06", "ft:gpt-4o:my-org::id".
 
     Raises:
         KeyError: No known model has the name; the message has the nearest one.

@@ -37,7 +37,7 @@ ROWS = [
     ["splitting"],
     ["_merge", "_simd"],
     ["atomic", "charlevel", "gage", "reference", "patterns"],
-    ["errors", "naming", "not_given"],
+    ["errors", "not_given"],
     ["headers"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

@@ -2,7 +2,7 @@
 
 Each step of merging drops every occurrence of a pair that has a rank with probability p, independently, and joins the
 best that is left, the lowest rank first, the leftmost of equals first; where none is left, merging ends. This is
-algorithm 1 of the paper; ``reference.dropout_distribution`` is its definition by enumeration.
+algorithm 1 of the paper; ``tests/support/oracles.py`` defines it by enumeration.
 
 A coin for each candidate is not needed. In the order of rank and position, the number of candidates that are dropped
 before the first that is not has a geometric distribution, so a step draws one number, k, and joins candidate k. Few

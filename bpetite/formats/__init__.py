@@ -16,8 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ..errors import FormatError, short_repr
-from ..naming import folded, nearest
+from ..errors import FormatError, nearest, short_repr
 from ..vocabulary.vocab import Vocab
 from .files import Source, parse_json, read_file
 
@@ -83,11 +82,8 @@ def _packaged_names() -> list[str]:
 
 
 def packaged(name: str) -> str | None:
-    """The file of the tokenizer of this name, in any spelling, that ships with the package; None if there is none."""
-    for known in _packaged_names():
-        if folded(known) == folded(name):
-            return os.path.join(_PACKAGED, f"{known}.json")
-    return None
+    """The file of the tokenizer of this name that ships with the package; None if there is none."""
+    return os.path.join(_PACKAGED, f"{name}.json") if name in _packaged_names() else None
 
 
 def named(name: str) -> Vocab | None:

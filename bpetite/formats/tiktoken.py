@@ -46,7 +46,7 @@ def load(
         path: The file.
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default that of the encoding.
         special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
-        name: The name of a published encoding, in any spelling; by default the file's name without ``.tiktoken``.
+        name: The name of a published encoding; by default the file's name without ``.tiktoken``.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`; a file does not name the one it was made with.
 
     Raises:
