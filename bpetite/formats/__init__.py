@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..errors import FormatError, nearest, short_repr
 from ..vocabulary.vocab import Vocab
-from .files import Source, parse_json, read_file
+from .files import FILES, Format, Source, WritableFormat, parse_json, read_file
 
 if TYPE_CHECKING:
     from . import gpt2, huggingface, native, ranks, tekken, tiktoken
@@ -45,18 +45,8 @@ __all__ = [
     "tiktoken",
 ]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
-WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
-
 FORMATS: tuple[Format, ...] = get_args(Format)
 WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
-
-#: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
-FILES: dict[Format, tuple[str, ...]] = {
-    "huggingface": ("tokenizer.json",),
-    "gpt2": ("vocab.json", "merges.txt"),
-    "tekken": ("tekken.json",),
-}
 
 #: The directory with the tokenizers that ship with the package.
 _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")

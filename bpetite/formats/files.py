@@ -6,12 +6,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..errors import FormatError, short_repr
 
 __all__ = [
+    "FILES",
+    "Format",
     "Source",
+    "WritableFormat",
     "decode_utf8",
     "errors_named",
     "expect_keys",
@@ -23,6 +26,16 @@ __all__ = [
 
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
+
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
+WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
+
+#: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
+FILES: dict[Format, tuple[str, ...]] = {
+    "huggingface": ("tokenizer.json",),
+    "gpt2": ("vocab.json", "merges.txt"),
+    "tekken": ("tekken.json",),
+}
 
 
 @contextmanager

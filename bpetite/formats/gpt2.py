@@ -19,8 +19,7 @@ from ..vocabulary._printable import read_merges, read_tokens
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
-from . import FILES
-from .files import Source, decode_utf8, errors_named, parse_json, read_file, short_repr, without_collector
+from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file, short_repr, without_collector
 from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]

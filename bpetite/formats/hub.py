@@ -6,10 +6,10 @@ from contextlib import suppress
 
 from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
-from . import FILES, named, unknown_name
 from . import load as load_local
+from . import named, unknown_name
 from .beside import BESIDE, TEMPLATES
-from .files import Source
+from .files import FILES, Source
 
 __all__ = ["TIMEOUT", "load"]
 

@@ -17,9 +17,9 @@ from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
-from . import FILES, gpt2
+from . import gpt2
 from .beside import remember
-from .files import errors_named, parse_json, read_file, short_repr, without_collector
+from .files import FILES, errors_named, parse_json, read_file, short_repr, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,
