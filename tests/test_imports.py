@@ -307,17 +307,6 @@ def test_rooms_that_users_call_need_no_import_of_their_own() -> None:
         assert done.stdout.strip() == f"bpetite.{room}"
 
 
-def test_no_file_is_too_long() -> None:
-    root = PACKAGE.parent
-    sources = [path for room in ("bpetite", "tests", "benchmarks") for path in (root / room).rglob("*.py*")]
-    long = {
-        str(path.relative_to(root)): lines
-        for path in sources
-        if path.suffix in (".py", ".pyx", ".pyi", ".pxd") and (lines := len(path.read_text().splitlines())) > 520
-    }
-    assert long == {}
-
-
 def test_all_is_complete() -> None:
     for name in bpetite.__all__:
         assert getattr(bpetite, name) is not None

@@ -14,7 +14,7 @@ import errno
 import os
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import FormatError, nearest, short_repr
 from ..vocabulary.vocab import Vocab
