@@ -204,7 +204,7 @@ IMPORT = r"(?:from\s+[\w.]+\s+)?c?import\s+(\([^)]*\)|.*)"
 
 def names_at_fault(source: str) -> list[str]:
     """The names that a .pyx or .pxd file imports twice at its top, or imports and does not use."""
-    source = re.sub(r"#.*", "", source)
+    source = re.sub(r"#.*|from __future__ import annotations", "", source)
     rest = re.sub(rf"(?m)^\s*{IMPORT}", "", source)
 
     def names(pattern: str) -> list[str]:

@@ -286,7 +286,8 @@ cdef object _names(object names, object every, str keyword):
             raise TypeError()
         chosen = frozenset(names)
     except TypeError:                              # no iterable, or of what has no hash
-        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {short_repr(names)}{hint}') from None
+        found = f"{short_repr(names)}{hint}"
+        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {found}') from None
     unknown = chosen - every
     if unknown:
         known = ", ".join([f"{name!r:.40}" for name in sorted(every)[:8]]) + (", ..." if len(every) > 8 else "")

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Text of token ids that arrive one at a time.
 
 A stream keeps the bytes of the character that is not complete, three at most, and nothing of what it has given out: one
@@ -6,6 +7,8 @@ follows whole characters, as nearly all do, is copied into a new str, and one th
 one from its code points. Everything else goes through CPython's decoder, which stops before an incomplete character and
 so defines what a whole one is; it takes twice as long for a few bytes.
 """
+from __future__ import annotations
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_CheckExact
@@ -195,7 +198,8 @@ cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t siz
     return text
 
 
-def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False,
+                  context: Ids = ()) -> StreamDecoder:
     """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
 
     The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
@@ -214,7 +218,7 @@ def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=
     >>> stream.feed([256, 257, 258]) + stream.flush()
     'ab ab'
     """
-    return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
+    return StreamDecoder(self, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
 def texts_of(tokenizer, ids, errors, skip_special_tokens):

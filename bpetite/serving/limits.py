@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 
 
 def truncate(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -84,8 +84,8 @@ def truncate(
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
     most = token_limit(max_tokens, "max_tokens")
     if truncation_side == "left":
-        return _end(tokenizer, text, most, allowed_special, disallowed_special)
-    edges = Edges(tokenizer, text, most, allowed_special, disallowed_special)
+        return _end(self, text, most, allowed_special, disallowed_special)
+    edges = Edges(self, text, most, allowed_special, disallowed_special)
     if edges.total <= most:
         return text
     found = edges.last(0, 0, most)
@@ -122,7 +122,7 @@ def _end(
 
 
 def chunks(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -165,7 +165,7 @@ def chunks(
     if shared >= most:
         raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
     last_boundary = _boundaries(text, boundaries)
-    return _chunks(Edges(tokenizer, text, None, allowed_special, disallowed_special), most, shared, last_boundary)
+    return _chunks(Edges(self, text, None, allowed_special, disallowed_special), most, shared, last_boundary)
 
 
 def _chunks(edges: Edges, most: int, overlap: int, last_boundary: Callable[[int, int], int]) -> Iterator[Chunk]:
