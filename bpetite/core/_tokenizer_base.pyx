@@ -361,7 +361,7 @@ cdef class TokenizerBase:
 
     # ---- ids to text
 
-    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(self, ids: Ids, *, bint skip_special_tokens: bool = False) -> bytes:
         """The bytes of token ids, joined; special tokens give their literals. See :meth:`decode`.
 
         >>> from bpetite import Tokenizer
@@ -370,7 +370,7 @@ cdef class TokenizerBase:
         """
         return self._decoder.decode_bytes(self._shown(ids) if skip_special_tokens else ids)
 
-    def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, bint skip_special_tokens: bool = False) -> str:
         """The text of token ids; special tokens give their literals.
 
         Args:
@@ -393,7 +393,7 @@ cdef class TokenizerBase:
         return self._decoder.decode(self._shown(ids) if skip_special_tokens else ids, errors)
 
     def decode_batch(self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None,
-                     skip_special_tokens: bool = False) -> list[str]:
+                     bint skip_special_tokens: bool = False) -> list[str]:
         """The texts of several sequences of token ids, in order; see :meth:`decode`. Errors name the sequence.
 
         >>> from bpetite import Tokenizer
@@ -405,7 +405,7 @@ cdef class TokenizerBase:
         return self._decoder.decode_batch(batch, errors)
 
     def decode_iterable(self, ids: Iterable[SupportsIndex], *, errors: ErrorHandler | None = None,
-                        skip_special_tokens: bool = False) -> Iterator[str]:
+                        bint skip_special_tokens: bool = False) -> Iterator[str]:
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.
 
         The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
