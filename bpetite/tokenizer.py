@@ -257,9 +257,9 @@ class Tokenizer(TokenizerBase):
         """
         from .formats import tiktoken
 
-        vocab = tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name,
-                                     unicode=unicode)  # fmt: skip
-        return cls.from_vocab(vocab)
+        return cls.from_vocab(tiktoken.load(
+            path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode
+        ))  # fmt: skip
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:

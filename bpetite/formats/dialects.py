@@ -27,9 +27,8 @@ from typing import NoReturn
 
 import regex
 
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..splitting.pattern.regex_parser import compile_regex
-from .files import short_repr
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 

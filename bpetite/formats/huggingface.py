@@ -14,12 +14,12 @@ from collections.abc import Collection
 from typing import Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from . import gpt2
 from .beside import remember
-from .files import FILES, errors_named, parse_json, read_file, short_repr, without_collector
+from .files import FILES, errors_named, parse_json, read_file, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,

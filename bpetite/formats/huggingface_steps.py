@@ -13,13 +13,13 @@ from typing import Any
 import regex
 
 from .. import patterns
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma
-from .files import errors_named, short_repr
+from .files import errors_named
 
 __all__ = [
     "check_decoder",

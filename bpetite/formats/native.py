@@ -12,12 +12,12 @@ from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab
-from .files import errors_named, expect_keys, parse_json, short_repr, without_collector
+from .files import errors_named, expect_keys, parse_json, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 __all__ = ["dump", "from_bytes", "from_json", "recognizes"]

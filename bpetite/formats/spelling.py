@@ -6,9 +6,8 @@ from itertools import chain, repeat
 from typing import Any
 
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_tokens
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.vocab import Vocab
-from .files import short_repr
 
 __all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import errors_named, short_repr, without_collector
+from .files import errors_named, without_collector
 from .tiktoken import canonical_base64
 
 __all__ = ["from_json", "recognizes"]
