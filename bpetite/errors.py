@@ -28,7 +28,8 @@ __all__ = [
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.
 
-    The message names the file, the position in it, what was found and what was expected; of a long one, both ends.
+    The message names the file and the position, and gives the value found and the value expected. A long message keeps
+    its two ends.
     """
 
     def __init__(self, message: str) -> None:
@@ -49,15 +50,15 @@ class MissingExtraError(ImportError):
 
 
 class TrainingWarning(UserWarning):
-    """Training went otherwise than asked: it ended before ``vocab_size``, since no pair was left to learn."""
+    """Training ended before ``vocab_size``, since no pair was left to learn."""
 
 
 class UnknownTokenError(KeyError):
     """A vocabulary does not have a token.
 
     Args:
-        token: The id, or the bytes or text, that it does not have; the first of ``args``.
-        message: What to tell people.
+        token: The id, the bytes or the text of the missing token; the first of ``args``.
+        message: The text for people.
 
     >>> error = UnknownTokenError(7, "no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1")
     >>> error.args, str(error)
@@ -73,7 +74,7 @@ class UnknownTokenError(KeyError):
 
 
 def token_limit(value: object, name: str) -> int:
-    """A number of tokens that a caller gives; at most what fits into 62 bits.
+    """A caller's number of tokens as an int of at most 62 bits.
 
     >>> token_limit(5, "max_tokens")
     5
@@ -113,7 +114,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def not_a_text(given: object) -> TypeError:
-    """The error to raise for what is neither str nor bytes.
+    """The error to raise for a text that is neither str nor bytes.
 
     >>> str(not_a_text(["a", "b"]))
     "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch takes several texts"
@@ -124,7 +125,7 @@ def not_a_text(given: object) -> TypeError:
     elif isinstance(given, list | tuple):
         hint = "; encode_batch takes several texts"
     elif hasattr(given, "read_text"):
-        hint = "; text.read_text() is what is in the file"
+        hint = "; text.read_text() reads the file"
     elif hasattr(given, "read"):
         hint = "; encode_iterable takes an open file"
     return TypeError(f"text is str or UTF-8 bytes, not {short_repr(given)}{hint}")
@@ -133,7 +134,7 @@ def not_a_text(given: object) -> TypeError:
 def file_exists(
     path: str | os.PathLike[str], message: str = "the file exists; overwrite=True replaces it"
 ) -> FileExistsError:
-    """The error to raise for a file that is in the way, with ``errno`` and ``filename`` set.
+    """The error to raise if a file is in the way, with ``errno`` and ``filename`` set.
 
     >>> str(file_exists("out.bin"))
     "[Errno 17] the file exists; overwrite=True replaces it: 'out.bin'"

@@ -1,13 +1,13 @@
 r"""Split patterns in use, by name, each with the source that publishes it.
 
-A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
-one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
+A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pre-tokens of
+the one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is the text between matches.
 
-What a pattern means is what `regex` does with it. A pattern that compiles is cut by a scanner, with the same
-pre-tokens; any other is left to `regex` itself, some twenty times slower: `Tokenizer.scanner` says "regex".
+`regex` defines the meaning of a pattern. A pattern that compiles runs in a scanner, with the same pre-tokens; any other
+is left to `regex` itself, some twenty times slower: `Tokenizer.scanner` says "regex".
 
-Where a model was published with two forms of one pattern, or with a form that is written differently but cuts alike,
-both are here: files carry the text of a pattern, and are easier to compare when it is the published text.
+If a pattern was published in two forms that cut alike, or nearly, both are here: files hold the text of a pattern, and
+the published text makes them easy to compare.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Pattern: TypeAlias = str | tuple[str, ...] | None
 
 
 class CompiledPattern(Protocol):
-    """What ``regex.compile`` and ``re.compile`` give for a str."""
+    """A pattern of ``regex.compile`` or ``re.compile``."""
 
     @property
     def pattern(self) -> str: ...
@@ -65,9 +65,9 @@ CL100K = (
     r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 
-# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above does, except white space that
-# ends a text and has a newline before other white space: the form above cuts "x\n " into "x", "\n", " ", this one into
-# "x", "\n ".
+# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above, except white space that ends a
+# text and has a newline before other white space: the form above cuts "x\n " into "x", "\n", " ", this form into "x",
+# "\n ".
 CL100K_POSSESSIVE = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
     r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -108,7 +108,7 @@ DEEPSEEK_V3 = (
 STARCODER = (r"""\p{N}""", GPT2)
 
 # PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.superwords`.
-# It cuts out numbers, runs of punctuation and the spaces before the last one, and leaves whole what lies between them.
+# It cuts out numbers, runs of punctuation, and of several spaces all but the last; the text between stays whole.
 SUPERBPE = r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"""
 
 NAMED: dict[str, Pattern] = {
@@ -131,7 +131,7 @@ STAGES: frozenset[str] = frozenset(
 
 
 class _ByName:
-    """The default of a ``pattern`` that may be None."""
+    """The type of :data:`BY_NAME`, the default of a ``pattern`` that may be None."""
 
     def __repr__(self) -> str:
         return "BY_NAME"
@@ -149,13 +149,13 @@ def as_tuple(setting: Any) -> tuple[Any, ...]:
 
 
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
-    """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
-    that do more."""
+    """True for a pattern that only cuts: its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has the other
+    steps."""
     return all(isinstance(step, str) for step in as_tuple(pattern))
 
 
 def is_known(pattern: object) -> bool:
-    """Whether each step is one of a named pattern."""
+    """True for a pattern all of whose steps come from named patterns."""
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
@@ -174,7 +174,7 @@ _NAMES = NAMED | {
     "qwen3": QWEN2,
     "deepseek-r1": DEEPSEEK_V3,
 }
-#: Nothing in it is an operator of regular expressions, but for the dot.
+#: A text without operators of regular expressions, but for the dot.
 _WORD = re.compile(r"\w[\w .-]*")
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
 _SCOPED = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
@@ -194,7 +194,7 @@ def resolve(pattern: Any) -> Any:
               "none" is None;
             - a regular expression, as the `regex` module reads it;
             - a compiled one, of `regex` or `re`. It becomes a group with its flags: IGNORECASE, MULTILINE, DOTALL,
-              VERBOSE. `regex` reads it whichever compiled it, so ``\\s`` and ``\\w`` are those of `regex`;
+              VERBOSE. `regex` reads it, whichever module compiled it;
             - None, or a step of :mod:`bpetite.steps.splits`.
 
     Raises:

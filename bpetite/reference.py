@@ -1,4 +1,4 @@
-"""Byte-level BPE in plain Python: the definition that every fast path is tested against.
+"""Byte-level BPE in plain Python: the definition, against which every fast path is tested.
 
 Read it from top to bottom. A token is its bytes; ids come in only at the two ends. Nothing here is fast, and nothing
 in the package falls back to it.
@@ -46,9 +46,9 @@ def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
 def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[int] = ()) -> list[str]:
     """Cut text into pre-tokens; joined again they give the text.
 
-    What the pattern matches is a pre-token, and so is what lies between two matches. A sequence of patterns applies
-    each one inside the pieces of the one before; None leaves the text whole. Patterns see U+D0000, which no version of
-    Unicode assigns, for each of the code points that count as unassigned, and must not write out any of them.
+    A match of the pattern is a pre-token, and so is the text between two matches. Of a sequence of patterns, each one
+    cuts the pre-tokens of the one before; None leaves the text whole. In place of each code point that counts as
+    unassigned, patterns see U+D0000, which no version of Unicode assigns; they must not spell out any of them.
 
     >>> split("I'll go", r"'ll| ?\\w+")
     ['I', "'ll", ' go']
@@ -167,7 +167,7 @@ def encode(
 
     Args:
         text: Any str without lone surrogates.
-        tokens: id -> bytes of every token that is not special only.
+        tokens: id -> bytes of every token that ordinary text can give.
         merges: The merge list; None for a vocabulary of the ranks kind, in which a pre-token that is a token is
             taken whole and otherwise the rank of a pair is the id of the two joined.
         special_tokens: literal -> id of the special tokens to recognise.
@@ -207,7 +207,7 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
     Args:
         ids: Token ids.
         tokens: id -> bytes, special tokens included.
-        errors: What to do with bytes that are not UTF-8, as for ``bytes.decode``.
+        errors: The treatment of bytes that are not UTF-8, as for ``bytes.decode``.
 
     Raises:
         KeyError: An id is not in the vocabulary.
@@ -217,7 +217,7 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:
-    """How often each pair occurs; every adjacent position counts, so (a, a) occurs twice in a a a.
+    """The number of occurrences of each pair; every adjacent position counts, so (a, a) occurs twice in a a a.
 
     >>> count_pairs({(b"a", b"a", b"a"): 5})
     Counter({(b'a', b'a'): 10})

@@ -54,7 +54,7 @@ _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        # a format's module is imported when it is first needed, so that reading one does not wait for the others
+        # a format's module is imported when it is first needed: reading one format does not wait for the others
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return _module(name)
@@ -77,20 +77,20 @@ def packaged(name: str) -> str | None:
 
 
 def named(name: str) -> Vocab | None:
-    """The vocabulary of this name: one that ships with the package, or that of a published encoding or model, see
-    :func:`bpetite.formats.rank_files.load`; None for any other name."""
+    """The vocabulary of a name: of a tokenizer that ships with the package, or of a published encoding or model, see
+    :func:`bpetite.formats.published_ranks.load`; None for any other name."""
     shipped = packaged(name)
     if shipped is not None:
         return load(shipped, format="native")
     encoding = _module("encodings").find_name(name)
     if encoding is None:
         return None
-    vocab: Vocab = _module("rank_files").load(encoding)
+    vocab: Vocab = _module("published_ranks").load(encoding)
     return vocab
 
 
 def unknown_name(name: str) -> FileNotFoundError:
-    """The error for what is neither a file nor a name; it says which name is near."""
+    """The error for a name of nothing: neither a file nor a tokenizer. It gives the nearest name."""
     if _module("encodings").looks_like_path(name):
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
@@ -101,16 +101,16 @@ def unknown_name(name: str) -> FileNotFoundError:
 
 
 def load(path: Source, *, format: Format | None = None) -> Vocab:
-    """The vocabulary in a file or directory, in any format, or of a name.
+    """The vocabulary in a file or directory of any format, or of a name.
 
     Args:
         path: A file; a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json; or, if neither
-            exists, a name as :func:`named` takes it: "bpetite-32k", "o200k_base", "gpt-4o".
-        format: Read as this format only; found from the content when None.
+            exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
+        format: The only format to try; found from the content when None.
 
     Raises:
-        FormatError: The file is damaged or in no known format; names the file and what was found.
-        OSError: The file cannot be read, or the ranks of a published encoding cannot be had.
+        FormatError: The file is damaged or in no known format; names the file and its content.
+        OSError: The file cannot be read, or the ranks of a published encoding are not to be had.
         ValueError: No format has this name.
     """
     _check_format(format)
@@ -177,7 +177,7 @@ def format_by_name(path: Source) -> WritableFormat:
 
 
 def in_folder(path: Source, format: WritableFormat) -> bool:
-    """Whether :func:`save` writes a directory there.
+    """True if :func:`save` writes a directory at this path.
 
     >>> in_folder("tokenizer.json", "huggingface"), in_folder("model", "huggingface"), in_folder("a.json", "gpt2")
     (False, True, True)
@@ -188,10 +188,10 @@ def in_folder(path: Source, format: WritableFormat) -> bool:
 
 
 def dump(vocab: Vocab, format: WritableFormat) -> Any:
-    """The bytes of the file of a vocabulary; for "gpt2", which is a directory, name -> bytes.
+    """The content of a vocabulary's file; for "gpt2", a directory, name -> content.
 
     Raises:
-        FormatError: The format cannot hold this vocabulary; the message says what.
+        FormatError: The format cannot hold this vocabulary; the message says why.
         ValueError: No format has this name.
     """
     _check_format(format)
@@ -204,15 +204,14 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
     """Write a vocabulary; afterwards either all of it is there, or nothing has changed.
 
     Args:
-        vocab: What to write.
-        path: A file; for "gpt2" a directory, which is made if it is not there. For "huggingface" either: a name that
-            does not end in ``.json`` is a directory, which ``transformers.AutoTokenizer`` then loads.
-        format: None means native, unless the name says otherwise: ``tokenizer.json`` is huggingface, ``*.tiktoken``
-            is tiktoken.
+        vocab: The vocabulary.
+        path: A file; for "gpt2" a directory, which is made if it does not exist. For "huggingface" a name that ends in
+            ``.json`` is a file, and any other a directory, which ``transformers.AutoTokenizer`` then loads.
+        format: By default native, but huggingface for ``tokenizer.json`` and tiktoken for ``*.tiktoken``.
         overwrite: Replace files that exist.
 
     Raises:
-        FormatError: The format cannot hold this vocabulary; the message says what.
+        FormatError: The format cannot hold this vocabulary; the message says why.
         FileExistsError: A file exists and ``overwrite`` is false.
         OSError: A file cannot be written.
         ValueError: No format has this name.

@@ -1,5 +1,5 @@
-"""The encodings that OpenAI publishes: the split patterns and special tokens that their files of ranks lack, and the
-models that use them.
+"""The encodings that OpenAI publishes, with the models that use them, and with the split patterns and special tokens
+that files of ranks do not hold.
 
 In o200k_harmony two literals have the id 200018, which decodes to the first, ``<|endofprompt|>``.
 
@@ -36,14 +36,14 @@ _HARMONY = {
 
 
 def _harmony() -> dict[str, int]:
-    """The named tokens, a reserved one for every other id below 201,088, and another for that of the prompt's end."""
+    """The named tokens, and reserved ones for all other ids below 201,088 and for the id of ``<|endofprompt|>``."""
     named = set(_HARMONY.values()) - {_HARMONY[_END_OF_PROMPT]}
     reserved = {f"<|reserved_{i}|>": i for i in range(200000, 201088) if i not in named}
     return dict(sorted((_HARMONY | reserved).items(), key=lambda item: item[1]))
 
 
 class Published(NamedTuple):
-    """What a ranks file does not hold."""
+    """The parts of an encoding that a file of ranks does not hold."""
 
     pattern: str
     special_tokens: dict[str, int]
@@ -70,7 +70,7 @@ _NAMES = {name: name for name in PUBLISHED} | {
     "r50k": "r50k_base", "p50k": "p50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base",
 }  # fmt: skip
 
-#: Models -> their encoding, and prefixes of names of models -> their encoding; of several prefixes the first decides.
+#: Model -> encoding, and start of a model's name -> encoding; the first start that fits decides.
 _MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "

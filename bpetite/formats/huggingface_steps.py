@@ -1,4 +1,4 @@
-"""The steps around the model in tokenizer.json: normalizer, pre-tokenizer, post-processor, decoder, both ways.
+"""The steps around the model in tokenizer.json, read and written: normalizer, pre-tokenizer, post-processor, decoder.
 
 In error messages a step is named by its path in the file, such as ``tokenizer.json: pre_tokenizer[1]``.
 
@@ -40,15 +40,15 @@ BEHAVIORS = {
 }
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
-#: Punctuation as the library has it: Unicode's, and all ASCII characters that are no letters, digits or space.
+#: The library's punctuation: Unicode's, and all printable ASCII characters but letters, digits and space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
-#: How deep sequences may be nested.
+#: The depth to which sequences may be nested.
 DEEPEST = 32
 
 
 def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
-    """(step, its path) for one step, or for those of a Sequence, which has them under ``key``; nothing for null."""
+    """(step, its path) for one step, or for each step under ``key`` of a Sequence; nothing for null."""
     if found is None:
         return
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):
@@ -86,7 +86,7 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
 
 
 def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
-    """The normalization of a file, and whether it ends with ByteLevel: then the text is in printable form."""
+    """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
     made: list[str | Prepend | Replace] = []
     bytelevel = False
     for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
@@ -222,7 +222,7 @@ def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePa
 
 
 def check_decoder(found: Any, name: str) -> None:
-    """Raise FormatError unless the decoder is that of byte-level BPE."""
+    """Raise FormatError unless the decoder is ByteLevel."""
     for step, where in _steps(found, f"{name}: decoder", "decoders"):
         if step["type"] != "ByteLevel":
             raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")

@@ -1,4 +1,4 @@
-"""bpetite's own format: one JSON file that holds everything a tokenizer is and that people can read.
+"""bpetite's own format: one JSON file that people can read, with everything that a tokenizer is.
 
 Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
 with a space between. The file also records, for people, the versions of ``regex`` and Unicode it was written with;
@@ -26,12 +26,12 @@ VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
 RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges")
-#: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
+#: The parts that are read from the bytes of the file, and their stand-ins when the rest is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary; the same bytes for equal vocabularies that were trained alike."""
+    """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
     import regex  # these three not at the top: reading does without them
 
     from ..splitting.pattern.unicode_version import unicode_version
@@ -87,8 +87,8 @@ def _lines(value: dict[str, int] | list[str]) -> str:
 
 @without_collector()
 def from_bytes(data: bytes) -> Vocab | None:
-    """The vocabulary, if this is a file of this format as :func:`dump` writes it, in a tenth of the time of
-    :func:`from_json`; None leaves it to that, which also says what is wrong.
+    """The vocabulary in a file as :func:`dump` writes it, in a tenth of the time of :func:`from_json`; None for another
+    file, which that function reads or finds fault with.
 
     Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
     """
@@ -122,7 +122,7 @@ def from_bytes(data: bytes) -> Vocab | None:
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value claims to be of this format."""
+    """True for a JSON value that claims to be of this format."""
     return isinstance(content, dict) and content.get("format") == "bpetite"
 
 
@@ -145,7 +145,7 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
 
 
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
-    """id -> bytes of the tokens that no text reaches: pairs, since two may be spelled alike."""
+    """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
     found: dict[int, bytes] = {}
     pairs = content.get("unreachable", [])
     if not isinstance(pairs, list):
@@ -201,7 +201,7 @@ def _build(
     flags = content.get("token_flags", {})
     kept = content.get("kept", {})
     with errors_named(name, (ValueError, TypeError)):
-        # what few files have is imported only for those
+        # few files have these settings, and only they wait for the imports
         if not patterns.is_plain(content["pattern"]):
             from ..steps import splits
 
@@ -228,7 +228,7 @@ def _build(
 
 
 def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:
-    """literal -> id of the special tokens that have the id of another."""
+    """literal -> id of the special tokens that share the id of another one."""
     aliases = content.get("aliases", {})
     if not isinstance(aliases, dict) or not all(type(token_id) is int for token_id in aliases.values()):
         raise ValueError(f"aliases must be an object of ids, not {short_repr(aliases)}")

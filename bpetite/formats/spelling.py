@@ -1,4 +1,4 @@
-"""Ids and merges of tokens spelled in a printable form, as vocab.json, merges.txt and JSON files have them."""
+"""Tokens in a printable form, with their ids and merges, in vocab.json, merges.txt and other JSON files."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
 
 
 def same_id(ids: dict[str, int]) -> str:
-    """Which two tokens have the same id, in words."""
+    """An error message that names two tokens with the same id."""
     first: dict[int, str] = {}
     for key, token_id in ids.items():
         if first.setdefault(token_id, key) != key:
@@ -37,7 +37,7 @@ def same_id(ids: dict[str, int]) -> str:
 
 
 def decode_or_utf8(spelled: str) -> bytes:
-    """The bytes of a token; one that is not in printable form, which no text reaches, decodes as it is spelled."""
+    """The bytes of a token. A token that is not in printable form, which no text reaches, decodes as it is spelled."""
     try:
         return decode_token_bytes(spelled)
     except ValueError:
@@ -45,8 +45,8 @@ def decode_or_utf8(spelled: str) -> bytes:
 
 
 def read_spelled(ids: dict[str, int]) -> tuple[dict[int, bytes], frozenset[int]]:
-    """id -> bytes of tokens as a file spells them; and the ids of those that no text reaches: empty ones, and such that
-    are not in printable form."""
+    """id -> bytes of tokens as a file spells them; and the ids of the unreachable tokens, which are empty or not in
+    printable form."""
     unreachable = {ids[""]} if "" in ids else set()
     try:
         return dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True)), frozenset(unreachable)
@@ -66,7 +66,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
     """id -> token as a file spells it, in the order of ids: the inverse of :func:`read_spelled`.
 
     Raises:
-        FormatError: A token that no text reaches would be reached in the file; ``what`` is its name.
+        FormatError: The file, called ``what``, would make a token reachable that no text reaches.
     """
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
@@ -97,7 +97,7 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
 def without_unreachable(
     merges: tuple[tuple[int, int], ...], unreachable: frozenset[int]
 ) -> tuple[tuple[int, int], ...]:
-    """The merges, but those of a token that no text reaches, which are never done."""
+    """The merges without those of unreachable tokens, which never apply."""
     return tuple(pair for pair in merges if unreachable.isdisjoint(pair)) if unreachable else merges
 
 
@@ -112,10 +112,10 @@ def merge_pairs(
     """The ids of merges that are spelled as two tokens with a space between, or as lists of two tokens.
 
     Args:
-        found: The merges as they were read.
+        found: The merges in the file.
         ids: spelled token -> id.
         name: The file, for error messages.
-        position: What to call merge number n in error messages.
+        position: The name of merge number n in error messages.
         as_lists: Each merge is a list of two tokens.
     """
     if not isinstance(found, list):
@@ -128,7 +128,7 @@ def merge_pairs(
         else:
             regular = set(map(str.count, found, repeat(" "))) <= {1}
             if found:
-                spelled = " ".join(found).split(" ")  # in one go: a split for each line takes most of the time
+                spelled = " ".join(found).split(" ")  # at once: a split for each line would take most of the time
         if regular:
             parts = map(ids.__getitem__, spelled)
             return tuple(zip(parts, parts, strict=True))

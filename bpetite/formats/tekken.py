@@ -26,12 +26,12 @@ UNLISTED = (
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
     "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
 )  # fmt: skip
-#: The versions for which it stands in.
+#: The versions of files for which that list stands in.
 UNLISTED_VERSIONS = (None, "v1", "v2", "v3", "v7")
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value looks like tekken.json."""
+    """True for a JSON value that looks like tekken.json."""
     config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
     return isinstance(config, dict) and isinstance(vocab, list)
 

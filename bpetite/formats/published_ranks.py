@@ -1,9 +1,9 @@
 """The ranks of published encodings: from a folder, or from the URL that publishes them.
 
-A file is used only if its SHA-256 is the published one. Folders are looked through for the file's own name, such as
-``cl100k_base.tiktoken``, and for the one under which tiktoken keeps it, the SHA-1 of its URL.
+A file is used only if its SHA-256 is the published one. In a folder it has its own name, such as
+``cl100k_base.tiktoken``, or the name that tiktoken gives it, the SHA-1 of its URL.
 
-GPT-2's tokens are those of r50k_base, and p50k_base is these and 24 runs of spaces: whichever file is there is enough.
+GPT-2 has the tokens of r50k_base, and p50k_base has these and 24 runs of spaces: a file of any of them is enough.
 
 Sources: https://github.com/openai/tiktoken/blob/main/tiktoken/load.py and
 https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py
@@ -24,13 +24,13 @@ from .tiktoken import parse, vocab_of_tokens
 
 __all__ = ["TIMEOUT", "cache_folder", "load"]
 
-#: Where the files are published.
+#: The address below which the files are published.
 URL = "https://openaipublic.blob.core.windows.net/"
 
-#: Seconds for connecting to one address of the host, and for each read from it.
+#: The seconds that connecting to one address of the host may take, and each read from it.
 TIMEOUT = 10
 
-#: No published file is larger, in bytes.
+#: A bound of the size of all published files, in bytes.
 LARGEST = 1 << 26
 
 
@@ -46,7 +46,7 @@ class RankFile(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Its own name, and that in tiktoken's cache."""
+        """The file's own name, and its name in tiktoken's cache."""
         return self.name, hashlib.sha1((URL + self.path).encode(), usedforsecurity=False).hexdigest()
 
     def check(self, data: bytes, origin: str, way_out: str) -> bytes:
@@ -80,7 +80,7 @@ Tokens = dict[int, bytes]
 
 
 def _of_merges(data: bytes, name: str) -> Tokens:
-    """rank -> bytes: the 256 bytes, printable ones first, then what the lines of GPT-2's merges join."""
+    """rank -> bytes: the 256 bytes, printable ones first, then the result of each line of GPT-2's merges."""
     merges = decode_utf8(data, name).split("\n")[1:-1]
     printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
     single = [*printable, *(byte for byte in range(256) if byte not in printable)]
@@ -89,11 +89,11 @@ def _of_merges(data: bytes, name: str) -> Tokens:
 
 
 def _with_spaces(read: Callable[[bytes, str], Tokens]) -> Callable[[bytes, str], Tokens]:
-    """What makes p50k_base of r50k_base: 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
+    """A reader of p50k_base from r50k_base: it adds 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
     return lambda data, name: read(data, name) | {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
 
 
-#: encoding -> the files that hold its ranks, and how each is read; the first is fetched where there is none.
+#: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.
 FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = {
     "r50k_base": ((R50K, parse), (GPT2_MERGES, _of_merges)),
     "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
@@ -104,13 +104,12 @@ FORMS |= {"gpt2": FORMS["r50k_base"], "p50k_edit": FORMS["p50k_base"], "o200k_ha
 
 
 def load(encoding: str) -> Vocab:
-    """The vocabulary of a published encoding, by its published name.
-
-    Its ranks come from where :func:`bpetite.get_encoding` says, in that order.
+    """The vocabulary of a published encoding, by its published name; :func:`bpetite.get_encoding` lists the places that
+    are searched for its ranks.
 
     Raises:
-        FormatError: A file in a folder, or what was fetched, is not the published one; names both hashes.
-        ConnectionError: No file is there, and none can be fetched; names the file, its SHA-256 and where to put it.
+        FormatError: A file in a folder or from the network is not the published one; names both hashes.
+        ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
     known = PUBLISHED[encoding]
@@ -140,7 +139,7 @@ def cache_folder() -> str:
 
 
 def _cache_of_tiktoken() -> str:
-    """tiktoken's folder; "" where its cache is switched off."""
+    """tiktoken's folder; "" if its cache is switched off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable]
@@ -150,7 +149,7 @@ def _cache_of_tiktoken() -> str:
 
 
 def _fetch(file: RankFile, encoding: str) -> bytes:
-    """The file as it is published, which is kept in :func:`cache_folder` too."""
+    """The published file, fetched and kept in :func:`cache_folder`."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
