@@ -29,8 +29,8 @@ def dropout_distribution(
     """Every encoding of a pre-token with BPE-dropout, and its probability, by enumeration.
 
     Each step drops every occurrence of a pair that has a rank with the probability ``dropout``, independently, and
-    joins the first of the others in the order of :func:`merge_pretoken`. It ends if no pair is left. A pre-token that is a
-    token is not taken whole.
+    joins the first of the others in the order of :func:`merge_pretoken`. It ends if no pair is left. A pre-token that
+    is a token is not taken whole.
 
     Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effective Subword Regularization", ACL
     2020, algorithm 1.
