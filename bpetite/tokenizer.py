@@ -420,15 +420,15 @@ class Tokenizer(TokenizerBase):
 
     def to_ranks(self) -> Tokenizer:
         """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
-        from .formats import ranks
+        from .formats import kinds
 
-        return self.from_vocab(ranks.to_ranks(self._vocab))
+        return self.from_vocab(kinds.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
         """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
-        from .formats import ranks
+        from .formats import kinds
 
-        return self.from_vocab(ranks.to_merges(self._vocab))
+        return self.from_vocab(kinds.to_merges(self._vocab))
 
     def with_cache(self, cache_bytes: int) -> Tokenizer:
         """The same tokenizer with another bound of the word cache, 64 MiB at first.
@@ -484,7 +484,7 @@ class Tokenizer(TokenizerBase):
 
 
 class Pruned(NamedTuple):
-    """What :meth:`Tokenizer.prune` gives.
+    """The result of :meth:`Tokenizer.prune`.
 
     Attributes:
         tokenizer: The smaller tokenizer.

@@ -170,7 +170,7 @@ INSIDE = {
         [""],
         ["huggingface", "published_ranks", "tekken"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
-        ["beside", "dialects", "encodings", "ranks", "spelling"],
+        ["beside", "dialects", "encodings", "kinds", "spelling"],
         ["files"],
     ],
     "steps": [["simplified"], ["normalizers", "splits"], ["sequences", "template"]],
@@ -236,7 +236,7 @@ NOT_AT_THE_START = {
     *(f"bpetite.{name}" for name in (
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
-        "formats.huggingface", "formats.published_ranks", "formats.ranks", "formats.tekken", "formats.tiktoken", "gage",
+        "formats.huggingface", "formats.published_ranks", "formats.kinds", "formats.tekken", "formats.tiktoken", "gage",
         "published", "reference", "splitting.pattern.unicode_version", "training",
     )),
 }  # fmt: skip

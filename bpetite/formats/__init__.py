@@ -21,7 +21,7 @@ from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, parse_json, read_file
 
 if TYPE_CHECKING:
-    from . import gpt2, huggingface, native, ranks, tekken, tiktoken
+    from . import gpt2, huggingface, kinds, native, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -34,12 +34,12 @@ __all__ = [
     "gpt2",
     "huggingface",
     "in_folder",
+    "kinds",
     "load",
     "named",
     "native",
     "unknown_name",
     "packaged",
-    "ranks",
     "save",
     "tekken",
     "tiktoken",

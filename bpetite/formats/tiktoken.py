@@ -201,7 +201,7 @@ def dump(vocab: Vocab) -> bytes:
     its version of Unicode: the reader of the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`), or something that the
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.kinds.to_ranks`), or something that the
             format does not hold and a reader cannot give: a normalization, an unreachable token with bytes.
     """
     if vocab.merges is not None:

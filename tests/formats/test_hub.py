@@ -103,7 +103,7 @@ def hub() -> Iterator[Any]:
 
 
 def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
-    """What a fresh process prints as JSON; its settings come from the environment, as a user's would."""
+    """The JSON that a fresh process prints; its settings come from the environment, like those of a user."""
     pytest.importorskip("huggingface_hub")
     settings = {
         "HF_HOME": str(cache),

@@ -1,4 +1,4 @@
-"""Where the ranks of published encodings come from: each place in turn, damaged files, no network."""
+"""The places of published ranks, one after the other; damaged files; no network."""
 import hashlib
 import os
 import socket
@@ -191,7 +191,7 @@ def test_without_a_network_the_error_says_where_to_put_the_file(
 
 @pytest.mark.parametrize("address", ["", "nonsense", "ftp://127.0.0.1:9"])
 def test_addresses_of_mirrors(cache: Path, mirror: Any, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """What the mirror lacks, and an address that is none."""
+    """A file that the mirror lacks, and a bad address."""
     if address:
         monkeypatch.setenv("BPETITE_ENCODINGS_URL", address)
     with pytest.raises(ConnectionError, match=r"cannot be fetched: .*Not Found|cannot be fetched: .*(url|ftp)"):
