@@ -15,9 +15,8 @@ from typing import Any
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
+import oracles
 import pytest
-
-from bpetite import reference
 
 from . import texts
 from .rounds import interleaved, median_ratio, timed, wall
@@ -33,7 +32,7 @@ def check(dropout: float) -> None:
     for word in (" the", " token", "banana"):
         lists = tok.encode_batch([word] * 100_000, dropout=dropout, seed=1)
         drawn = Counter(tuple(map(tok.token_bytes, ids)) for ids in lists)
-        expected = reference.dropout_distribution(word.encode(), ranks, dropout)
+        expected = oracles.dropout_distribution(word.encode(), ranks, dropout)
         if any(abs(drawn[split] / 100_000 - chance) > 0.008 for split, chance in expected.items()):
             raise AssertionError(f"{word!r} is not encoded with the probabilities of the definition")
 

@@ -65,9 +65,7 @@ def test_against_count(benchmark: BenchmarkFixture, form: str, name: str) -> Non
 def test_chunks_of_lines(benchmark: BenchmarkFixture, form: str) -> None:
     """The same text and vocabulary (cl100k), a megabyte."""
     splitter = pytest.importorskip("semantic_text_splitter")
-    from bpetite import get_encoding
-
-    tok, whole = get_encoding("cl100k_base"), texts.text("english", 1_000_000)
+    tok, whole = texts.cl100k(), texts.text("english", 1_000_000)
     if form == "bpetite":
         made = benchmark(lambda: [chunk.text for chunk in tok.chunks(whole, 512, boundaries="paragraph")])
     else:
@@ -270,9 +268,7 @@ def splitter() -> None:
         from semantic_text_splitter import TextSplitter
     except ImportError:
         return
-    from bpetite import get_encoding
-
-    tok, whole = get_encoding("cl100k_base"), texts.text("english", 1_000_000)
+    tok, whole = texts.cl100k(), texts.text("english", 1_000_000)
     peer = TextSplitter.from_tiktoken_model("gpt-4", 512, trim=False)
     times = interleaved({
         "semantic-text-splitter": timed(lambda: peer.chunks(whole)),

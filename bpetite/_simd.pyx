@@ -1,5 +1,5 @@
 """Which vector instructions the compiled loops use (headers/simd.h)."""
-from .errors import show
+from .errors import short_repr
 
 import os
 
@@ -52,5 +52,5 @@ def check_environment():
         return
     known = asked in _names(of_this_machine=False)
     reason = "which this machine does not have" if known else "which is no set of vector instructions"
-    raise ValueError(f"the environment has BPETITE_SIMD={show(asked)}, {reason}: here it can be "
+    raise ValueError(f"the environment has BPETITE_SIMD={short_repr(asked)}, {reason}: here it can be "
                      f"{', '.join(forms())}, or not set")

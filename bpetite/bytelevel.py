@@ -89,7 +89,7 @@ def decode_tokens_bytes(printables: Collection[str]) -> list[bytes]:
     """:func:`decode_token_bytes` for a whole vocabulary, some twenty times as fast.
 
     Raises:
-        ValueError: As for the first token that cannot be decoded.
+        ValueError: A token cannot be decoded; the message names the first one.
     """
     decoded = _printable.decode_tokens(printables)
     return [decode_token_bytes(printable) for printable in printables] if decoded is None else decoded

@@ -21,10 +21,10 @@ def encode(text: str, vocab: Mapping[str, int], merges: Iterable[tuple[str, str]
         merges: Rules in order: pairs of tokens, or lines "left right" as in a merges.txt.
 
     Returns:
-        The ids of the tokens that are left.
+        The ids of the final tokens.
 
     Raises:
-        KeyError: A token that is left is not in the vocabulary; the error holds the token.
+        KeyError: A final token is not in the vocabulary; the error holds the token.
         ValueError: A rule is not a pair.
 
     >>> vocab = {"l": 0, "o": 1, "w": 2, "e": 3, "r": 4, "lo": 5, "low": 7, "er": 8, "lower": 6}

@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from operator import index
 
 __all__ = [
@@ -16,8 +17,9 @@ __all__ = [
     "TrainingWarning",
     "UnknownTokenError",
     "file_exists",
+    "nearest",
     "not_a_text",
-    "show",
+    "short_repr",
     "token_limit",
     "warn_caller",
 ]
@@ -26,7 +28,8 @@ __all__ = [
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.
 
-    The message names the file, the position in it, what was found and what was expected; of a long one, both ends.
+    The message names the file and the position, and gives the value found and the value expected. A long message keeps
+    its two ends.
     """
 
     def __init__(self, message: str) -> None:
@@ -47,15 +50,15 @@ class MissingExtraError(ImportError):
 
 
 class TrainingWarning(UserWarning):
-    """Training went otherwise than asked: it ended before ``vocab_size``, since no pair was left to learn."""
+    """Training ended before ``vocab_size``, since no pair was left to learn."""
 
 
 class UnknownTokenError(KeyError):
     """A vocabulary does not have a token.
 
     Args:
-        token: The id, or the bytes or text, that it does not have; the first of ``args``.
-        message: What to tell people.
+        token: The id, the bytes or the text of the missing token; the first of ``args``.
+        message: The text for people.
 
     >>> error = UnknownTokenError(7, "no token has the id 7: the vocabulary has 2 tokens, with ids from 0 to 1")
     >>> error.args, str(error)
@@ -71,7 +74,7 @@ class UnknownTokenError(KeyError):
 
 
 def token_limit(value: object, name: str) -> int:
-    """A number of tokens that a caller gives; at most what fits into 62 bits.
+    """A caller's number of tokens as an int of at most 62 bits.
 
     >>> token_limit(5, "max_tokens")
     5
@@ -79,16 +82,16 @@ def token_limit(value: object, name: str) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name} is an int, a number of tokens, not {show(value)}") from None
+        raise TypeError(f"{name} is an int, a number of tokens, not {short_repr(value)}") from None
     if number < 0:
         raise ValueError(f"{name} is a number of tokens, 0 or more, not {number}")
     return min(number, 1 << 61)
 
 
-def show(value: object) -> str:
+def short_repr(value: object) -> str:
     """A repr short enough for an error message.
 
-    >>> show([1, 2]), show([0] * 100), show("a" * 100)[-6:]
+    >>> short_repr([1, 2]), short_repr([0] * 100), short_repr("a" * 100)[-6:]
     ('[1, 2]', 'a list of 100 items', 'aaa...')
     """
     if isinstance(value, dict | list | tuple | set | frozenset) and len(value) > 8:
@@ -97,8 +100,21 @@ def show(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most like an unknown one; None if all are far from it.
+
+    >>> nearest("CL100K_bse", ["o200k_base", "cl100k_base"])
+    'cl100k_base'
+    """
+    from difflib import get_close_matches  # imported only on the way to an error
+
+    spelled = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7)
+    return spelled[found[0]] if found else None
+
+
 def not_a_text(given: object) -> TypeError:
-    """The error to raise for what is neither str nor bytes.
+    """The error to raise for a text that is neither str nor bytes.
 
     >>> str(not_a_text(["a", "b"]))
     "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch takes several texts"
@@ -109,16 +125,16 @@ def not_a_text(given: object) -> TypeError:
     elif isinstance(given, list | tuple):
         hint = "; encode_batch takes several texts"
     elif hasattr(given, "read_text"):
-        hint = "; text.read_text() is what is in the file"
+        hint = "; text.read_text() reads the file"
     elif hasattr(given, "read"):
         hint = "; encode_iterable takes an open file"
-    return TypeError(f"text is str or UTF-8 bytes, not {show(given)}{hint}")
+    return TypeError(f"text is str or UTF-8 bytes, not {short_repr(given)}{hint}")
 
 
 def file_exists(
     path: str | os.PathLike[str], message: str = "the file exists; overwrite=True replaces it"
 ) -> FileExistsError:
-    """The error to raise for a file that is in the way, with ``errno`` and ``filename`` set.
+    """The error to raise if a file is in the way, with ``errno`` and ``filename`` set.
 
     >>> str(file_exists("out.bin"))
     "[Errno 17] the file exists; overwrite=True replaces it: 'out.bin'"

@@ -14,14 +14,14 @@ __all__ = ["Compressed", "compress", "decompress"]
 
 @dataclass(frozen=True)
 class Compressed:
-    """What :func:`compress` gives.
+    """The result of :func:`compress`.
 
     Attributes:
         symbols: The compressed sequence. Numbers below ``first`` are characters (code points) or bytes; others
             stand for a pair in ``table``.
         table: new symbol -> the pair it stands for, in order of creation.
         first: The first new symbol: 256 for bytes, 0x110000 for str.
-        is_text: Whether the input was str.
+        is_text: True if the input was a str.
     """
 
     symbols: tuple[int, ...]

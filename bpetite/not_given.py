@@ -1,4 +1,4 @@
-"""The default of an option where leaving it out means something else than any of its values."""
+"""The default of an option that has no value for "not given": leaving it out differs from all its values."""
 from __future__ import annotations
 
 from enum import Enum
@@ -16,5 +16,5 @@ class NotGiven(Enum):
         return "NOT_GIVEN"
 
 
-#: Stands for an option that was left out.
+#: The value of an option that was left out.
 NOT_GIVEN: Final[Literal[NotGiven.NOT_GIVEN]] = NotGiven.NOT_GIVEN

@@ -1,13 +1,13 @@
 r"""Split patterns in use, by name, each with the source that publishes it.
 
-A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pieces of the
-one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is what lies between matches.
+A pattern is one regular expression for the `regex` module, or a tuple of them, each applied inside the pre-tokens of
+the one before; `None` stands for no pre-tokenization. Matches are pre-tokens, and so is the text between matches.
 
-What a pattern means is what `regex` does with it. A pattern that compiles is cut by a scanner, with the same
-pre-tokens; any other is left to `regex` itself, some twenty times slower: `Tokenizer.scanner` says "regex".
+`regex` defines the meaning of a pattern. A pattern that compiles runs in a scanner, with the same pre-tokens; any other
+is left to `regex` itself, some twenty times slower: `Tokenizer.scanner` says "regex".
 
-Where a model was published with two forms of one pattern, or with a form that is written differently but cuts alike,
-both are here: files carry the text of a pattern, and are easier to compare when it is the published text.
+If a pattern was published in two forms that cut alike, or nearly, both are here: files hold the text of a pattern, and
+the published text makes them easy to compare.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from .naming import folded, nearest
+from .errors import nearest
 
 __all__ = [
     "CL100K",
@@ -33,8 +33,7 @@ __all__ = [
     "CompiledPattern",
     "Pattern",
     "PatternLike",
-    "by_name",
-    "is_meant",
+    "is_explicit",
     "resolve",
 ]
 
@@ -42,7 +41,7 @@ Pattern: TypeAlias = str | tuple[str, ...] | None
 
 
 class CompiledPattern(Protocol):
-    """What ``regex.compile`` and ``re.compile`` give for a str."""
+    """A pattern of ``regex.compile`` or ``re.compile``."""
 
     @property
     def pattern(self) -> str: ...
@@ -66,9 +65,9 @@ CL100K = (
     r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 
-# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above does, except white space that
-# ends a text and has a newline before other white space: the form above cuts "x\n " into "x", "\n", " ", this one into
-# "x", "\n ".
+# tiktoken 0.14, tiktoken_ext/openai_public.py, cl100k_base. It cuts as the form above, except white space that ends a
+# text and has a newline before other white space: the form above cuts "x\n " into "x", "\n", " ", this form into "x",
+# "\n ".
 CL100K_POSSESSIVE = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
     r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -108,8 +107,8 @@ DEEPSEEK_V3 = (
 # SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
 
-# PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.superwords`.
-# It cuts out numbers, runs of punctuation and the spaces before the last one, and leaves whole what lies between them.
+# PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.train`.
+# It cuts out numbers, runs of punctuation, and of several spaces all but the last; the text between stays whole.
 SUPERBPE = r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"""
 
 NAMED: dict[str, Pattern] = {
@@ -132,7 +131,7 @@ STAGES: frozenset[str] = frozenset(
 
 
 class _ByName:
-    """The default of a ``pattern`` that may be None."""
+    """The type of :data:`BY_NAME`, the default of a ``pattern`` that may be None."""
 
     def __repr__(self) -> str:
         return "BY_NAME"
@@ -150,33 +149,32 @@ def as_tuple(setting: Any) -> tuple[Any, ...]:
 
 
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
-    """Whether a pattern only cuts, so that its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has steps
-    that do more."""
+    """True for a pattern that only cuts: its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has the other
+    steps."""
     return all(isinstance(step, str) for step in as_tuple(pattern))
 
 
 def is_known(pattern: object) -> bool:
-    """Whether each step is one of a named pattern."""
+    """True for a pattern all of whose steps come from named patterns."""
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
-#: Other names of the same patterns, folded: of encodings and of models.
-_ALIASES = {
-    "r50k": "gpt2",
-    "p50k": "gpt2",
-    "gpt4": "cl100k",
-    "gpt4o": "o200k",
-    "o200kharmony": "o200k",
-    "gptoss": "o200k",
-    "llama31": "llama3",
-    "llama32": "llama3",
-    "llama33": "llama3",
-    "qwen25": "qwen2",
-    "qwen3": "qwen2",
-    "deepseekr1": "deepseek-v3",
+#: All names of patterns: also those of encodings and models that cut by one of them.
+_NAMES = NAMED | {
+    "none": None,
+    "r50k_base": GPT2,
+    "p50k_base": GPT2,
+    "cl100k_base": CL100K,
+    "gpt-4": CL100K,
+    "o200k_base": O200K,
+    "o200k_harmony": O200K,
+    "gpt-4o": O200K,
+    "gpt-oss": O200K,
+    "qwen2.5": QWEN2,
+    "qwen3": QWEN2,
+    "deepseek-r1": DEEPSEEK_V3,
 }
-_FOLDED = {folded(name): name for name in NAMED} | _ALIASES
-#: Nothing in it is an operator of regular expressions, but for the dot.
+#: A text without operators of regular expressions, but for the dot.
 _WORD = re.compile(r"\w[\w .-]*")
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
 _SCOPED = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
@@ -186,42 +184,30 @@ _GROUP = re.compile(r"\(\?[imsx]*:.*\)", re.DOTALL)
 _DEFAULT_FLAGS = 0x2020
 
 
-def by_name(name: str) -> Pattern:
-    """The pattern of a name, however it is spelled; "none" is None.
-
-    Raises:
-        KeyError: No pattern has the name.
-
-    >>> by_name("CL100K-base") == by_name("cl100k") == CL100K
-    True
-    """
-    key = folded(name).removesuffix("base")
-    return None if key == "none" else NAMED[_FOLDED[key]]
-
-
 def resolve(pattern: Any) -> Any:
     """The split pattern that an argument stands for.
 
     Args:
         pattern: One of these, or a sequence of the first three, applied one inside the pieces of the other:
 
-            - a name of :data:`NAMED`, in any spelling: "cl100k", "CL100K-base", "gpt-2", "llama3"; "none" is None;
+            - a name of :data:`NAMED`, "cl100k", or of an encoding or a model that cuts by one: "cl100k_base", "gpt-4o";
+              "none" is None;
             - a regular expression, as the `regex` module reads it;
             - a compiled one, of `regex` or `re`. It becomes a group with its flags: IGNORECASE, MULTILINE, DOTALL,
-              VERBOSE. `regex` reads it whichever compiled it, so ``\\s`` and ``\\w`` are those of `regex`;
+              VERBOSE. `regex` reads it, whichever module compiled it;
             - None, or a step of :mod:`bpetite.steps.splits`.
 
     Raises:
         ValueError: A word that is nearly a name, flags that a group cannot have.
         TypeError: A compiled pattern of bytes.
 
-    >>> resolve("gpt-2") == GPT2
+    >>> resolve("cl100k") == resolve("cl100k_base") == CL100K
     True
     >>> resolve(re.compile("[a-z]+|.", re.IGNORECASE))
     '(?i:[a-z]+|.)'
     >>> resolve("cl100k_bse")
     Traceback (most recent call last):
-    ValueError: pattern 'cl100k_bse': did you mean 'cl100k'? As a regular expression it is '(?:cl100k_bse)'
+    ValueError: pattern 'cl100k_bse': did you mean 'cl100k_base'? As a regular expression it is '(?:cl100k_bse)'
     """
     if isinstance(pattern, str):
         return _of_str(pattern)
@@ -231,15 +217,11 @@ def resolve(pattern: Any) -> Any:
 
 
 def _of_str(pattern: str) -> Pattern:
-    if not _WORD.fullmatch(pattern):
-        return pattern
-    try:
-        return by_name(pattern)
-    except KeyError:
-        near = nearest(pattern, [*NAMED, *(f"{name}_base" for name in ("cl100k", "o200k"))])
+    if pattern in _NAMES:
+        return _NAMES[pattern]
+    near = nearest(pattern, _NAMES) if _WORD.fullmatch(pattern) else None
     if near is None:
         return pattern
-    near = near.removesuffix("_base")
     raise ValueError(f"pattern {pattern!r}: did you mean {near!r}? As a regular expression it is '(?:{pattern})'")
 
 
@@ -257,6 +239,6 @@ def _of_compiled(compiled: CompiledPattern) -> str:
     return f"(?{''.join(scoped)}:{text}{end}"
 
 
-def is_meant(pattern: Pattern) -> bool:
-    """Whether a pattern certainly cuts as its user wants: None, a named one, or one whole group ``(?:...)``."""
+def is_explicit(pattern: Pattern) -> bool:
+    """True for a pattern that cannot be a slip: None, a named one, or one whole group ``(?:...)``."""
     return all(stage in STAGES or _GROUP.fullmatch(stage) for stage in as_tuple(pattern))

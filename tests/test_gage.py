@@ -15,7 +15,7 @@ def test_the_example_of_the_paper() -> None:
 
 
 def occurs_twice(symbols: tuple[int, ...]) -> bool:
-    """Whether some pair stands at two places that do not overlap."""
+    """True if some pair stands at two places that do not overlap."""
     first: dict[tuple[int, int], int] = {}
     return any(at - first.setdefault(pair, at) >= 2 for at, pair in enumerate(pairwise(symbols)))
 

@@ -13,20 +13,12 @@ from bpetite.formats.encodings import PUBLISHED
 SENTENCE = "It's 12345 o'clock:\n\n  naïve 中文字 🙂<|endoftext|> \n "
 
 
-@pytest.fixture(autouse=True)
-def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ranks come from packages of the extra `test`."""
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
-
-
 @pytest.mark.parametrize("name", slow_but(PUBLISHED, "gpt2", "o200k_base"))
 def test_an_encoding_is_tiktokens(name: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     tok = get_encoding(name)
     assert isinstance(tok, Tokenizer)
-    assert tok == Tokenizer.load(name) == Tokenizer.from_pretrained(name) == Tokenizer.load(name.upper())
+    assert tok == Tokenizer.load(name) == Tokenizer.from_pretrained(name)
     ours = tok.as_tiktoken()
     theirs = tiktoken.Encoding(
         name, pat_str=PUBLISHED[name].pattern, mergeable_ranks=ours._mergeable_ranks,
@@ -47,7 +39,7 @@ def test_known_ids() -> None:
 
 
 def test_a_model_has_its_encoding() -> None:
-    assert encoding_for_model("gpt-4o-2024-08-06") is encoding_for_model("GPT4o") is get_encoding("o200k")
+    assert encoding_for_model("gpt-4o-2024-08-06") is get_encoding("o200k")
     assert encoding_for_model("text-davinci-003").as_tiktoken().name == "p50k_base"
     assert Tokenizer.load("gpt-4o") == get_encoding("o200k_base")
 
@@ -89,7 +81,7 @@ def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: 
         (lambda: get_encoding("cl100k_bse"), ValueError, "did you mean 'cl100k_base'"),
         (lambda: encoding_for_model("gtp-4"), KeyError, "did you mean 'gpt-4'"),
         (lambda: Tokenizer.load("o200_base"), FileNotFoundError, "did you mean 'o200k_base'"),
-        (lambda: Tokenizer.load("bpetite-64k"), FileNotFoundError, "did you mean 'bpetite-32k'"),
+        (lambda: Tokenizer.load("BPEtite-32K"), FileNotFoundError, "did you mean 'bpetite-32k'"),
         (lambda: Tokenizer.load("nothing like it"), FileNotFoundError, "no name of a tokenizer: 'nothing like it'"),
         (lambda: Tokenizer.load("gpt-4o.json"), FileNotFoundError, "No such file or directory: 'gpt-4o.json'"),
         (lambda: Tokenizer.load("someone/gpt2"), FileNotFoundError, "from_pretrained asks the Hugging Face Hub"),
@@ -108,7 +100,6 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
     small.save("gpt2")
     assert Tokenizer.load("gpt2") == Tokenizer.from_pretrained("gpt2") == small
     assert get_encoding("gpt2") != small
-    assert Tokenizer.load("BPEtite_32K") == Tokenizer.load("bpetite-32k")
 
 
 def test_they_are_in_the_package() -> None:

@@ -1,4 +1,4 @@
-"""What takes the place of ../shared/data in a plain clone: published vocabularies out of packages, and made texts."""
+"""Stand-ins for ../shared/data in a plain clone: published vocabularies out of packages, and made texts."""
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

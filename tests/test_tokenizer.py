@@ -3,6 +3,7 @@ import copy
 import inspect
 import json
 import pickle
+import pydoc
 import sys
 from array import array
 from collections.abc import Callable
@@ -414,3 +415,17 @@ def test_cs336_reference_merges(shared: Callable[[str], Path]) -> None:
     assert {bytelevel.decode_token_bytes(token) for token in vocab if token != "<|endoftext|>"} == set(
         tok.vocab.values()
     ) - {b"<|endoftext|>"}
+
+
+def test_help_shows_types_and_no_machinery() -> None:
+    shown = pydoc.plain(pydoc.render_doc(Tokenizer))
+    assert "__pyx" not in shown
+    methods = [name for name in dir(Tokenizer) if name[0] != "_" and callable(getattr(Tokenizer, name))]
+    assert len(methods) > 30
+    for name in methods:
+        method = getattr(Tokenizer, name)
+        signature = inspect.signature(method)
+        assert signature.return_annotation is not signature.empty, name
+        assert [key for key, one in signature.parameters.items() if one.annotation is one.empty and key != "self"] == []
+        assert "tokenizer" not in signature.parameters, name
+        assert not method.__doc__.startswith(f"{name}("), name

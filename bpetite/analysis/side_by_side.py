@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import show as value_of
+from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .characters import show
 from .provenance import Provenance
@@ -275,7 +275,7 @@ def compare(
     [('one', 0.071), ('two', 0.1)]
     """
     if per not in UNITS:
-        raise ValueError(f"per is one of {', '.join(UNITS)}, not {value_of(per)}")
+        raise ValueError(f"per is one of {', '.join(UNITS)}, not {short_repr(per)}")
     named = _named(tokenizers)
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
     groups: dict[str, dict[str, ScriptUse]] = {name: {} for name in named}
@@ -315,7 +315,7 @@ def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[st
         named = dict(zip(letters, given, strict=False))
     for name, one in named.items():
         if not isinstance(one, Tokenizer):
-            raise TypeError(f"{name}: {value_of(one)} is no Tokenizer; Tokenizer.load takes a file or a name")
+            raise TypeError(f"{name}: {short_repr(one)} is no Tokenizer; Tokenizer.load takes a file or a name")
     if not named:
         raise ValueError("no tokenizer to compare")
     return named
@@ -333,7 +333,7 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
     for one in given:
         group, text = one if isinstance(one, tuple) and len(one) == 2 else (ALL, one)
         if not isinstance(text, str) or not isinstance(group, str):
-            raise TypeError(f"a text is a str, or a pair of a group and a text, not {value_of(one)}")
+            raise TypeError(f"a text is a str, or a pair of a group and a text, not {short_repr(one)}")
         yield group, text
 
 

@@ -29,11 +29,11 @@ __all__ = ["command"]
 )
 @click.argument("source")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--from", "source_format", type=click.Choice(FORMATS), help="Format of SOURCE, if that is ambiguous.")
+@click.option("--from", "source_format", type=click.Choice(FORMATS), help="The format of SOURCE.")
 @to_option
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
-@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of such a SOURCE.")
+@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE.")
 @click.option("--unicode", help="Hold TARGET to a version of Unicode, such as 16.0.")
 @overwrite_option
 def command(

@@ -77,7 +77,7 @@ def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Bin
         with open(path, "wb") as stream:
             yield stream
     else:
-        from ..formats.atomic import create_file
+        from ..atomic import create_file
 
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with create_file(path, overwrite=overwrite) as file:

@@ -1,4 +1,4 @@
-"""Writing a tokenizer in a format, for the commands that make one: what `convert` can write, `train` can."""
+"""Writing a tokenizer in any format, for all commands that make one."""
 from __future__ import annotations
 
 import os
@@ -26,7 +26,7 @@ to_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 
 
 def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
-    """Raise, before any work, what would keep a tokenizer from being saved at a path."""
+    """Raise an error, before any work, if a tokenizer could not be saved at a path."""
     if not formats.in_folder(path, format):
         check_output(path, overwrite)
     elif is_stream(path):
@@ -39,10 +39,10 @@ def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
 
 
 def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
-    """The tokenizer with ranks or with a merge list, as the format holds it; the ids of every text stay the same.
+    """The tokenizer of the kind that a format holds, with ranks or with a merge list and with the same ids.
 
     Raises:
-        ValueError: They would not.
+        ValueError: The ids would not be the same for every text.
     """
     if format == "tiktoken" and tokenizer.kind == "merges":
         tokenizer = tokenizer.to_ranks()
@@ -54,7 +54,7 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
 
 
 def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
-    """Save a tokenizer, of the kind that the format holds; returns what was saved, and says what the file lacks."""
+    """Save a tokenizer in the kind that the format holds, and report what the file lacks; returns the saved one."""
     tokenizer = _in_kind(tokenizer, format)
     if formats.in_folder(path, format):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +66,13 @@ def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bo
     if format == "tiktoken":
         say(
             f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
-            f"{tokenizer.special_tokens!r}: give both when it is read"
+            f"{tokenizer.special_tokens!r}: give both to read it"
         )
     return tokenizer
 
 
 def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
-    """:func:`save` what was trained; where the format turns out unable to hold it, in the native one beside it."""
+    """:func:`save` a trained tokenizer; in the native format beside ``path`` if the format turns out not to hold it."""
     try:
         return save(tokenizer, path, format, overwrite)
     except ValueError as bad:
@@ -83,7 +83,7 @@ def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overw
 
 
 def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:
-    """Special tokens as they are typed: all LITERAL, or all LITERAL=ID."""
+    """The special tokens of options that are all LITERAL, or all LITERAL=ID."""
     placed = [_literal_and_id(value) for value in values]
     given = {literal: token_id for literal, token_id in placed if token_id is not None}
     if given and len(given) != len(placed):

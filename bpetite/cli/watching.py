@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import write_file
 from ..errors import FormatError
-from ..formats.atomic import write_file
 from . import reports
 from .reports import bytes_bar, counted
 

@@ -23,7 +23,7 @@ from ._worker cimport Worker
 
 from collections.abc import Mapping
 
-from ..errors import UnknownTokenError, show
+from ..errors import UnknownTokenError, short_repr
 from ._columns import chunks_of
 from ._threads import next_share, worthwhile
 
@@ -83,7 +83,7 @@ cdef class _Batch(Job):
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"texts is an iterable of texts, not one {type(texts).__name__}: use [text]")
         if isinstance(texts, Mapping):
-            raise TypeError(f"texts is an iterable of texts, not {show(texts)}: use texts.values()")
+            raise TypeError(f"texts is an iterable of texts, not {short_repr(texts)}: use texts.values()")
         if not isinstance(texts, (list, tuple)):
             self.chunks = chunks_of(texts)
         if self.chunks is not None:
@@ -93,7 +93,7 @@ cdef class _Batch(Job):
         try:
             iterator = iter(texts)
         except TypeError:
-            raise TypeError(f"texts is an iterable of texts, not {show(texts)}") from None
+            raise TypeError(f"texts is an iterable of texts, not {short_repr(texts)}") from None
         self.texts = list(iterator)
         self.n = len(self.texts)
         return 0

@@ -30,7 +30,7 @@ from ._batch cimport of_text
 import codecs
 from collections.abc import Mapping
 
-from ..errors import UnknownTokenError, show
+from ..errors import UnknownTokenError, short_repr
 
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
@@ -110,11 +110,11 @@ cdef class Decoder:
         try:
             batch = iter(batch)
         except TypeError:
-            raise TypeError(f"batch is an iterable of sequences of token ids, not {show(batch)}") from None
+            raise TypeError(f"batch is an iterable of sequences of token ids, not {short_repr(batch)}") from None
         for i, ids in enumerate(batch):
             PyErr_CheckSignals()
             if isinstance(ids, int):
-                raise TypeError(f"batch[{i}] is {show(ids)}, no sequence of token ids; decode takes one sequence")
+                raise TypeError(f"batch[{i}] is {short_repr(ids)}, no sequence of token ids; decode takes one sequence")
             try:
                 texts.append(self.decode(ids, errors))
             except (KeyError, TypeError, ValueError) as error:
@@ -127,12 +127,12 @@ cdef class Decoder:
         if errors is None:
             return self.errors.encode()
         if not isinstance(errors, str):
-            raise TypeError(f"errors is the name of a codec error handler, not {show(errors)}")
+            raise TypeError(f"errors is the name of a codec error handler, not {short_repr(errors)}")
         try:
             codecs.lookup_error(errors)
         except LookupError:
             raise LookupError(
-                f"errors {show(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
+                f"errors {short_repr(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
         return (<str?> errors).encode()
 
     cdef list char_spans(self, object ids, bytes text):
@@ -357,7 +357,7 @@ cdef object _index(object value, Py_ssize_t i):
     if hasattr(type(value), "__index__"):
         return PyNumber_Index(value)               # raises where that gives no int
     several = "; decode_batch takes several sequences" if isinstance(value, (list, tuple)) else ""
-    raise TypeError(f"token ids are ints, and ids[{i}] is {show(value)}{several}")
+    raise TypeError(f"token ids are ints, and ids[{i}] is {short_repr(value)}{several}")
 
 
 cdef list _listed(object ids):
@@ -378,4 +378,4 @@ cdef list _listed(object ids):
             pass
         else:
             return list(iterator)
-    raise TypeError(f"ids is a sequence of ints or an integer array, not {show(ids)}{hint}")
+    raise TypeError(f"ids is a sequence of ints or an integer array, not {short_repr(ids)}{hint}")

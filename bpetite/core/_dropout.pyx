@@ -2,7 +2,7 @@
 
 Each step of merging drops every occurrence of a pair that has a rank with probability p, independently, and joins the
 best that is left, the lowest rank first, the leftmost of equals first; where none is left, merging ends. This is
-algorithm 1 of the paper; ``reference.dropout_distribution`` is its definition by enumeration.
+algorithm 1 of the paper; ``tests/support/oracles.py`` defines it by enumeration.
 
 A coin for each candidate is not needed. In the order of rank and position, the number of candidates that are dropped
 before the first that is not has a geometric distribution, so a step draws one number, k, and joins candidate k. Few
@@ -23,7 +23,7 @@ from ..headers cimport bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, b
 
 from operator import index
 
-from ..errors import show
+from ..errors import short_repr
 
 cdef enum:
     SCAN = 32                  # up to this many tokens are scanned for the merge that a step takes
@@ -52,9 +52,9 @@ cdef Dropout chosen_dropout(object dropout, object seed, dict kept):
             raise TypeError()
         probability = float(dropout)
     except TypeError:
-        raise TypeError(f"dropout is a probability, True or None, not {show(dropout)}") from None
+        raise TypeError(f"dropout is a probability, True or None, not {short_repr(dropout)}") from None
     if not 0 <= probability <= 1:
-        raise ValueError(f"dropout must be 0 to 1, not {show(dropout)}")
+        raise ValueError(f"dropout must be 0 to 1, not {short_repr(dropout)}")
     if seed is None:
         from os import urandom
         seed = int.from_bytes(urandom(8), "little")
@@ -64,7 +64,7 @@ cdef Dropout chosen_dropout(object dropout, object seed, dict kept):
                 raise TypeError()
             seed = index(seed)
         except TypeError:
-            raise TypeError(f"seed is an int or None, not {show(seed)}") from None
+            raise TypeError(f"seed is an int or None, not {short_repr(seed)}") from None
         if not 0 <= seed < 1 << 64:
             raise ValueError(f"seed must be 0 to 2**64 - 1, not {seed}")
     if probability == 0:

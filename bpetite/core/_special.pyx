@@ -13,7 +13,7 @@ from libc.string cimport memcmp, memcpy
 
 from ..headers cimport token_t
 
-from ..errors import not_a_text, show
+from ..errors import not_a_text, short_repr
 
 cdef enum:
     SUBSETS = 16           # sets of special tokens that are kept ready
@@ -279,7 +279,7 @@ def choose(special_tokens, allowed, disallowed):
 
 
 cdef object _names(object names, object every, str keyword):
-    hint = f"; [{show(names)}] is a collection of one" if isinstance(names, str) else ""
+    hint = f"; [{short_repr(names)}] is a collection of one" if isinstance(names, str) else ""
     if names is None:
         hint = '; () is none of them' + (', "all" all of them' if keyword == "allowed_special" else "")
     try:
@@ -287,7 +287,8 @@ cdef object _names(object names, object every, str keyword):
             raise TypeError()
         chosen = frozenset(names)
     except TypeError:                              # no iterable, or of what has no hash
-        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {show(names)}{hint}') from None
+        found = f"{short_repr(names)}{hint}"
+        raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {found}') from None
     unknown = chosen - every
     if unknown:
         known = ", ".join(map("{!r:.40}".format, sorted(every)[:8])) + (", ..." if len(every) > 8 else "")

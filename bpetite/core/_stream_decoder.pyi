@@ -21,7 +21,7 @@ class StreamDecoder:
     def __copy__(self) -> StreamDecoder: ...
 
 def decode_stream(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     *,
     errors: ErrorHandler | None = None,
     skip_special_tokens: bool = False,

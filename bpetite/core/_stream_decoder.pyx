@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Text of token ids that arrive one at a time.
 
 A stream keeps the bytes of the character that is not complete, three at most, and nothing of what it has given out: one
@@ -6,6 +7,8 @@ follows whole characters, as nearly all do, is copied into a new str, and one th
 one from its code points. Everything else goes through CPython's decoder, which stops before an incomplete character and
 so defines what a whole one is; it takes twice as long for a few bytes.
 """
+from __future__ import annotations
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_CheckExact
@@ -21,7 +24,7 @@ from ..headers.vectors cimport (
 )
 from ._decode cimport BP_HEAD, BP_LONG_TOKEN, Decoder, bp_joiner, bp_slot
 
-from ..errors import UnknownTokenError, show
+from ..errors import UnknownTokenError, short_repr
 
 
 @cython.final
@@ -195,7 +198,8 @@ cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t siz
     return text
 
 
-def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False,
+                  context: Ids = ()) -> StreamDecoder:
     """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
 
     The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
@@ -214,7 +218,7 @@ def decode_stream(tokenizer, *, errors=None, skip_special_tokens=False, context=
     >>> stream.feed([256, 257, 258]) + stream.flush()
     'ab ab'
     """
-    return StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
+    return StreamDecoder(self, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
 def texts_of(tokenizer, ids, errors, skip_special_tokens):
@@ -225,7 +229,7 @@ def texts_of(tokenizer, ids, errors, skip_special_tokens):
             raise TypeError()
         ids = iter(ids)
     except TypeError:
-        raise TypeError(f"ids is an iterable of ints, not {show(ids)}") from None
+        raise TypeError(f"ids is an iterable of ints, not {short_repr(ids)}") from None
     return _texts(stream, ids)
 
 
@@ -237,7 +241,7 @@ def _texts(StreamDecoder stream not None, ids):
         except UnknownTokenError as error:
             raise stream.decoder.unknown(error.args[0], i) from None
         except TypeError:
-            raise TypeError(f"token ids are ints, and ids[{i}] is {show(token_id)}") from None
+            raise TypeError(f"token ids are ints, and ids[{i}] is {short_repr(token_id)}") from None
         if text:
             yield text
     if text := stream.flush():

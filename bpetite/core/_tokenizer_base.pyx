@@ -1,8 +1,13 @@
+# cython: annotation_typing=False
 """The compiled base of bpetite.Tokenizer: what is in it, text to ids, ids to text.
 
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
 lines over the vocabulary, the encoder and the decoder that it holds; it is the only base class there is.
+
+Annotations are for people and ``help``; the stub has the same ones for type checkers.
 """
+from __future__ import annotations
+
 from cpython.array cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
@@ -22,7 +27,7 @@ from itertools import filterfalse
 from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, not_a_text, show, token_limit
+from ..errors import UnknownTokenError, not_a_text, short_repr, token_limit
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
@@ -43,8 +48,8 @@ cdef class TokenizerBase:
     def __cinit__(self, *args, **_):
         # here, since a call with a name alone ends before __init__
         if args and isinstance(args[0], (str, PathLike)):
-            raise TypeError(f"vocab is a dict of id -> bytes, not {show(args[0])}: Tokenizer.load takes a file, and "
-                            f"Tokenizer.from_pretrained a name")
+            raise TypeError(f"vocab is a dict of id -> bytes, not {short_repr(args[0])}: Tokenizer.load takes a file, "
+                            f"and Tokenizer.from_pretrained a name")
         self._encoder = Encoder()
         self._decoder = Decoder()
 
@@ -61,9 +66,9 @@ cdef class TokenizerBase:
                 cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
         """
         if not PyLong_CheckExact(cache_bytes):
-            raise TypeError(f"cache_bytes is an int, not {show(cache_bytes)}")
+            raise TypeError(f"cache_bytes is an int, not {short_repr(cache_bytes)}")
         if not 0 <= cache_bytes < 1 << 62:
-            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {show(cache_bytes)}")
+            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {short_repr(cache_bytes)}")
         core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
@@ -133,7 +138,7 @@ cdef class TokenizerBase:
         the same unless ids have gaps."""
         return max(self._vocab.tokens, default=-1) + 1
 
-    def token_bytes(self, token_id):
+    def token_bytes(self, token_id: int) -> bytes:
         """The bytes of a token.
 
         Raises:
@@ -148,11 +153,11 @@ cdef class TokenizerBase:
             return self._vocab.tokens[index(token_id)]
         except TypeError:
             hint = "; token_id gives the id of a token" if isinstance(token_id, (str, bytes)) else ""
-            raise TypeError(f"token_id is an int, not {show(token_id)}{hint}") from None
+            raise TypeError(f"token_id is an int, not {short_repr(token_id)}{hint}") from None
         except KeyError:
             raise self._decoder.unknown(index(token_id), -1) from None
 
-    def token_id(self, token):
+    def token_id(self, token: bytes | str) -> int:
         """The id of the token with these bytes, or this UTF-8 text.
 
         Raises:
@@ -165,14 +170,14 @@ cdef class TokenizerBase:
         """
         if not isinstance(token, (str, bytes)):
             hint = "; token_bytes gives the bytes of an id" if isinstance(token, int) else ""
-            raise TypeError(f"token is the bytes or the text of a token, not {show(token)}{hint}")
+            raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
         try:
             return self._vocab.id_of[str.encode(token, "utf-8") if isinstance(token, str) else token]
         except KeyError:
-            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {show(token)}; encode gives "
-                                    f"the ids of any text") from None
+            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
+                                    f"gives the ids of any text") from None
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
         return self._vocab.fingerprint()
 
@@ -201,8 +206,10 @@ cdef class TokenizerBase:
 
     # ---- text to ids
 
-    def encode(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
-               bint add_special_tokens=False, dropout=None, seed=None):
+    def encode(self, text: Text, *, allowed_special: SpecialSelection = "all",
+               disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
+               add_special_tokens: bool = False, dropout: float | bool | None = None,
+               seed: SupportsIndex | None = None) -> list[int]:
         """Token ids of a text, with special tokens recognised.
 
         Use :meth:`encode_ordinary` for text that you do not trust: here a user who writes ``<|endoftext|>`` gets the
@@ -230,28 +237,30 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
-        ids = self._list(worker)
+        cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed)
+        ids = listed(self, worker)
         return [*self._before, *ids, *self._after] if add_special_tokens else ids
 
-    def encode_ordinary(self, text, *, num_threads=1):
+    def encode_ordinary(self, text: Text, *, num_threads: int | None = 1) -> list[int]:
         """Token ids of a text in which no special token is recognised, and none is added; see :meth:`encode`.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
         [60, 124, 101, 110, 100]
         """
-        return self._list(self._encoded(text, ORDINARY, (), num_threads, None, None))
+        return listed(self, encoded(self, text, ORDINARY, (), num_threads, None, None))
 
-    def encode_to_numpy(self, text, *, allowed_special="all", disallowed_special=(), num_threads=1,
-                        bint add_special_tokens=False, dropout=None, seed=None):
+    def encode_to_numpy(self, text: Text, *, allowed_special: SpecialSelection = "all",
+                        disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
+                        add_special_tokens: bool = False, dropout: float | bool | None = None,
+                        seed: SupportsIndex | None = None) -> NDArray[np.uint32]:
         """Token ids of a text as an array of uint32; see :meth:`encode`.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
         array([256, 257], dtype=uint32)
         """
-        cdef Worker worker = self._encoded(text, allowed_special, disallowed_special, num_threads, dropout, seed)
+        cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed)
         try:
             ids = take_ids(worker)
         finally:
@@ -261,8 +270,9 @@ cdef class TokenizerBase:
             return numpy.concatenate((self._before, ids, self._after), dtype=ids.dtype, casting="unsafe")
         return ids
 
-    def count(self, text, *, limit=None, allowed_special="all", disallowed_special=(), num_threads=1,
-              bint add_special_tokens=False):
+    def count(self, text: Text, *, limit: SupportsIndex | None = None, allowed_special: SpecialSelection = "all",
+              disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
+              add_special_tokens: bool = False) -> int:
         """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
 
         Args:
@@ -278,7 +288,7 @@ cdef class TokenizerBase:
         cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
         cdef Worker worker
         if limit is None:
-            worker = self._encoded(text, allowed_special, disallowed_special, num_threads, None, None)
+            worker = encoded(self, text, allowed_special, disallowed_special, num_threads, None, None)
             n = worker.used
             self._encoder.give(worker)
             return n + around
@@ -293,7 +303,9 @@ cdef class TokenizerBase:
         finally:
             self._encoder.give(worker)
 
-    def count_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=()):
+    def count_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
+                    allowed_special: SpecialSelection = "all",
+                    disallowed_special: SpecialSelection = ()) -> NDArray[np.int64]:
         """How many tokens each text has, int64[n]; no ids are made of them. See :meth:`encode_batch`.
 
         >>> from bpetite import Tokenizer
@@ -303,8 +315,10 @@ cdef class TokenizerBase:
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
 
-    def encode_batch(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
-                     bint add_special_tokens=False, dropout=None, seed=None):
+    def encode_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
+                     allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
+                     add_special_tokens: bool = False, dropout: float | bool | None = None,
+                     seed: SupportsIndex | None = None) -> list[list[int]]:
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
@@ -322,15 +336,17 @@ cdef class TokenizerBase:
         [[256], [256, 257]]
         """
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
-        lists = encode_lists(self._encoder, self._id_lists(), texts, recognised, refused, thread_count(num_threads),
+        lists = encode_lists(self._encoder, id_lists(self), texts, recognised, refused, thread_count(num_threads),
                              chosen_dropout(dropout, seed, self._vocab.kept))
         if add_special_tokens and (self._before or self._after):
             for i in range(len(lists)):
                 lists[i] = [*self._before, *lists[i], *self._after]
         return lists
 
-    def encode_batch_to_numpy(self, texts, *, num_threads=None, allowed_special="all", disallowed_special=(),
-                              bint add_special_tokens=False, dropout=None, seed=None):
+    def encode_batch_to_numpy(self, texts: Iterable[Text], *, num_threads: int | None = None,
+                              allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
+                              add_special_tokens: bool = False, dropout: float | bool | None = None,
+                              seed: SupportsIndex | None = None) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """All token ids in one array, and where each text's begin; for the arguments see :meth:`encode_batch`.
 
         Returns:
@@ -348,7 +364,7 @@ cdef class TokenizerBase:
 
     # ---- ids to text
 
-    def decode_bytes(self, ids, *, bint skip_special_tokens=False):
+    def decode_bytes(self, ids: Ids, *, bint skip_special_tokens: bool = False) -> bytes:
         """The bytes of token ids, joined; special tokens give their literals. See :meth:`decode`.
 
         >>> from bpetite import Tokenizer
@@ -357,7 +373,7 @@ cdef class TokenizerBase:
         """
         return self._decoder.decode_bytes(self._shown(ids) if skip_special_tokens else ids)
 
-    def decode(self, ids, *, errors=None, bint skip_special_tokens=False):
+    def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, bint skip_special_tokens: bool = False) -> str:
         """The text of token ids; special tokens give their literals.
 
         Args:
@@ -379,7 +395,8 @@ cdef class TokenizerBase:
         """
         return self._decoder.decode(self._shown(ids) if skip_special_tokens else ids, errors)
 
-    def decode_batch(self, batch, *, errors=None, bint skip_special_tokens=False):
+    def decode_batch(self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None,
+                     bint skip_special_tokens: bool = False) -> list[str]:
         """The texts of several sequences of token ids, in order; see :meth:`decode`. Errors name the sequence.
 
         >>> from bpetite import Tokenizer
@@ -390,7 +407,8 @@ cdef class TokenizerBase:
             batch = map(self._shown, batch)
         return self._decoder.decode_batch(batch, errors)
 
-    def decode_iterable(self, ids, *, errors=None, bint skip_special_tokens=False):
+    def decode_iterable(self, ids: Iterable[SupportsIndex], *, errors: ErrorHandler | None = None,
+                        bint skip_special_tokens: bool = False) -> Iterator[str]:
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.
 
         The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
@@ -446,7 +464,7 @@ cdef class TokenizerBase:
             with nogil:
                 status = encode_utf8(worker, specials, data, length, length, final, length, &done)
             check(status, text, done, base)
-            return self._id_lists().make(worker.out, worker.used), done
+            return id_lists(self).make(worker.out, worker.used), done
         finally:
             self._encoder.give(worker)
 
@@ -466,55 +484,58 @@ cdef class TokenizerBase:
         cdef Worker worker = self._encoder.take()
         try:
             self._encoder.encode_items(worker, items)
-            return self._id_lists().make(worker.out, worker.used)
+            return id_lists(self).make(worker.out, worker.used)
         finally:
             self._encoder.give(worker)
 
-    # ---- workers
 
-    cdef Worker _encoded(self, object text, object allowed, object disallowed, object num_threads, object dropout,
-                         object seed):
-        # A worker that has encoded a text, to be given back.
-        cdef Specials recognised = self._encoder.specials.every, refused
-        cdef Dropout chosen = None
-        cdef Py_ssize_t threads = 1
-        cdef Worker worker
-        cdef bint done = False
-        if dropout is not None or seed is not None:
-            chosen = chosen_dropout(dropout, seed, self._vocab.kept)
-        if allowed is ORDINARY:
-            recognised = None
-        elif allowed is not ALL or disallowed is not ():
-            if not isinstance(text, (str, bytes)):
-                raise not_a_text(text)
-            recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
-            if refused is not None:
-                refuse(refused, text)
-        if not (PyLong_CheckExact(num_threads) and num_threads == 1):
-            threads = thread_count(num_threads)
-        worker = self._encoder.take()
-        worker.dropout, worker.text_number, worker.position = chosen, 0, 0
-        try:                                       # `except` would cost a short text more
-            if threads > 1 and chosen is None:
-                encode_long(self._encoder, worker, text, recognised, threads)
-            else:
-                self._encoder.encode(worker, text, recognised)
-            done = True
-            return worker
-        finally:
-            if not done:
-                self._encoder.give(worker)
+# ---- workers: functions, since methods in C would put their table into the class, where help() shows it
 
-    cdef list _list(self, Worker worker):
-        # The output of a worker, which is given back.
-        try:
-            return self._id_lists().make(worker.out, worker.used)
-        finally:
+cdef Worker encoded(TokenizerBase self, object text, object allowed, object disallowed, object num_threads,
+                    object dropout, object seed):
+    # A worker that has encoded a text, to be given back.
+    cdef Specials recognised = self._encoder.specials.every, refused
+    cdef Dropout chosen = None
+    cdef Py_ssize_t threads = 1
+    cdef Worker worker
+    cdef bint done = False
+    if dropout is not None or seed is not None:
+        chosen = chosen_dropout(dropout, seed, self._vocab.kept)
+    if allowed is ORDINARY:
+        recognised = None
+    elif allowed is not ALL or disallowed is not ():
+        if not isinstance(text, (str, bytes)):
+            raise not_a_text(text)
+        recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
+        if refused is not None:
+            refuse(refused, text)
+    if not (PyLong_CheckExact(num_threads) and num_threads == 1):
+        threads = thread_count(num_threads)
+    worker = self._encoder.take()
+    worker.dropout, worker.text_number, worker.position = chosen, 0, 0
+    try:                                       # `except` would cost a short text more
+        if threads > 1 and chosen is None:
+            encode_long(self._encoder, worker, text, recognised, threads)
+        else:
+            self._encoder.encode(worker, text, recognised)
+        done = True
+        return worker
+    finally:
+        if not done:
             self._encoder.give(worker)
 
-    cdef IdLists _id_lists(self):
-        if self._lists is None:
-            if self._decoder.tokens is None:
-                raise TypeError("this tokenizer has not been set up")
-            self._lists = IdLists(self._decoder.tokens)
-        return self._lists
+
+cdef list listed(TokenizerBase self, Worker worker):
+    # The output of a worker, which is given back.
+    try:
+        return id_lists(self).make(worker.out, worker.used)
+    finally:
+        self._encoder.give(worker)
+
+
+cdef IdLists id_lists(TokenizerBase self):
+    if self._lists is None:
+        if self._decoder.tokens is None:
+            raise TypeError("this tokenizer has not been set up")
+        self._lists = IdLists(self._decoder.tokens)
+    return self._lists

@@ -19,7 +19,7 @@ __all__ = ["encode_batch_to_arrow", "encode_iterable", "encode_padded", "encode_
 
 
 def encode_with_offsets(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     text: Text,
     *,
     allowed_special: SpecialSelection = "all",
@@ -42,14 +42,14 @@ def encode_with_offsets(
     """
     from .offsets import offsets_of
 
-    ids = tokenizer.encode(
+    ids = self.encode(
         text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
     )
-    return ids, offsets_of(tokenizer, text, ids, allowed_special)
+    return ids, offsets_of(self, text, ids, allowed_special)
 
 
 def encode_iterable(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     chunks: Iterable[Text],
     *,
     allowed_special: SpecialSelection = "all",
@@ -70,12 +70,12 @@ def encode_iterable(
     """
     from . import streaming
 
-    before, after = tokenizer._vocab.around if add_special_tokens else ((), ())
-    return chain(before, streaming.encode_iterable(tokenizer, chunks, allowed_special, disallowed_special), after)
+    before, after = self._vocab.around if add_special_tokens else ((), ())
+    return chain(before, streaming.encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
 
 def encode_batch_to_arrow(
-    tokenizer: TokenizerBase, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
+    self: TokenizerBase, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
 ) -> pyarrow.ListArray | pyarrow.LargeListArray:
     """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
 
@@ -96,7 +96,7 @@ def encode_batch_to_arrow(
         import pyarrow
     except ImportError:
         raise MissingExtraError("encode_batch_to_arrow", "pyarrow", "arrow") from None
-    ids, offsets = tokenizer.encode_batch_to_numpy(texts, **options)
+    ids, offsets = self.encode_batch_to_numpy(texts, **options)
     values = pyarrow.array(ids)
     if large:
         return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
@@ -106,7 +106,7 @@ def encode_batch_to_arrow(
 
 
 def encode_padded(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     texts: Iterable[Text],
     *,
     padding: Padding = "longest",
@@ -137,7 +137,7 @@ def encode_padded(
     """
     from .padding import Rows
 
-    return Rows(tokenizer, texts, pad_token, options).padded(padding)
+    return Rows(self, texts, pad_token, options).padded(padding)
 
 
 def padded_batches(

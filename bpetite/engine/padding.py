@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core._tokenizer_base import TokenizerBase
-from ..errors import show
+from ..errors import short_repr
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
 __all__ = ["PaddedBatch", "Rows", "windows"]
@@ -94,7 +94,7 @@ class Rows:
         """Rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
         rows come first; rows of equal width keep their order."""
         if not isinstance(max_tokens, int):
-            raise TypeError(f"max_tokens is an int, not {show(max_tokens)}")
+            raise TypeError(f"max_tokens is an int, not {short_repr(max_tokens)}")
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
         ids, texts, starts, lengths = self._cut()
@@ -206,7 +206,7 @@ def _check(
 ) -> None:
     for name, number in (("max_length", max_length), ("stride", stride), ("pad_to_multiple_of", pad_to_multiple_of)):
         if not isinstance(number, int) and (number is not None or name == "pad_to_multiple_of"):
-            raise TypeError(f"{name} is an int, not {show(number)}")
+            raise TypeError(f"{name} is an int, not {short_repr(number)}")
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length must be at least 1, not {max_length}")
     if max_length is not None and max_length <= special:

@@ -26,7 +26,7 @@ from itertools import chain
 
 from ..core._special import Specials, choose
 from ..core._tokenizer_base import TokenizerBase
-from ..errors import show
+from ..errors import short_repr
 from ..steps.normalizers import normalize
 from .options import SpecialSelection
 
@@ -47,7 +47,7 @@ def encode_iterable(
     given: object = chunks
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
-        raise TypeError(f"chunks is an iterable of str or bytes, not {show(chunks)}{hint}")
+        raise TypeError(f"chunks is an iterable of str or bytes, not {short_repr(chunks)}{hint}")
     ids = tokenizer.special_tokens
     recognised, refused = choose(ids, allowed_special, disallowed_special)
     data = characters(chunks)
@@ -81,7 +81,7 @@ def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
     offset = 0
     for chunk in chain(chunks, [""]):
         if not isinstance(chunk, str | bytes):
-            raise TypeError(f"a chunk of text is str or bytes, not {show(chunk)}")
+            raise TypeError(f"a chunk of text is str or bytes, not {short_repr(chunk)}")
         try:
             text = decoder.decode(chunk) if isinstance(chunk, bytes) else decoder.decode(b"", True) + chunk
         except UnicodeDecodeError as error:

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from ..errors import FormatError, show
-from ..naming import folded, nearest
+from ..errors import FormatError, nearest, short_repr
 from ..vocabulary.vocab import Vocab
-from .files import Source, parse_json, read_file
+from .files import FILES, Format, Source, WritableFormat, parse_json, read_file
 
 if TYPE_CHECKING:
-    from . import gpt2, huggingface, native, ranks, tekken, tiktoken
+    from . import gpt2, huggingface, kinds, native, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -34,29 +34,19 @@ __all__ = [
     "gpt2",
     "huggingface",
     "in_folder",
+    "kinds",
     "load",
     "named",
     "native",
     "unknown_name",
     "packaged",
-    "ranks",
     "save",
     "tekken",
     "tiktoken",
 ]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
-WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
-
 FORMATS: tuple[Format, ...] = get_args(Format)
 WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
-
-#: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
-FILES: dict[Format, tuple[str, ...]] = {
-    "huggingface": ("tokenizer.json",),
-    "gpt2": ("vocab.json", "merges.txt"),
-    "tekken": ("tekken.json",),
-}
 
 #: The directory with the tokenizers that ship with the package.
 _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
@@ -64,7 +54,7 @@ _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        # a format's module is imported when it is first needed, so that reading one does not wait for the others
+        # a format's module is imported when it is first needed: reading one format does not wait for the others
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return _module(name)
@@ -82,28 +72,25 @@ def _packaged_names() -> list[str]:
 
 
 def packaged(name: str) -> str | None:
-    """The file of the tokenizer of this name, in any spelling, that ships with the package; None if there is none."""
-    for known in _packaged_names():
-        if folded(known) == folded(name):
-            return os.path.join(_PACKAGED, f"{known}.json")
-    return None
+    """The file of the tokenizer of this name that ships with the package; None if there is none."""
+    return os.path.join(_PACKAGED, f"{name}.json") if name in _packaged_names() else None
 
 
 def named(name: str) -> Vocab | None:
-    """The vocabulary of this name: one that ships with the package, or that of a published encoding or model, see
-    :func:`bpetite.formats.rank_files.load`; None for any other name."""
+    """The vocabulary of a name: of a tokenizer that ships with the package, or of a published encoding or model, see
+    :func:`bpetite.formats.published_ranks.load`; None for any other name."""
     shipped = packaged(name)
     if shipped is not None:
         return load(shipped, format="native")
     encoding = _module("encodings").find_name(name)
     if encoding is None:
         return None
-    vocab: Vocab = _module("rank_files").load(encoding)
+    vocab: Vocab = _module("published_ranks").load(encoding)
     return vocab
 
 
 def unknown_name(name: str) -> FileNotFoundError:
-    """The error for what is neither a file nor a name; it says which name is near."""
+    """The error for a name of nothing: neither a file nor a tokenizer. It gives the nearest name."""
     if _module("encodings").looks_like_path(name):
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
@@ -114,21 +101,21 @@ def unknown_name(name: str) -> FileNotFoundError:
 
 
 def load(path: Source, *, format: Format | None = None) -> Vocab:
-    """The vocabulary in a file or directory, in any format, or of a name.
+    """The vocabulary in a file or directory of any format, or of a name.
 
     Args:
         path: A file; a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json; or, if neither
-            exists, a name as :func:`named` takes it: "bpetite-32k", "o200k_base", "gpt-4o".
-        format: Read as this format only; found from the content when None.
+            exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
+        format: The only format to try; found from the content when None.
 
     Raises:
-        FormatError: The file is damaged or in no known format; names the file and what was found.
-        OSError: The file cannot be read, or the ranks of a published encoding cannot be had.
+        FormatError: The file is damaged or in no known format; names the file and its content.
+        OSError: The file cannot be read, or the ranks of a published encoding are not to be had.
         ValueError: No format has this name.
     """
     _check_format(format)
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"load takes the path of a file or a folder, or a name, not {show(path)}")
+        raise TypeError(f"load takes the path of a file or a folder, or a name, not {short_repr(path)}")
     name = os.fspath(path)
     if not os.path.exists(name):
         by_name = named(name) if isinstance(path, str) else None
@@ -190,7 +177,7 @@ def format_by_name(path: Source) -> WritableFormat:
 
 
 def in_folder(path: Source, format: WritableFormat) -> bool:
-    """Whether :func:`save` writes a directory there.
+    """True if :func:`save` writes a directory at this path.
 
     >>> in_folder("tokenizer.json", "huggingface"), in_folder("model", "huggingface"), in_folder("a.json", "gpt2")
     (False, True, True)
@@ -201,10 +188,10 @@ def in_folder(path: Source, format: WritableFormat) -> bool:
 
 
 def dump(vocab: Vocab, format: WritableFormat) -> Any:
-    """The bytes of the file of a vocabulary; for "gpt2", which is a directory, name -> bytes.
+    """The content of a vocabulary's file; for "gpt2", a directory, name -> content.
 
     Raises:
-        FormatError: The format cannot hold this vocabulary; the message says what.
+        FormatError: The format cannot hold this vocabulary; the message says why.
         ValueError: No format has this name.
     """
     _check_format(format)
@@ -217,20 +204,19 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
     """Write a vocabulary; afterwards either all of it is there, or nothing has changed.
 
     Args:
-        vocab: What to write.
-        path: A file; for "gpt2" a directory, which is made if it is not there. For "huggingface" either: a name that
-            does not end in ``.json`` is a directory, which ``transformers.AutoTokenizer`` then loads.
-        format: None means native, unless the name says otherwise: ``tokenizer.json`` is huggingface, ``*.tiktoken``
-            is tiktoken.
+        vocab: The vocabulary.
+        path: A file; for "gpt2" a directory, which is made if it does not exist. For "huggingface" a name that ends in
+            ``.json`` is a file, and any other a directory, which ``transformers.AutoTokenizer`` then loads.
+        format: By default native, but huggingface for ``tokenizer.json`` and tiktoken for ``*.tiktoken``.
         overwrite: Replace files that exist.
 
     Raises:
-        FormatError: The format cannot hold this vocabulary; the message says what.
+        FormatError: The format cannot hold this vocabulary; the message says why.
         FileExistsError: A file exists and ``overwrite`` is false.
         OSError: A file cannot be written.
         ValueError: No format has this name.
     """
-    from .atomic import write_file, write_files  # not at the top: loading does without it
+    from ..atomic import write_file, write_files  # not at the top: loading does without it
 
     format = format or format_by_name(path)
     dumped = dump(vocab, format)
@@ -246,7 +232,8 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         write_files({os.path.join(path, file): data for file, data in dumped.items()}, overwrite=overwrite)
     except BaseException:
         if missing:
-            os.rmdir(path)
+            with suppress(OSError):  # another process may have put a file there
+                os.rmdir(path)
         raise
 
 

@@ -1,4 +1,4 @@
-"""The files beside a tokenizer.json that say how ``transformers`` uses it: chat template, named tokens, sides."""
+"""The settings of ``transformers`` in the files beside a tokenizer.json: chat templates, named tokens, sides."""
 from __future__ import annotations
 
 import json
@@ -9,14 +9,14 @@ from ..vocabulary.vocab import Vocab
 
 __all__ = ["BESIDE", "remember"]
 
-#: Files in a directory, as ``transformers`` names them.
+#: The files, as ``transformers`` names them.
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
 #: The folder of further chat templates.
 TEMPLATES = "additional_chat_templates"
 
 
 def remember(vocab: Vocab, folder: str) -> Vocab:
-    """The vocabulary with the files of the directory that it was read from; of config.json, the type of the model."""
+    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept."""
     templates = os.path.join(folder, TEMPLATES)
     names = [*BESIDE]
     if os.path.isdir(templates):

@@ -1,9 +1,9 @@
-r"""Patterns translated between dialects of regular expressions: what means the same is kept, everything else is
+r"""Patterns translated between dialects of regular expressions. A part that means the same in both stays; any other is
 rewritten, or refused by name.
 
-tokenizer.json is read with Oniguruma (Ruby's syntax), tiktoken's patterns with Rust's ``fancy_regex``; patterns of
-bpetite are those of the ``regex`` module. They agree on nearly everything that split patterns use, and differ in this
-and in the classes of POSIX (:data:`POSIX`):
+``tokenizers`` reads the patterns of tokenizer.json with Oniguruma (Ruby's syntax), tiktoken its own with Rust's
+``fancy_regex``, and bpetite with the ``regex`` module. The three agree on nearly everything that split patterns use.
+They differ here, and in the classes of POSIX (:data:`POSIX`):
 
 =============== ============================== ============================== ==============================
 \               Oniguruma                      Rust                           ``regex``
@@ -27,15 +27,14 @@ from typing import NoReturn
 
 import regex
 
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..splitting.pattern.regex_parser import compile_regex
-from .files import show
 
 __all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
 
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"  # in a set; alone it takes some numbers more
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"  # in a set; alone it also has some other numbers
 _WORD_ALONE = _WORD + "²³¹¼½¾"
-#: Anchors and letter escapes, and how they are translated, by the dialect that they are written in.
+#: Anchors and letter escapes with their translations, by the dialect of the source.
 LETTERS = {
     "oniguruma": {
         "$": "(?m:$)", "^": "(?m:^)", r"\A": "^", r"\Z": "$", r"\z": r"\Z", r"\w": f"[{_WORD_ALONE}]",
@@ -46,9 +45,9 @@ LETTERS = {
 }  # fmt: skip
 #: Letter escapes that mean the same in all three dialects.
 SAME_LETTERS = frozenset("sSdDrntf")
-#: Groups that Oniguruma needs for what an anchor of ``regex`` says, and that anchor.
+#: Groups that stand in Oniguruma for an anchor of ``regex``, and that anchor.
 ANCHOR_GROUPS = {"(?m:$)": "$", "(?m:^)": "^"}
-#: How deep groups and sets may be nested.
+#: The depth to which groups and sets may be nested.
 DEEPEST = 64
 #: Groups that mean the same in all three dialects.
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
@@ -56,8 +55,8 @@ IGNORING_CASE = "is not the same set in both libraries where case is ignored"
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
-#: What stands for ``[:name:]`` in a set, by the dialect that it is written in. Oniguruma follows Unicode, Rust ASCII,
-#: ``regex`` Unicode but for digits and symbols; what is not listed has no exact counterpart.
+#: Stand-ins for ``[:name:]`` in a set, by the dialect of the source. Oniguruma follows Unicode, Rust ASCII, ``regex``
+#: Unicode but for digits and symbols. A name that is not listed has no exact counterpart.
 POSIX = {
     "oniguruma": {
         "alnum": r"\p{Alphabetic}\p{Nd}", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
@@ -77,9 +76,9 @@ POSIX = {
     },
 }  # fmt: skip
 POSIX_CLASS = regex.compile(r"\[:(\^?)([A-Za-z]+):\]")
-#: Those of one class, and the complement.
+#: Stand-ins of one class, and their complements.
 COMPLEMENTS = {r"\s": r"\S", "[:graph:]": "[:^graph:]", "[:print:]": "[:^print:]"}
-#: Names of properties that are different sets in the dialects where case is ignored.
+#: Names of properties that are different sets in the dialects if case is ignored.
 CASED_PROPERTIES = frozenset(("lu", "ll", "lt", "lc", "l&", "uppercase", "lowercase"))
 #: Names of properties that are different sets in the dialects.
 UNLIKE_PROPERTIES = frozenset(("word", "graph", "print", "punct", "alnum", "space", "blank", "xdigit", "any"))
@@ -98,7 +97,7 @@ def from_oniguruma(pattern: str) -> str:
 
 
 def from_rust(pattern: str) -> str:
-    r"""A pattern of tiktoken, translated as by :func:`from_oniguruma`; those of its published encodings do not change.
+    r"""A pattern of tiktoken, translated for ``regex``; the patterns of its published encodings stay as they are.
 
     >>> from_rust(r"[\p{L}&&[^\p{Han}]]+$")
     '(?:(?=[^\\p{Han}])[\\p{L}])+\\Z'
@@ -116,13 +115,12 @@ def to_oniguruma(pattern: str) -> str:
 
 
 class _Translation:
-    """One pass over a pattern written in ``dialect``: from "regex" to Oniguruma, from "oniguruma" and "rust" to
-    ``regex``."""
+    """One pass over a pattern of a dialect: from "regex" to Oniguruma, from "oniguruma" and "rust" to ``regex``."""
 
     def __init__(self, pattern: str, dialect: str) -> None:
         self.pattern, self.dialect, self.at, self.depth = pattern, dialect, 0, 0
         self.ignore_case = pattern.startswith("(?i)")
-        self.chooses = False  # whether there are alternatives or lazy repeats
+        self.chooses = False  # true after an alternative or a lazy repeat
         self.what = "split pattern" if dialect == "rust" else "pattern"  # tokenizer.json has them in normalizers, too
 
     def run(self) -> str:
@@ -145,13 +143,13 @@ class _Translation:
         if why is None:
             to_file = self.dialect == "regex"
             why = "has no counterpart in tokenizer.json" if to_file else "means something else here or nothing at all"
-        raise FormatError(f"{self.what} {show(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
+        raise FormatError(f"{self.what} {short_repr(self.pattern)}: {what!r} at {self.at if at is None else at} {why}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)
 
     def alternatives(self) -> str:
-        """Up to the end or to a bracket that closes the group."""
+        """The translation up to the end, or to a bracket that closes the group."""
         written: list[str] = []
         while self.at < len(self.pattern) and not self.peek(")"):
             if self.peek("|"):
@@ -198,7 +196,7 @@ class _Translation:
             return self.escape()
         self.at += 1
         if character == "$" and self.pattern.endswith(r"\s++", 0, self.at - 1):
-            return "$"  # no newline can follow all white space, so what the dialects say of newlines does not matter
+            return "$"  # no newline can follow all white space, so the anchors of the dialects agree
         if character in "$^":
             return LETTERS[self.dialect][character]
         if character in "*+?":
@@ -269,7 +267,7 @@ class _Translation:
         return "(?:" + "".join(f"(?={one})" for one in sets[1:]) + sets[0] + ")"
 
     def operands(self) -> tuple[bool, list[tuple[bool, str]]]:
-        """Whether a set is negated, and the operands of ``&&`` in it: pairs (negated, items)."""
+        """(negated, operands of ``&&``) of a set; an operand is a pair (negated, items), too."""
         start = self.at
         self.depth += 1
         if self.depth > DEEPEST:
@@ -320,7 +318,7 @@ class _Translation:
                 self.at += 1
 
     def posix_class(self, written: str, name: str, inverse: bool) -> tuple[bool, str]:
-        """Whether it is negated, and the items that stand for it in a set."""
+        """(negated, items) that stand for a class of POSIX in a set."""
         items = POSIX[self.dialect].get(name)
         if items is None:
             self.refuse(written)
@@ -354,6 +352,6 @@ class _Translation:
 
 
 def _one_braced_repeat(text: str) -> bool:
-    """Whether a pattern is one simple item with a greedy ``{n,m}``."""
+    """True for a pattern that is one simple item with a greedy ``{n,m}``."""
     item = r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])"
     return bool(regex.fullmatch(item + r"\{[0-9]+(?:,[0-9]*)?\}", text))

@@ -1,5 +1,5 @@
-"""The encodings that OpenAI publishes: the split patterns and special tokens that their files of ranks lack, and the
-models that use them.
+"""The encodings that OpenAI publishes, with the models that use them, and with the split patterns and special tokens
+that files of ranks do not hold.
 
 In o200k_harmony two literals have the id 200018, which decodes to the first, ``<|endofprompt|>``.
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..naming import folded, nearest, suggestion
+from ..errors import nearest
 from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
 
 __all__ = ["PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name", "known_names",
@@ -36,14 +36,14 @@ _HARMONY = {
 
 
 def _harmony() -> dict[str, int]:
-    """The named tokens, a reserved one for every other id below 201,088, and another for that of the prompt's end."""
+    """The named tokens, and reserved ones for all other ids below 201,088 and for the id of ``<|endofprompt|>``."""
     named = set(_HARMONY.values()) - {_HARMONY[_END_OF_PROMPT]}
     reserved = {f"<|reserved_{i}|>": i for i in range(200000, 201088) if i not in named}
     return dict(sorted((_HARMONY | reserved).items(), key=lambda item: item[1]))
 
 
 class Published(NamedTuple):
-    """What a ranks file does not hold."""
+    """The parts of an encoding that a file of ranks does not hold."""
 
     pattern: str
     special_tokens: dict[str, int]
@@ -65,11 +65,12 @@ PUBLISHED = {
     "o200k_harmony": Published(O200K, _harmony()),
 }
 
-#: Other names of encodings, folded.
-_SHORT = {"r50k": "r50k_base", "p50k": "p50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base"}
-_FOLDED = {folded(name): name for name in PUBLISHED} | _SHORT
+#: All names of encodings: the published ones, and four without their end.
+_NAMES = {name: name for name in PUBLISHED} | {
+    "r50k": "r50k_base", "p50k": "p50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base",
+}  # fmt: skip
 
-#: Models -> their encoding, and prefixes of names of models -> their encoding; of several prefixes the first decides.
+#: Model -> encoding, and start of a model's name -> encoding; the first start that fits decides.
 _MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
@@ -111,33 +112,34 @@ def known_names() -> list[str]:
 
 
 def encoding_name(name: str) -> str:
-    """The published name of an encoding, however it is spelled.
+    """The published name of an encoding.
 
     Raises:
-        TypeError: It is no str.
+        TypeError: The name is no str.
         ValueError: No published encoding has the name.
 
-    >>> encoding_name("cl100k"), encoding_name("CL100K-base"), encoding_name("gpt-2")
-    ('cl100k_base', 'cl100k_base', 'gpt2')
+    >>> encoding_name("cl100k"), encoding_name("cl100k_base")
+    ('cl100k_base', 'cl100k_base')
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an encoding is a str, not {name!r}")
-    try:
-        return _FOLDED[folded(name)]
-    except KeyError:
-        model = f"; {name!r} is a model: encoding_for_model({name!r})" if _of_model(name) else ""
-        hint = model or "; " + suggestion(name, PUBLISHED)
-        raise ValueError(f"no published encoding is called {name!r}{hint}") from None
+    if name in _NAMES:
+        return _NAMES[name]
+    near = nearest(name, PUBLISHED)
+    hint = f"known are {', '.join(PUBLISHED)}" if near is None else f"did you mean {near!r}?"
+    if _of_model(name):
+        hint = f"{name!r} is a model: encoding_for_model({name!r})"
+    raise ValueError(f"no published encoding is called {name!r}; {hint}")
 
 
 def encoding_name_for_model(model: str) -> str:
     """The encoding that a model of OpenAI uses: by its name, else by the start of its name, as "gpt-4o-2024-08-06".
 
     Raises:
-        TypeError: It is no str.
+        TypeError: The name is no str.
         KeyError: No known model has the name.
 
-    >>> encoding_name_for_model("gpt-4o"), encoding_name_for_model("GPT4-turbo")
+    >>> encoding_name_for_model("gpt-4o"), encoding_name_for_model("gpt-4-turbo")
     ('o200k_base', 'cl100k_base')
     """
     if not isinstance(model, str):
@@ -151,25 +153,22 @@ def encoding_name_for_model(model: str) -> str:
 
 
 def _of_model(model: str) -> str | None:
-    # "GPT4o" and "gpt_4o" are "gpt-4o"
-    spelled = re.sub(r"^(ft:)?gpt(?=\d)", r"\1gpt-", re.sub(r"[\s_]", "-", model.casefold()))
-    if spelled in MODELS:
-        return MODELS[spelled]
-    return next((encoding for prefix, encoding in MODEL_PREFIXES.items() if spelled.startswith(prefix)), None)
+    by_prefix = (encoding for prefix, encoding in MODEL_PREFIXES.items() if model.startswith(prefix))
+    return MODELS.get(model) or next(by_prefix, None)
 
 
 def looks_like_path(name: str) -> bool:
-    """Whether a name holds a separator of folders, or ends in a dot and a letter, as ``x.json``."""
+    """True for a name with a separator of folders, or with an end like that of ``x.json``."""
     return re.search(r"[/\\]|\.[A-Za-z]\w*$", name) is not None
 
 
 def find_name(name: str) -> str | None:
-    """The encoding that a name of an encoding or of a model stands for; None for another name and for what looks
-    like a path.
+    """The published name of the encoding that an encoding's or a model's name stands for; None for any other name,
+    and for one that looks like a path.
 
     >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine.json")
     ('o200k_base', 'o200k_base', None)
     """
     if looks_like_path(name):
         return None
-    return _FOLDED.get(folded(name)) or _of_model(name)
+    return _NAMES.get(name) or _of_model(name)

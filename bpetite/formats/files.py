@@ -1,4 +1,4 @@
-"""What the readers of all formats share: whole files, strict JSON, short error messages."""
+"""Reading files for all formats: whole files, strict JSON, errors that name the file."""
 from __future__ import annotations
 
 import gc
@@ -6,29 +6,41 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
-from ..errors import FormatError, show
+from ..errors import FormatError, short_repr
 
 __all__ = [
+    "FILES",
+    "Format",
     "Source",
+    "WritableFormat",
     "decode_utf8",
     "errors_named",
     "expect_keys",
     "parse_json",
     "read_file",
-    "show",
     "without_collector",
 ]
 
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
+WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
+
+#: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
+FILES: dict[Format, tuple[str, ...]] = {
+    "huggingface": ("tokenizer.json",),
+    "gpt2": ("vocab.json", "merges.txt"),
+    "tekken": ("tekken.json",),
+}
+
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Switch the cyclic garbage collector off: none of the hundreds of thousands of objects that loading makes is
-    garbage, and the collector would walk them again and again, a third of the time that loading takes."""
+    """Switch the cyclic garbage collector off. Loading makes hundreds of thousands of objects and no garbage, and the
+    collector would walk them again and again, for a third of the time that loading takes."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -40,7 +52,7 @@ def without_collector() -> Iterator[None]:
 
 @contextmanager
 def errors_named(name: str, errors: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
-    """Turn errors into a FormatError that begins with the name of the file, unless they are one already."""
+    """Turn errors into a FormatError that begins with the name of the file, unless they are such an error already."""
     try:
         yield
     except errors as bad:
@@ -53,7 +65,7 @@ def read_file(path: Source) -> bytes:
     """The bytes of a file, at least one.
 
     Raises:
-        FormatError: A directory, or a file of 0 bytes.
+        FormatError: The path is a directory, or the file has 0 bytes.
         OSError: The file cannot be read.
     """
     name = os.fspath(path)
@@ -76,10 +88,10 @@ def decode_utf8(data: bytes, name: str) -> str:
 
 @without_collector()
 def parse_json(data: bytes | str, name: str) -> Any:
-    """The value that a JSON text holds, strictly: no repeated keys, no NaN, nothing after the value.
+    """The value of a JSON text, read strictly: no repeated keys, no NaN, nothing after the value.
 
     Raises:
-        FormatError: With the line and column, or the key.
+        FormatError: The text is not such JSON; names the line and the column, or the key.
     """
     text = decode_utf8(data, name) if isinstance(data, bytes) else data
 
@@ -87,13 +99,13 @@ def parse_json(data: bytes | str, name: str) -> Any:
         made = dict(items)
         if len(made) != len(items):
             repeated, _ = Counter(key for key, _ in items).most_common(1)[0]
-            raise FormatError(f"{name}: the key {show(repeated)} occurs twice in one JSON object")
+            raise FormatError(f"{name}: the key {short_repr(repeated)} occurs twice in one JSON object")
         return made
 
     def no_constant(constant: str) -> NoReturn:
         raise FormatError(f"{name}: {constant} is not JSON")
 
-    import json  # not at the top: a file that is as expected is read without it
+    import json  # not at the top: a regular file is read without it
 
     try:
         return json.loads(text, object_pairs_hook=distinct, parse_constant=no_constant)
@@ -108,14 +120,14 @@ def parse_json(data: bytes | str, name: str) -> Any:
 
 
 def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-    """Raise FormatError unless ``found`` is a JSON object with the required keys and none beyond the optional ones."""
+    """Raise FormatError unless ``found`` is a JSON object with all required keys; others must be optional ones."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {where} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {where} must be a JSON object, not {short_repr(found)}")
     for key in required:
         if key not in found:
             raise FormatError(f"{name}: {where} has no {key!r}")
     for key in found:
         if key not in required and key not in optional:
-            raise FormatError(f"{name}: {where} has the unknown key {show(key)}")
+            raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
 

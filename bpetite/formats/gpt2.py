@@ -1,4 +1,4 @@
-"""GPT-2's pair of files, as published with the model and written by many trainers since.
+"""GPT-2's pair of files, published with the model and written by many trainers since.
 
 ``vocab.json`` is a JSON object: token in printable form -> id. ``merges.txt`` has a merge a line, its two tokens in
 printable form with a space between, in rank order, after an optional first line ``#version: 0.2``.
@@ -14,13 +14,12 @@ from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_tokens_bytes
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary._printable import read_merges, read_tokens
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
-from . import FILES
-from .files import Source, decode_utf8, errors_named, parse_json, read_file, show, without_collector
+from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file, without_collector
 from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
 
 __all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
@@ -52,9 +51,9 @@ def load(vocab_filepath: Source, merges_filepath: Source, special_tokens: Specia
 
 @without_collector()
 def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTokens) -> Vocab | None:
-    """The vocabulary, if the files are as most are; None leaves it to :func:`from_json`, which also says what is wrong.
+    """The vocabulary in regular files; None for others, which :func:`from_json` reads or finds fault with.
 
-    Reading by bytes is the same as reading by spelling only if no two tokens have the same bytes.
+    Reading by bytes equals reading by spelling only if no two tokens have the same bytes.
     """
     tokens = read_tokens(data)
     if not tokens:
@@ -86,7 +85,7 @@ def load_directory(folder: Source) -> Vocab:
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value looks like vocab.json: an object of integers."""
+    """True for a JSON value that looks like vocab.json: an object of integers."""
     return isinstance(content, dict) and bool(content) and all(type(value) is int for value in content.values())
 
 
@@ -94,7 +93,7 @@ def recognizes(content: Any) -> bool:
 def from_json(
     content: Any, name: str, merges_filepath: Source | None = None, special_tokens: SpecialTokens = None
 ) -> Vocab:
-    """As :func:`load`, from a parsed vocab.json; without a path, merges.txt is read from the same directory."""
+    """:func:`load` from a parsed vocab.json; by default merges.txt is read from the same directory."""
     if merges_filepath is None:
         merges_filepath = os.path.join(os.path.dirname(name), MERGES)
         if not os.path.exists(merges_filepath):
@@ -129,7 +128,7 @@ def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ..
     first = 1 if lines[0].startswith("#version") else 0
     if lines[-1]:
         raise FormatError(
-            f"{name}: line {len(lines)} {show(lines[-1])} does not end in a newline: the file may be cut short "
+            f"{name}: line {len(lines)} {short_repr(lines[-1])} does not end in a newline: the file may be cut short "
             "(if it is whole, add the newline)"
         )
     return merge_pairs(lines[first:-1], ids, str(name), lambda rank: f"line {rank + first + 1}")
@@ -139,7 +138,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
     """File name -> content, for a directory.
 
     Raises:
-        FormatError: The pair of files cannot hold this vocabulary; the message says what.
+        FormatError: The pair of files cannot hold this vocabulary; the message says why.
     """
     import json  # not at the top: reading seldom needs it
 

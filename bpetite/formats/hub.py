@@ -6,22 +6,22 @@ from contextlib import suppress
 
 from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
-from . import FILES, named, unknown_name
 from . import load as load_local
-from .beside import BESIDE
-from .files import Source
+from . import named, unknown_name
+from .beside import BESIDE, TEMPLATES
+from .files import FILES, Source
 
 __all__ = ["TIMEOUT", "load"]
 
-#: Seconds in which the Hub has to answer at first.
+#: The seconds that the Hub has for its first answer.
 TIMEOUT = 10
 
 
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
-    """As :meth:`bpetite.Tokenizer.from_pretrained`.
+    """The vocabulary of a name; arguments and errors are those of :meth:`bpetite.Tokenizer.from_pretrained`.
 
-    "gpt2" names an encoding and a repository: where the ranks of the one cannot be had, the cache of the other is
-    enough, since they give the same ids.
+    "gpt2" names an encoding and a repository, which give the same ids: where the ranks of the encoding cannot be had,
+    a cached copy of the repository will do.
     """
     name = os.fspath(name_or_directory)
     if os.path.exists(name):
@@ -40,10 +40,10 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
 
 
 def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab:
-    """From the Hub; only from its cache where the network is lost, for the reason that is given."""
+    """The vocabulary in a repository; ``lost`` says why the Hub cannot be asked, and then its cache has to do."""
     try:
-        from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
-        from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
+        from huggingface_hub import constants, snapshot_download
+        from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
         from huggingface_hub.utils import validate_repo_id
     except ImportError:
         raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
@@ -52,50 +52,37 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
         validate_repo_id(name)
     except HFValidationError:
         raise unknown_name(name) from None
-    lost = lost or _unreachable(name, revision)
-    missing: Exception | None = None
-    for format, files in FILES.items():
-        try:
-            paths = [hf_hub_download(name, file, revision=revision, local_files_only=bool(lost)) for file in files]
-        except EntryNotFoundError as absent:  # also: not reachable, and not in the cache
-            missing = missing or absent
-            if isinstance(absent, LocalEntryNotFoundError):
-                lost = lost or _cause(absent)
-            continue
-        for file in BESIDE:
-            if try_to_load_from_cache(name, file, revision=revision) is None:  # nor known to be missing
-                lost = lost or _unreachable(name, revision, file)
-                with suppress(EntryNotFoundError):
-                    hf_hub_download(name, file, revision=revision, local_files_only=bool(lost))
-        return load_local(os.path.dirname(paths[0]), format=format)  # all are in one folder of the cache
+    lost = lost or _why_lost(name, revision)
+    wanted = [*(file for files in FILES.values() for file in files), *BESIDE, f"{TEMPLATES}/*.jinja"]
+    try:
+        folder = snapshot_download(
+            name, revision=revision, allow_patterns=wanted, etag_timeout=TIMEOUT, local_files_only=bool(lost)
+        )
+        if any(os.path.isfile(os.path.join(folder, files[0])) for files in FILES.values()):
+            return load_local(folder)
+    except LocalEntryNotFoundError as absent:
+        lost = lost or str(absent)
     if lost:
         raise ConnectionError(
             f"{name}: {constants.ENDPOINT} cannot be asked for this repository ({lost}), and the cache "
             f"{constants.HF_HUB_CACHE} does not have its tokenizer. Without a network, put its tokenizer.json (or "
             "vocab.json and merges.txt) into a folder and give the path of the folder"
         )
-    raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: {missing}")
+    known = ", ".join(files[0] for files in FILES.values())
+    raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: none of {known}")
 
 
-def _unreachable(name: str, revision: str | None, file: str = FILES["huggingface"][0]) -> str | None:
-    """Why the Hub does not answer: found out with one request, where ``huggingface_hub`` tries several times to fetch a
-    file that its cache lacks. None if it answers, whatever it says, or if the file is in the cache."""
-    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
-    from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, HfHubHTTPError
+def _why_lost(name: str, revision: str | None) -> str | None:
+    """The reason why the Hub does not answer; None if it answers. ``snapshot_download`` itself waits without limit."""
+    from huggingface_hub import HfApi, constants
+    from huggingface_hub.errors import HfHubHTTPError
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
-    if isinstance(try_to_load_from_cache(name, file, revision=revision), str):
-        return None
     try:
-        get_hf_file_metadata(hf_hub_url(name, file, revision=revision), timeout=TIMEOUT)
-    except (EntryNotFoundError, HfHubHTTPError, FileMetadataError):
+        HfApi().model_info(name, revision=revision, timeout=TIMEOUT)
+    except HfHubHTTPError:
         return None
-    except Exception as lost:  # those of the HTTP client, which is another one in every release of huggingface_hub
-        return _cause(lost)
+    except Exception as lost:  # an error of the HTTP client, which differs between releases of huggingface_hub
+        return str(lost) or type(lost).__name__
     return None
-
-
-def _cause(error: BaseException) -> str:
-    cause = error.__cause__ or error
-    return str(cause) or type(cause).__name__

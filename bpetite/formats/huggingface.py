@@ -1,8 +1,8 @@
-"""tokenizer.json of Hugging Face's ``tokenizers``, where it holds byte-level BPE.
+"""tokenizer.json of Hugging Face's ``tokenizers``, with byte-level BPE in it.
 
 The files of all 0.x releases and of 1.0 are read: merges as strings or as pairs, a model without a type, without the
-keys that came later. What is not byte-level BPE, or would give other ids here, is refused by name. Settings of a batch
-(truncation, padding) are not part of a vocabulary and not read.
+keys that came later. A part that is not byte-level BPE, or would give other ids here, is refused by name. Settings of a
+batch (truncation, padding) are not part of a vocabulary and are ignored.
 
 Source: https://github.com/huggingface/tokenizers
 """
@@ -14,12 +14,12 @@ from collections.abc import Collection
 from typing import Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
-from . import FILES, gpt2
+from . import gpt2
 from .beside import remember
-from .files import errors_named, parse_json, read_file, show, without_collector
+from .files import FILES, errors_named, parse_json, read_file, without_collector
 from .huggingface_steps import (
     check_decoder,
     read_normalizer,
@@ -34,7 +34,7 @@ from .spelling import check_ids, decode_or_utf8, merge_pairs, read_spelled, refu
 __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-#: Settings of the model that are kept and written again, with the value that means nothing.
+#: Settings of the model that are kept and written again, with their defaults.
 KEPT: dict[str, bool | None] = {"dropout": None, "unk_token": None, "fuse_unk": False, "byte_fallback": False}
 #: The types of settings that are not null.
 TYPES: dict[str, tuple[type, ...]] = {
@@ -49,21 +49,20 @@ FOREIGN: dict[str, tuple[str | bool | None, ...]] = {
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
 }
-#: Pairs of added tokens that are compared to see whether the order of the search matters.
+#: The most pairs of added tokens that are compared to see if the order of the search matters.
 COMPARED = 250_000
 #: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.
 LONG = 100
 
 
 def from_object(source: Any) -> Vocab:
-    """The vocabulary of a ``tokenizers.Tokenizer``, of a ``transformers`` tokenizer that has one inside, of the JSON
-    text or value of a tokenizer.json, or of the path of one or of a directory that has one (or vocab.json and
-    merges.txt).
+    """The vocabulary of a ``tokenizers.Tokenizer``, of a ``transformers`` tokenizer that has one inside, or of a
+    tokenizer.json: its text, its value, its path, or its directory (one with vocab.json and merges.txt will do, too).
 
     Raises:
-        FormatError: It is damaged or not byte-level BPE; names the file and the position.
+        FormatError: The source is damaged or not byte-level BPE; names the file and the position.
         OSError: A file cannot be read.
-        TypeError: It is something else.
+        TypeError: The source is something else.
     """
     if isinstance(source, dict):
         return from_json(source, "tokenizer")
@@ -84,11 +83,18 @@ def from_object(source: Any) -> Vocab:
             f"tokenizer with one inside, not {type(source).__name__}"
         )
     name = type(source).__name__
-    return from_json(parse_json(inside.to_str(), name), name)
+    vocab = from_json(parse_json(inside.to_str(), name), name)
+    if not callable(getattr(source, "save_pretrained", None)):
+        return vocab
+    from tempfile import TemporaryDirectory  # not at the top: reading a file does without it
+
+    with TemporaryDirectory() as folder:  # for the files in which transformers keeps named tokens and templates
+        source.save_pretrained(folder)
+        return remember(vocab, folder)
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value looks like tokenizer.json."""
+    """True for a JSON value that looks like tokenizer.json."""
     return isinstance(content, dict) and isinstance(content.get("model"), dict)
 
 
@@ -106,7 +112,7 @@ def from_json(content: Any, name: str) -> Vocab:
 
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
-    # where an added token is spelled like a token of the model, the added one counts
+    # an added token takes the place of a token of the model that is spelled alike
     printable = dict(ids)
     for literal in added:
         printable.pop(literal, None)
@@ -140,13 +146,13 @@ def from_json(content: Any, name: str) -> Vocab:
 def _check_model(model: dict[str, Any], name: str) -> None:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
-        raise FormatError(f"{name}: the model is {show(kind)}, not byte-level BPE")
+        raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
     for key, values in FOREIGN.items():
         if model.get(key) not in values:
-            raise FormatError(f"{name}: model.{key} {show(model[key])} is not byte-level BPE")
+            raise FormatError(f"{name}: model.{key} {short_repr(model[key])} is not byte-level BPE")
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
-            raise FormatError(f"{name}: model.{key} must not be {show(model[key])}")
+            raise FormatError(f"{name}: model.{key} must not be {short_repr(model[key])}")
     if model.get("unk_token"):
         with errors_named(f"{name}: model.unk_token"):
             check_literal(model["unk_token"])
@@ -159,20 +165,20 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
     if found is None:
         return {}
     if not isinstance(found, list):
-        raise FormatError(f"{name}: added_tokens must be an array, not {show(found)}")
+        raise FormatError(f"{name}: added_tokens must be an array, not {short_repr(found)}")
     added: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(found):
         where = f"{name}: added_tokens[{number}]"
         if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or type(entry.get("id")) is not int:
-            raise FormatError(f"{where} must be an object with content and id, not {show(entry)}")
+            raise FormatError(f"{where} must be an object with content and id, not {short_repr(entry)}")
         for key in (*FLAGS, "special"):
             if type(entry.get(key, False)) is not bool:
-                raise FormatError(f"{where}.{key} must be true or false, not {show(entry[key])}")
+                raise FormatError(f"{where}.{key} must be true or false, not {short_repr(entry[key])}")
         literal, token_id = entry["content"], entry["id"]
         if not 0 <= token_id <= MAX_ID:
-            raise FormatError(f"{where}: id {show(token_id)} is outside 0..{MAX_ID}")
+            raise FormatError(f"{where}: id {short_repr(token_id)} is outside 0..{MAX_ID}")
         if literal in added:
-            raise FormatError(f"{where}: {show(literal)} is listed already")
+            raise FormatError(f"{where}: {short_repr(literal)} is listed already")
         with errors_named(where):
             check_literal(literal)
         added[literal] = entry
@@ -181,29 +187,31 @@ def _added_tokens(found: Any, ids: dict[str, int], name: str) -> dict[str, dict[
 
 
 def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: dict[str, int], name: str) -> None:
-    """Added tokens must have the ids that the library gives them when it loads the file: one that the model has keeps
-    the model's id, others get the next free ones in the order of the file."""
+    """Raise FormatError unless added tokens have the ids that the library gives them on loading: a token of the model
+    keeps its id, others get the next free ids in the order of the file."""
     last = -1
     for literal, entry in added.items():
         given = ids.get(literal, max(last + 1, len(ids)))
         last = max(last, given)
         if given != entry["id"]:
             raise FormatError(
-                f"{name}: added token {show(literal)} has the id {entry['id']}, and tokenizers gives it {given} on "
-                "loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
+                f"{name}: added token {short_repr(literal)} has the id {entry['id']}, and tokenizers gives it {given} "
+                "on loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
                 "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
         spelled = decode_or_utf8(literal)
         if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:
-            raise FormatError(f"{name}: added token {show(literal)} is also how the model spells the byte {spelled!r}")
+            raise FormatError(
+                f"{name}: added token {short_repr(literal)} is also how the model spells the byte {spelled!r}"
+            )
 
 
 def _flags(added: dict[str, dict[str, Any]], ids: dict[str, int], normalizes: bool) -> dict[str, tuple[str, ...]]:
-    """The flags that make a difference."""
+    """literal -> flags, of the added tokens whose flags make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
-    # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the pieces
-    # that those leave. That matters where they overlap, and to flags that look at the characters beside a token.
+    # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the text
+    # between them. The order matters if tokens overlap, and to flags that look at the characters next to a token.
     looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
     searched_late = late if normalizes or (early and late and (looks or _overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
@@ -221,7 +229,7 @@ def _flags(added: dict[str, dict[str, Any]], ids: dict[str, int], normalizes: bo
 
 
 def _overlap(early: Collection[str], late: Collection[str]) -> bool:
-    """Whether an early token can share a character with a late one in some text."""
+    """True if an early token can share a character with a late one in some text."""
     if len(early) * len(late) > COMPARED:
         return True
     for one in early:
@@ -234,8 +242,8 @@ def _overlap(early: Collection[str], late: Collection[str]) -> bool:
 
 
 def _check_byte_fallback(ids: dict[str, int], name: str) -> None:
-    """With ``byte_fallback``, the library spells a byte that has no token by such tokens as ``<0xC4>``, one for each
-    byte of its printable form in UTF-8, if it has them all: refuse that."""
+    """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte without a token as such
+    tokens as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
     for character in ALPHABET:
         spelled = [f"<0x{byte:02X}>" for byte in character.encode("utf-8")]
         if character not in ids and all(token in ids for token in spelled):
@@ -246,13 +254,13 @@ def _check_byte_fallback(ids: dict[str, int], name: str) -> None:
 
 
 def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) -> None:
-    """Beside a token that is searched for in printable form there is no white space, and a space is a letter."""
+    """Raise FormatError for flags of tokens that are searched for in printable form, where a space is a letter."""
     for literal, entry in added.items():
         late = entry.get("normalized", not entry.get("special", False))
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]
         if flags:
             raise FormatError(
-                f"{name}: added token {show(literal)}: {flags[0]} of a normalized token, after the normalizer "
+                f"{name}: added token {short_repr(literal)}: {flags[0]} of a normalized token, after the normalizer "
                 "ByteLevel, is not supported"
             )
 
@@ -264,7 +272,7 @@ def dump(vocab: Vocab) -> bytes:
     """The tokenizer.json of a vocabulary with a merge list.
 
     Raises:
-        FormatError: The format cannot hold this vocabulary; the message says what.
+        FormatError: The format cannot hold this vocabulary; the message says why.
     """
     if vocab.merges is None:
         raise FormatError(
@@ -280,7 +288,7 @@ def dump(vocab: Vocab) -> bytes:
         if spelled[token_id] != literal and any(token_id in pair for pair in vocab.merges):
             raise FormatError(f"tokenizer.json cannot hold the special token {literal!r} as part of a merge")
         spelled[token_id] = literal
-    # special tokens are left out of the model's vocabulary where the library gives them the same ids by counting on
+    # the model's vocabulary needs no special tokens if the library gives them the same ids by counting on
     ordinary = {spelled[token_id]: token_id for token_id in spelled if token_id not in special}
     if len(ordinary) + len(special) != len(spelled):
         raise FormatError("tokenizer.json cannot hold a special token that is spelled like a token")

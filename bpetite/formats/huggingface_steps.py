@@ -1,4 +1,4 @@
-"""The steps around the model in tokenizer.json: normalizer, pre-tokenizer, post-processor, decoder, both ways.
+"""The steps around the model in tokenizer.json, read and written: normalizer, pre-tokenizer, post-processor, decoder.
 
 In error messages a step is named by its path in the file, such as ``tokenizer.json: pre_tokenizer[1]``.
 
@@ -13,13 +13,13 @@ from typing import Any
 import regex
 
 from .. import patterns
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from .dialects import from_oniguruma, to_oniguruma
-from .files import errors_named, show
+from .files import errors_named
 
 __all__ = [
     "check_decoder",
@@ -40,19 +40,19 @@ BEHAVIORS = {
 }
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
-#: Punctuation as the library has it: Unicode's, and all ASCII characters that are no letters, digits or space.
+#: The library's punctuation: Unicode's, and all printable ASCII characters but letters, digits and space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
-#: How deep sequences may be nested.
+#: The depth to which sequences may be nested.
 DEEPEST = 32
 
 
 def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
-    """(step, its path) for one step, or for those of a Sequence, which has them under ``key``; nothing for null."""
+    """(step, its path) for one step, or for each step under ``key`` of a Sequence; nothing for null."""
     if found is None:
         return
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):
-        raise FormatError(f"{where} must be an object with a type, not {show(found)}")
+        raise FormatError(f"{where} must be an object with a type, not {short_repr(found)}")
     if found["type"] != "Sequence":
         yield found, where
         return
@@ -60,7 +60,7 @@ def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[d
         raise FormatError(f"{where.rstrip('[0]123456789')}: sequences nested too deep")
     inner = found.get(key)
     if not isinstance(inner, list):
-        raise FormatError(f"{where}.{key} must be an array, not {show(inner)}")
+        raise FormatError(f"{where}.{key} must be an array, not {short_repr(inner)}")
     for number, one in enumerate(inner):
         yield from _steps(one, f"{where}[{number}]", key, depth + 1)
 
@@ -68,7 +68,7 @@ def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[d
 def _value(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
     found = step.get(key, default)
     if type(found) is not kind:
-        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {show(found)}")
+        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(found)}")
     return found
 
 
@@ -82,11 +82,11 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
         if isinstance(text, str) and kind == "Regex":
             with errors_named(where):
                 return from_oniguruma(text)
-    raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {show(found)}')
+    raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {short_repr(found)}')
 
 
 def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
-    """The normalization of a file, and whether it ends with ByteLevel: then the text is in printable form."""
+    """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
     made: list[str | Prepend | Replace] = []
     bytelevel = False
     for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
@@ -180,7 +180,7 @@ def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Templat
     for key in ("cls", "sep"):
         pair = step.get(key)
         if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
-            raise FormatError(f"{where}.{key} must be [token, id], not {show(pair)}")
+            raise FormatError(f"{where}.{key} must be [token, id], not {short_repr(pair)}")
         found.append(pair[1])
     begin, end = TemplatePart((found[0],)), TemplatePart((found[1],))
     first = (begin, TemplatePart(text="A"), end)
@@ -192,19 +192,21 @@ def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Templat
 def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
     found = step.get("special_tokens")
     if not isinstance(found, dict):
-        raise FormatError(f"{where}.special_tokens must be an object, not {show(found)}")
+        raise FormatError(f"{where}.special_tokens must be an object, not {short_repr(found)}")
     made = {}
     for key, entry in found.items():
         ids = entry.get("ids") if isinstance(entry, dict) else None
         if not isinstance(ids, list) or not all(type(one) is int for one in ids):
-            raise FormatError(f"{where}.special_tokens[{show(key)}] must have an array of ids, not {show(entry)}")
+            raise FormatError(
+                f"{where}.special_tokens[{short_repr(key)}] must have an array of ids, not {short_repr(entry)}"
+            )
         made[key] = tuple(ids)
     return made
 
 
 def _parts(found: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[TemplatePart, ...]:
     if not isinstance(found, list):
-        raise FormatError(f"{where} must be an array, not {show(found)}")
+        raise FormatError(f"{where} must be an array, not {short_repr(found)}")
     return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(found))
 
 
@@ -216,11 +218,11 @@ def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePa
             return TemplatePart(text=name, type_id=inner["type_id"])
         if kind == "SpecialToken" and isinstance(name, str) and name in ids:
             return TemplatePart(ids[name], type_id=inner["type_id"])
-    raise FormatError(f"{where} is no part of a template: {show(entry)}")
+    raise FormatError(f"{where} is no part of a template: {short_repr(entry)}")
 
 
 def check_decoder(found: Any, name: str) -> None:
-    """Raise FormatError unless the decoder is that of byte-level BPE."""
+    """Raise FormatError unless the decoder is ByteLevel."""
     for step, where in _steps(found, f"{name}: decoder", "decoders"):
         if step["type"] != "ByteLevel":
             raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")

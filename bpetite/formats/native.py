@@ -1,4 +1,4 @@
-"""bpetite's own format: one JSON file that holds everything a tokenizer is and that people can read.
+"""bpetite's own format: one JSON file that people can read, with everything that a tokenizer is.
 
 Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
 with a space between. The file also records, for people, the versions of ``regex`` and Unicode it was written with;
@@ -12,12 +12,12 @@ from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab
-from .files import errors_named, expect_keys, parse_json, show, without_collector
+from .files import errors_named, expect_keys, parse_json, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 __all__ = ["dump", "from_bytes", "from_json", "recognizes"]
@@ -26,12 +26,12 @@ VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
 RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges")
-#: What is read from the bytes of the file, and what the rest has in its stead when it is read as JSON.
+#: The parts that are read from the bytes of the file, and their stand-ins when the rest is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary; the same bytes for equal vocabularies that were trained alike."""
+    """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
     import regex  # these three not at the top: reading does without them
 
     from ..splitting.pattern.unicode_version import unicode_version
@@ -87,8 +87,8 @@ def _lines(value: dict[str, int] | list[str]) -> str:
 
 @without_collector()
 def from_bytes(data: bytes) -> Vocab | None:
-    """The vocabulary, if this is a file of this format as :func:`dump` writes it, in a tenth of the time of
-    :func:`from_json`; None leaves it to that, which also says what is wrong.
+    """The vocabulary in a file as :func:`dump` writes it, in a tenth of the time of :func:`from_json`; None for another
+    file, which that function reads or finds fault with.
 
     Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
     """
@@ -122,7 +122,7 @@ def from_bytes(data: bytes) -> Vocab | None:
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value claims to be of this format."""
+    """True for a JSON value that claims to be of this format."""
     return isinstance(content, dict) and content.get("format") == "bpetite"
 
 
@@ -131,26 +131,28 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     if not recognizes(content):
         raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
     if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise FormatError(f"{name}: version {show(content.get('version'))}, but this release reads version {VERSION}")
+        raise FormatError(
+            f"{name}: version {short_repr(content.get('version'))}, but this release reads version {VERSION}"
+        )
     expect_keys(content, name, "the file", (*KEYS, *CONTENT), RARE)
     expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
     ranks = content["kind"] == "ranks"
     if not ranks and content["kind"] != "merges":
-        raise FormatError(f"{name}: kind {show(content['kind'])} is neither 'merges' nor 'ranks'")
+        raise FormatError(f"{name}: kind {short_repr(content['kind'])} is neither 'merges' nor 'ranks'")
     if ranks == ("merges" in content):
         raise FormatError(f"{name}: kind {content['kind']!r} {'with' if ranks else 'without'} \"merges\"")
     return check_ids(content["special_tokens"], name, "special_tokens")
 
 
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
-    """id -> bytes of the tokens that no text reaches: pairs, since two may be spelled alike."""
+    """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
     found: dict[int, bytes] = {}
     pairs = content.get("unreachable", [])
     if not isinstance(pairs, list):
-        raise FormatError(f"{name}: unreachable must be an array, not {show(pairs)}")
+        raise FormatError(f"{name}: unreachable must be an array, not {short_repr(pairs)}")
     for pair in pairs:
         if not (isinstance(pair, list) and [type(part) for part in pair] == [str, int]):
-            raise FormatError(f"{name}: unreachable: {show(pair)} is not an array of a token and its id")
+            raise FormatError(f"{name}: unreachable: {short_repr(pair)} is not an array of a token and its id")
         spelled, token_id = pair
         if token_id in found:
             raise FormatError(f"{name}: unreachable: the id {token_id} occurs twice")
@@ -199,7 +201,7 @@ def _build(
     flags = content.get("token_flags", {})
     kept = content.get("kept", {})
     with errors_named(name, (ValueError, TypeError)):
-        # what few files have is imported only for those
+        # few files have these settings, and only they wait for the imports
         if not patterns.is_plain(content["pattern"]):
             from ..steps import splits
 
@@ -209,28 +211,30 @@ def _build(
 
             settings["normalization"] = normalizers.from_json(content["normalization"])
         if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
-            raise ValueError(f"token_flags must be an object of arrays, not {show(flags)}")
+            raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
         settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
         if "template" in content:
             from ..steps.template import Template
 
             settings["template"] = Template.from_json(content["template"])
         if not isinstance(kept, dict):
-            raise ValueError(f"kept must be an object, not {show(kept)}")
+            raise ValueError(f"kept must be an object, not {short_repr(kept)}")
         config = content.get("train_config")
         if "train_config" in content and not isinstance(config, dict):
-            raise ValueError(f"train_config must be an object, not {show(config)}")
+            raise ValueError(f"train_config must be an object, not {short_repr(config)}")
         settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
         settings["train_config"] = config
         return Vocab(tokens, merges, specials | _read_aliases(content, specials), table=table, **settings)
 
 
 def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:
-    """literal -> id of the special tokens that have the id of another."""
+    """literal -> id of the special tokens that share the id of another one."""
     aliases = content.get("aliases", {})
     if not isinstance(aliases, dict) or not all(type(token_id) is int for token_id in aliases.values()):
-        raise ValueError(f"aliases must be an object of ids, not {show(aliases)}")
+        raise ValueError(f"aliases must be an object of ids, not {short_repr(aliases)}")
     for literal, token_id in aliases.items():
         if literal in specials or token_id not in specials.values():
-            raise ValueError(f"aliases: {show(literal)} with the id {token_id} is no other name of a special token")
+            raise ValueError(
+                f"aliases: {short_repr(literal)} with the id {token_id} is no other name of a special token"
+            )
     return aliases

@@ -1,4 +1,4 @@
-"""Ids and merges of tokens spelled in a printable form, as vocab.json, merges.txt and JSON files have them."""
+"""Tokens in a printable form, with their ids and merges, in vocab.json, merges.txt and other JSON files."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -6,9 +6,8 @@ from itertools import chain, repeat
 from typing import Any
 
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_tokens
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.vocab import Vocab
-from .files import show
 
 __all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]
@@ -17,26 +16,28 @@ __all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse
 def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
     """``found``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
     if not isinstance(found, dict):
-        raise FormatError(f"{name}: {position} must be a JSON object, not {show(found)}")
+        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(found)}")
     if set(map(type, found.values())) - {int}:
         key, value = next(item for item in found.items() if type(item[1]) is not int)
-        raise FormatError(f"{name}: {position}: the id of {show(key)} must be an integer, not {show(value)}")
+        raise FormatError(
+            f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
+        )
     if len(set(found.values())) != len(found):
         raise FormatError(f"{name}: {position}: {same_id(found)}")
     return found
 
 
 def same_id(ids: dict[str, int]) -> str:
-    """Which two tokens have the same id, in words."""
+    """An error message that names two tokens with the same id."""
     first: dict[int, str] = {}
     for key, token_id in ids.items():
         if first.setdefault(token_id, key) != key:
-            return f"{show(first[token_id])} and {show(key)} have the same id {token_id}"
+            return f"{short_repr(first[token_id])} and {short_repr(key)} have the same id {token_id}"
     return "an id occurs twice"
 
 
 def decode_or_utf8(spelled: str) -> bytes:
-    """The bytes of a token; one that is not in printable form, which no text reaches, decodes as it is spelled."""
+    """The bytes of a token. A token that is not in printable form, which no text reaches, decodes as it is spelled."""
     try:
         return decode_token_bytes(spelled)
     except ValueError:
@@ -44,8 +45,8 @@ def decode_or_utf8(spelled: str) -> bytes:
 
 
 def read_spelled(ids: dict[str, int]) -> tuple[dict[int, bytes], frozenset[int]]:
-    """id -> bytes of tokens as a file spells them; and the ids of those that no text reaches: empty ones, and such that
-    are not in printable form."""
+    """id -> bytes of tokens as a file spells them; and the ids of the unreachable tokens, which are empty or not in
+    printable form."""
     unreachable = {ids[""]} if "" in ids else set()
     try:
         return dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True)), frozenset(unreachable)
@@ -65,7 +66,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
     """id -> token as a file spells it, in the order of ids: the inverse of :func:`read_spelled`.
 
     Raises:
-        FormatError: A token that no text reaches would be reached in the file; ``what`` is its name.
+        FormatError: The file, called ``what``, would make a token reachable that no text reaches.
     """
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
@@ -96,7 +97,7 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
 def without_unreachable(
     merges: tuple[tuple[int, int], ...], unreachable: frozenset[int]
 ) -> tuple[tuple[int, int], ...]:
-    """The merges, but those of a token that no text reaches, which are never done."""
+    """The merges without those of unreachable tokens, which never apply."""
     return tuple(pair for pair in merges if unreachable.isdisjoint(pair)) if unreachable else merges
 
 
@@ -111,14 +112,14 @@ def merge_pairs(
     """The ids of merges that are spelled as two tokens with a space between, or as lists of two tokens.
 
     Args:
-        found: The merges as they were read.
+        found: The merges in the file.
         ids: spelled token -> id.
         name: The file, for error messages.
-        position: What to call merge number n in error messages.
+        position: The name of merge number n in error messages.
         as_lists: Each merge is a list of two tokens.
     """
     if not isinstance(found, list):
-        raise FormatError(f"{name}: merges must be a JSON array, not {show(found)}")
+        raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(found)}")
     spelled: Iterable[str] = ()
     try:
         if as_lists:
@@ -127,7 +128,7 @@ def merge_pairs(
         else:
             regular = set(map(str.count, found, repeat(" "))) <= {1}
             if found:
-                spelled = " ".join(found).split(" ")  # in one go: a split for each line takes most of the time
+                spelled = " ".join(found).split(" ")  # at once: a split for each line would take most of the time
         if regular:
             parts = map(ids.__getitem__, spelled)
             return tuple(zip(parts, parts, strict=True))
@@ -139,8 +140,10 @@ def merge_pairs(
         if not as_lists:
             pair = merge.split(" ") if isinstance(merge, str) else None
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {show(merge)}")
+            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {short_repr(merge)}")
         for part in pair:
             if part not in ids:
-                raise FormatError(f"{name}: {position(rank)} {show(merge)}: {show(part)} is not in the vocabulary")
+                raise FormatError(
+                    f"{name}: {position(rank)} {short_repr(merge)}: {short_repr(part)} is not in the vocabulary"
+                )
     raise AssertionError("unreachable: some merge failed above")

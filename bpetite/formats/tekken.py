@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..errors import FormatError
+from ..errors import FormatError, short_repr
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import errors_named, show, without_collector
+from .files import errors_named, without_collector
 from .tiktoken import canonical_base64
 
 __all__ = ["from_json", "recognizes"]
@@ -26,12 +26,12 @@ UNLISTED = (
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
     "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
 )  # fmt: skip
-#: The versions for which it stands in.
+#: The versions of files for which that list stands in.
 UNLISTED_VERSIONS = (None, "v1", "v2", "v3", "v7")
 
 
 def recognizes(content: Any) -> bool:
-    """Whether a JSON value looks like tekken.json."""
+    """True for a JSON value that looks like tekken.json."""
     config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
     return isinstance(config, dict) and isinstance(vocab, list)
 
@@ -43,7 +43,7 @@ def from_json(content: Any, name: str) -> Vocab:
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
     config, entries = content["config"], content["vocab"]
     if not isinstance(config.get("pattern"), str):
-        raise FormatError(f"{name}: config.pattern must be a str, not {show(config.get('pattern'))}")
+        raise FormatError(f"{name}: config.pattern must be a str, not {short_repr(config.get('pattern'))}")
     size = _count(config, "default_vocab_size", name)
     reserved = _count(config, "default_num_special_tokens", name)
     if not reserved <= size <= reserved + len(entries):
@@ -51,18 +51,18 @@ def from_json(content: Any, name: str) -> Vocab:
     found = content.get("special_tokens")
     if found is None and config.get("version") not in UNLISTED_VERSIONS:
         raise FormatError(
-            f"{name}: no special_tokens in it, which version {show(config['version'])} has to list; files up to v7 may "
-            "leave them out"
+            f"{name}: no special_tokens in it, which version {short_repr(config['version'])} has to list; files up to "
+            "v7 may leave them out"
         )
     literals = _special_tokens(found, reserved, name)
     ranked = []
     for rank, entry in enumerate(entries[: size - reserved]):
         if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
-            raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {show(entry)}")
+            raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {short_repr(entry)}")
         spelled = entry.get("token_bytes")
         token = canonical_base64(spelled.encode()) if isinstance(spelled, str) and spelled.isascii() else None
         if token is None:
-            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {show(entry)}")
+            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {short_repr(entry)}")
         ranked.append(token)
     with errors_named(name):
         tokens = dict(enumerate([*map(check_literal, literals), *ranked]))
@@ -73,7 +73,7 @@ def from_json(content: Any, name: str) -> Vocab:
 def _count(config: dict[str, Any], key: str, name: str) -> int:
     found = config.get(key)
     if type(found) is not int or not 0 <= found <= MAX_ID:
-        raise FormatError(f"{name}: config.{key} must be a number of tokens, not {show(found)}")
+        raise FormatError(f"{name}: config.{key} must be a number of tokens, not {short_repr(found)}")
     return found
 
 
@@ -82,16 +82,16 @@ def _special_tokens(found: Any, reserved: int, name: str) -> list[str]:
     literals = list(UNLISTED)
     if found is not None:
         if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-            raise FormatError(f"{name}: special_tokens must be an array of objects, not {show(found)}")
+            raise FormatError(f"{name}: special_tokens must be an array of objects, not {short_repr(found)}")
         literals = []
         for rank, entry in enumerate(sorted(found, key=lambda entry: str(entry.get("rank")).rjust(20))):
             if entry.get("rank") != rank or not isinstance(entry.get("token_str"), str):
-                raise FormatError(f"{name}: no special token of rank {rank}: {show(entry)}")
+                raise FormatError(f"{name}: no special token of rank {rank}: {short_repr(entry)}")
             literals.append(entry["token_str"])
     if len(literals) > reserved:
         raise FormatError(f"{name}: {len(literals)} special tokens, but room for {reserved}")
     literals += [f"<SPECIAL_{token_id}>" for token_id in range(len(literals), reserved)]
     if len(set(literals)) != len(literals):
         repeated, _ = Counter(literals).most_common(1)[0]
-        raise FormatError(f"{name}: the special token {show(repeated)} occurs twice")
+        raise FormatError(f"{name}: the special token {short_repr(repeated)} occurs twice")
     return literals

@@ -1,7 +1,7 @@
 """tiktoken's file of ranks: on each line a token as base64, a space, and its rank, which is its id.
 
-The file holds neither the split pattern nor special tokens; its reader has to know them. A vocabulary read from it is
-of the ranks kind. A token without bytes, which no text reaches, is written as ``=``.
+The file holds neither the split pattern nor special tokens; its reader has to know them. The vocabulary is of the ranks
+kind. A token without bytes, which no text reaches, is written as ``=``.
 
 Source: ``load_tiktoken_bpe`` in https://github.com/openai/tiktoken/blob/main/tiktoken/load.py
 """
@@ -24,42 +24,15 @@ from .dialects import from_rust
 from .encodings import PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
 
-__all__ = ["canonical_base64", "dump", "from_bytes", "from_encoding", "load", "recognizes", "vocab_of_tokens"]
+__all__ = ["canonical_base64", "dump", "from_bytes", "load", "recognizes", "vocab_of_tokens"]
 
 
-#: How a token without bytes is written: what Python's base64 reads as no bytes, while a field with nothing in it is no
-#: field. The file of the multilingual Whisper has one.
+#: A token without bytes. Python's base64 reads it as no bytes, and an empty field would be no field. The file of the
+#: multilingual Whisper has one.
 EMPTY = b"="
 
 
 def load(
-    path: Source,
-    *,
-    pattern: SplitPatternLike = BY_NAME,
-    special_tokens: SpecialTokens = None,
-    name: str | None = None,
-    unicode: str | None = None,
-) -> Vocab:
-    """The vocabulary in a file.
-
-    Args:
-        path: The file.
-        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default that of the encoding.
-        special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
-        name: The name of a published encoding, in any spelling; by default the file's name without ``.tiktoken``.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`; a file does not name the one it was made with.
-
-    Raises:
-        FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
-            has the name.
-        OSError: The file cannot be read.
-    """
-    return from_bytes(
-        read_file(path), os.fspath(path), pattern=pattern, special_tokens=special_tokens, encoding=name, unicode=unicode
-    )
-
-
-def from_object(
     source: Source | Any,
     *,
     pattern: SplitPatternLike = BY_NAME,
@@ -67,48 +40,50 @@ def from_object(
     name: str | None = None,
     unicode: str | None = None,
 ) -> Vocab:
-    """As :func:`load` for a path, as :func:`from_encoding` for a ``tiktoken.Encoding``."""
+    """The vocabulary in a file, or of a ``tiktoken.Encoding``.
+
+    Args:
+        source: The path of the file, or the encoding.
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default the pattern of the encoding.
+        special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
+        name: The published encoding that a file holds; by default the file's name without ``.tiktoken``.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`; neither a file nor an encoding names its own.
+
+    Raises:
+        FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
+            has the name. Or the pattern of the encoding has no exact counterpart here, or two ids have the same bytes.
+        OSError: The file cannot be read.
+    """
     if isinstance(source, str) and not os.path.exists(source) and find_name(source) is not None:
         raise FileNotFoundError(errno.ENOENT, f"no such file; Tokenizer.load({source!r}) finds published ranks", source)
     if isinstance(source, str | os.PathLike):
-        return load(source, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode)
+        file = os.fspath(source)
+        return from_bytes(
+            read_file(file), file, pattern=pattern, special_tokens=special_tokens, encoding=name, unicode=unicode
+        )
     if not hasattr(source, "_mergeable_ranks"):
         raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
-    return from_encoding(source, pattern=pattern, special_tokens=special_tokens, unicode=unicode)
+    return from_encoding(source, pattern, special_tokens, unicode)
 
 
 @without_collector()
 def from_encoding(
-    encoding: Any,
-    *,
-    pattern: SplitPatternLike = BY_NAME,
-    special_tokens: SpecialTokens = None,
-    unicode: str | None = None,
+    encoding: Any, pattern: SplitPatternLike, special_tokens: SpecialTokens, unicode: str | None
 ) -> Vocab:
-    """The vocabulary of a ``tiktoken.Encoding``.
-
-    Args:
-        encoding: The encoding.
-        pattern: Replaces its own.
-        special_tokens: Replace its own.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
-
-    Raises:
-        FormatError: Its pattern has no exact counterpart here; two ids have the same bytes.
-    """
+    """The vocabulary of a ``tiktoken.Encoding``; arguments and errors are those of :func:`load`."""
     split: SplitPattern = from_rust(encoding._pat_str) if pattern is BY_NAME else resolve(pattern)
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
     if special_tokens is None:
         special_tokens = encoding._special_tokens
         times = Counter(encoding._special_tokens.values())
-        # which of several literals with one id it decodes to is known to the encoding alone
+        # only the encoding knows to which of several literals their common id decodes
         shared = [token_id for token_id, count in times.items() if count > 1 and token_id not in tokens]
         tokens |= {token_id: encoding.decode_single_token_bytes(token_id) for token_id in shared}
     return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
 
 
 def recognizes(data: bytes) -> bool:
-    """Whether the first line of a file looks like base64 and a rank."""
+    """True for a file whose first line looks like base64 and a rank."""
     line = data.partition(b"\n")[0].split()
     return len(line) == 2 and line[1].isdigit() and (line[0] == EMPTY or canonical_base64(line[0]) is not None)
 
@@ -123,7 +98,7 @@ def from_bytes(
     encoding: str | None = None,
     unicode: str | None = None,
 ) -> Vocab:
-    """As :func:`load`, from the file's bytes."""
+    """:func:`load` from the bytes of a file; ``encoding`` is the name of its encoding."""
     with errors_named(name):
         encoding = encoding_name(encoding) if encoding is not None else _encoding_of_file(name)
     split: SplitPattern = resolve(pattern)
@@ -146,7 +121,7 @@ def from_bytes(
 
 
 def _encoding_of_file(path: str) -> str | None:
-    """The published encoding that a file is named after."""
+    """The published encoding whose name a file has."""
     try:
         return encoding_name(os.path.basename(path).removesuffix(".tiktoken"))
     except ValueError:
@@ -161,7 +136,7 @@ def vocab_of_tokens(
     name: str | None = None,
     unicode: str | None = None,
 ) -> Vocab:
-    """The vocabulary of ranks; ``name`` is that of the encoding, ``origin`` is for error messages."""
+    """The vocabulary of ranks; ``name`` names the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
         specials, flags = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
         return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
@@ -197,7 +172,7 @@ def canonical_base64(base64: bytes) -> bytes | None:
 
 
 def _first_fault(data: bytes) -> str:
-    """What is wrong in the first line with an error."""
+    """A description of the first line with an error."""
     rank_at: dict[int, int] = {}
     token_at: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
@@ -222,12 +197,12 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind, without its special tokens, its split pattern and its version of
-    Unicode, which the format does not hold: whoever reads the file has to give them.
+    """The file of a vocabulary of the ranks kind. The format does not hold its special tokens, its split pattern and
+    its version of Unicode: the reader of the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.ranks.to_ranks`), or what a reader of
-            the file would not know of: a normalization, a token that has bytes and that no text reaches.
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.kinds.to_ranks`), or something that the
+            format does not hold and a reader cannot give: a normalization, an unreachable token with bytes.
     """
     if vocab.merges is not None:
         raise FormatError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..errors import not_a_text, show
+from ..errors import not_a_text, short_repr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,5 +110,5 @@ def prefixes(tokenizer: TokenizerBase, data: bytes) -> NDArray[np.uint32]:
 
 def _bytes(value: bytes, name: str) -> bytes:
     if not isinstance(value, bytes):
-        raise TypeError(f"{name} is bytes, not {show(value)}")
+        raise TypeError(f"{name} is bytes, not {short_repr(value)}")
     return value

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex
 
-from ..errors import show, token_limit
+from ..errors import short_repr, token_limit
 from .edges import Edges
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 
 
 def truncate(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -84,8 +84,8 @@ def truncate(
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
     most = token_limit(max_tokens, "max_tokens")
     if truncation_side == "left":
-        return _end(tokenizer, text, most, allowed_special, disallowed_special)
-    edges = Edges(tokenizer, text, most, allowed_special, disallowed_special)
+        return _end(self, text, most, allowed_special, disallowed_special)
+    edges = Edges(self, text, most, allowed_special, disallowed_special)
     if edges.total <= most:
         return text
     found = edges.last(0, 0, most)
@@ -122,7 +122,7 @@ def _end(
 
 
 def chunks(
-    tokenizer: TokenizerBase,
+    self: TokenizerBase,
     text: str,
     max_tokens: SupportsIndex,
     *,
@@ -165,7 +165,7 @@ def chunks(
     if shared >= most:
         raise ValueError(f"overlap is less than max_tokens={most}, not {shared}")
     last_boundary = _boundaries(text, boundaries)
-    return _chunks(Edges(tokenizer, text, None, allowed_special, disallowed_special), most, shared, last_boundary)
+    return _chunks(Edges(self, text, None, allowed_special, disallowed_special), most, shared, last_boundary)
 
 
 def _chunks(edges: Edges, most: int, overlap: int, last_boundary: Callable[[int, int], int]) -> Iterator[Chunk]:
@@ -221,7 +221,7 @@ def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, 
     splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries
     if splitter is None or not hasattr(splitter, "finditer"):
         raise ValueError(f'boundaries is "paragraph", "line", a compiled regular expression or None, not '
-                         f"{show(boundaries)}")  # fmt: skip
+                         f"{short_repr(boundaries)}")  # fmt: skip
     if boundaries == "line":  # most texts have many: none but the last is looked for
         return lambda low, high: max(text.rfind("\n", low, high) + 1, low)
     ends = sorted(match.end() for match in splitter.finditer(text))
@@ -231,4 +231,4 @@ def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         hint = "; decode it first" if isinstance(text, bytes) else ""
-        raise TypeError(f"text is a str, not {show(text)}{hint}")
+        raise TypeError(f"text is a str, not {short_repr(text)}{hint}")

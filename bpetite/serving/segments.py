@@ -8,7 +8,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import show
+from ..errors import short_repr
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
@@ -50,14 +50,16 @@ def encode_segments(
     [258, 256, 60, 124]
     """
     if seams not in ("join", "cut"):
-        raise ValueError(f'seams is "join" or "cut", not {show(seams)}')
+        raise ValueError(f'seams is "join" or "cut", not {short_repr(seams)}')
     if disallowed_special == "all":  # those that are not allowed, in whatever segment
         allowed_in_all = tokenizer.special_tokens if allowed_special == "all" else allowed_special
         disallowed_special = tokenizer.special_tokens.keys() - {*allowed_in_all}
     pairs = [*parts]
     for number, pair in enumerate(pairs):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
-            raise TypeError(f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {show(pair)}")
+            raise TypeError(
+                f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {short_repr(pair)}"
+            )
     if seams == "join":
         return _join(tokenizer, pairs, allowed_special, disallowed_special)
     ids: list[int] = []
@@ -127,9 +129,9 @@ def encode_bytes(
     [256, 255, 254, 256]
     """
     if not isinstance(data, bytes):
-        raise TypeError(f"data is bytes, not {show(data)}; encode takes a str")
+        raise TypeError(f"data is bytes, not {short_repr(data)}; encode takes a str")
     if errors not in ("strict", "bytes"):
-        raise ValueError(f'errors is "strict" or "bytes", not {show(errors)}')
+        raise ValueError(f'errors is "strict" or "bytes", not {short_repr(errors)}')
     encode = partial(tokenizer.encode, allowed_special=allowed_special, disallowed_special=disallowed_special,
                      num_threads=num_threads)  # fmt: skip
     parts = _ESCAPED.split(data.decode("utf-8", "surrogateescape")) if errors == "bytes" else []

@@ -1,10 +1,10 @@
-"""Rewriting text before it is split: Unicode normalization, and two more steps that tokenizer.json has.
+"""Normalizers, which rewrite text before it is split: Unicode normalization, and two more steps of tokenizer.json.
 
-Python sorts the combining marks behind a character by insertion, so that normalizing n of them takes n^2 steps, with
-the interpreter lock held. Here long runs of marks are sorted first; of sorted marks Python moves none.
+Python sorts the combining marks behind a character by insertion: normalizing n of them takes n^2 steps, with the
+interpreter lock held. Here long runs of marks are sorted first, and then Python has none to move.
 
-Where a version of Unicode is named, code points that it does not assign are left as they are, as Python's own data left
-them before it assigned them: nothing before or after them combines across them.
+If a version of Unicode is named, code points that it does not assign stay as they are, as Python's own data left them
+before it assigned them: nothing combines across them.
 """
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Normalization = str | Prepend | Replace | tuple[str | Prepend | Replace, ...] | 
 
 
 def check(normalization: Any, unicode: str | None = None) -> None:
-    """Raise ValueError unless this is a normalization that this Python can apply as a version of Unicode has it."""
+    """Raise ValueError unless this is a normalization that this Python can apply by the given version of Unicode."""
     known = unicodedata.unidata_version
     for one in as_tuple(normalization):
         try:
@@ -76,7 +76,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def normalizer(normalization: Normalization, unicode: str | None = None) -> Callable[[str], str] | None:
-    """The function that applies a normalization to a text, or None if there is nothing to do.
+    """The function that applies a normalization to a text; None for no normalization.
 
     >>> normalizer((Prepend("_"), Replace(" ", "_")))("a b")
     '_a_b'
@@ -110,12 +110,12 @@ def _replace(step: Replace, unicode: str | None, text: str) -> str:
 
 
 def normalize(form: str, text: str, unicode: str | None = None) -> str:
-    """A text in a normal form, as `unicodedata.normalize` gives it, in time that grows with its length.
+    """A text in a normal form, as `unicodedata.normalize` gives it, in linear time.
 
     Args:
         form: One of :data:`FORMS`.
         text: The text.
-        unicode: A version of Unicode: what it does not assign stays as it is. None for that of Python.
+        unicode: A version of Unicode, whose unassigned code points stay as they are; None for the version of Python.
     """
     fixed = None if unicode is None or text.isascii() else _unknown(unicode)
     if fixed is None:
@@ -125,10 +125,10 @@ def normalize(form: str, text: str, unicode: str | None = None) -> str:
     return "".join(parts)
 
 
-#: Marks that Python's insertion sort may move past each other: more of them are sorted first.
+#: The longest run of marks that is left to Python's insertion sort.
 RUN = 64
-#: What may be part of a run of marks once it is decomposed. `regex` may know more of them than Python, or fewer: then
-#: only time is lost.
+#: A character that may be, or decompose to, a mark. `regex` may know more marks than Python, or fewer, which costs
+#: only time.
 _mark = regex.compile(r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]")
 _marks = regex.compile(_mark.pattern + "++")
 _marks_before = regex.compile("(?r)" + _mark.pattern + "++")
@@ -164,7 +164,7 @@ def _sorted_marks(form: Any, run: str) -> str:
 
 @cache
 def _unknown(unicode: str) -> re.Pattern[str] | None:
-    """Matches code points that Python normalizes, or that combine there, and a version of Unicode does not assign."""
+    """A pattern of the code points that a version of Unicode does not assign, and Python normalizes or combines."""
     later = [
         chr(point)
         for start, stop in unassigned(unicode)

@@ -1,4 +1,4 @@
-"""Settings that are None, one step or a tuple of steps, and their JSON form: null, a string, or an array."""
+"""The JSON form of settings that are None, one step or a tuple of steps: null, a string, or an array."""
 from __future__ import annotations
 
 from dataclasses import astuple
@@ -8,7 +8,7 @@ from ..patterns import as_tuple
 
 __all__ = ["StepFields", "from_json", "to_json"]
 
-#: The classes of steps that are not strings: for each, the names and types of its fields in JSON.
+#: Class of steps that are not strings -> names and types of its fields in JSON.
 StepFields = dict[type, dict[str, type]]
 
 

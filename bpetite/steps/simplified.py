@@ -1,11 +1,11 @@
-r"""Splits that drop, join or turn round, as the plain patterns that cut alike, where that is certain.
+r"""Plain patterns that cut as splits do which drop, join or invert.
 
-Only plain patterns are cut by the compiled scanner. These are the same splits:
+The compiled scanner cuts by plain patterns only. These certainly cut alike:
 
 * ``Split(p, "isolated")`` and `p`.
 * ``Split(p, "removed", invert=True)`` and `p`, if no text can lie between matches of `p`, as its automaton shows.
-* ``Split(p, "contiguous")`` and ``(?:p)+``: once a match has ended, the next one is that which `p` finds there, and no
-  earlier one is taken back. Whether it is inverted makes no difference.
+* ``Split(p, "contiguous")`` and ``(?:p)+``, inverted or not: at the end of a match `p` finds the next one, and no
+  earlier match is taken back.
 * ``Split("[ab]", "merged_with_previous")`` and ``[^ab]*[ab]``, and ``Split("[ab]+", ...)`` and ``[^ab]*[ab]+``, for a
   single set of characters; ``merged_with_next`` and ``[ab][^ab]*``; inverted, each is the other.
 
@@ -22,7 +22,7 @@ __all__ = ["simplified"]
 
 
 def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPattern:
-    """A pattern that cuts every text alike and has as few steps beyond plain patterns as can be told.
+    """The pattern with plain patterns in place of its splits, as far as any are known to cut every text alike.
 
     >>> simplified((Split(r"\\p{N}", "contiguous"), Split(" ", "removed")))
     ('(?:\\\\p{N})+', Split(pattern=' ', behavior='removed', invert=False))
@@ -36,8 +36,8 @@ def _simplified(steps: tuple[Step, ...], unicode: str | None) -> tuple[Step, ...
 
 
 def _plain(split: Split, unicode: str | None) -> str | None:
-    """The plain pattern that cuts as a split does, or None if none is known; one that compiles, but for "isolated"."""
-    # here: few tokenizers have such splits, and these import `regex`, slowly
+    """The plain pattern that cuts as a split does; it compiles, but for "isolated". None if none is known."""
+    # imported here, since few tokenizers have such splits, and these modules import `regex`, slowly
     from ..splitting.compile.scanner_tables import NoTransducer, UnsupportedPattern
     from ..splitting.pretokenizer import compiled
 

@@ -1,8 +1,8 @@
-"""Steps of pre-tokenization beyond cutting at a pattern: what tokenizer.json knows and a plain pattern cannot say.
+"""The steps of pre-tokenization in tokenizer.json that a plain pattern cannot express.
 
 A split pattern is a regular expression or a tuple of steps. A step that is a str cuts: its matches become pre-tokens,
-and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts its text in
-:mod:`bpetite.engine.pipeline`, one without in the compiled scanner.
+and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts text in
+:mod:`bpetite.engine.pipeline`, any other in the compiled scanner.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import sequences
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
 
-#: What becomes of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
+#: The fates of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
@@ -30,7 +30,7 @@ class Split:
 
     Args:
         pattern: A regular expression.
-        behavior: One of :data:`BEHAVIORS`. "removed" is the one step that loses text.
+        behavior: One of :data:`BEHAVIORS`. Only "removed" loses text.
         invert: Treat the text between matches as matches, and matches as the text between.
     """
 
@@ -65,8 +65,8 @@ SplitPatternLike = SplitPattern | PatternLike
 
 
 def check(pattern: Any, unicode: str | None = None) -> None:
-    """Raise TypeError unless this is a split pattern, ValueError unless its regular expressions compile and can be held
-    to a version of Unicode."""
+    """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile and can
+    follow a version of Unicode."""
     found = as_tuple(pattern)
     if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -81,9 +81,8 @@ def check(pattern: Any, unicode: str | None = None) -> None:
             expression = step if isinstance(step, str) else step.pattern
             compiled(expression)
             if unicode is not None:
-                from ..splitting.pattern.unicode_version import (
-                    stand_ins,  # not at the top: few tokenizers name a version
-                )
+                # not at the top: few tokenizers name a version
+                from ..splitting.pattern.unicode_version import stand_ins
 
                 stand_ins(unicode, expression)
 
@@ -98,7 +97,7 @@ class Fragment(NamedTuple):
 
     Args:
         text: The characters, after the steps so far.
-        start: The index in the text of its first character that comes from there.
+        start: The index in the text of its first character that was not inserted.
         put_in: The number of characters at its front that were inserted.
     """
 
@@ -108,8 +107,8 @@ class Fragment(NamedTuple):
 
 
 def apply(step: Step, fragments: list[Fragment], unicode: str | None = None) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text; with the classes of a version of Unicode,
-    None for that of `regex`.
+    """Apply one step, but :class:`Printable`, to the fragments of one text, with the character classes of a version of
+    Unicode; None for the version of `regex`.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']
@@ -157,7 +156,7 @@ def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
 
 
 def _segments(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, whether it is a match). An empty match right after another one does not count."""
+    """Yield (start, end, is it a match) of a text's parts. An empty match right after another does not count."""
     at = 0
     last = -1
     for start, end in found:

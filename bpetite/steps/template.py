@@ -1,5 +1,5 @@
-"""What is done after a text is encoded: special tokens that a model expects around it, such as ``<s>`` before and
-``</s>`` after it, and white space that is left out of the offsets of tokens."""
+"""Templates: the special tokens that a model expects around a text, such as ``<s>`` before and ``</s>`` after it, and
+the white space that is left out of the offsets of tokens."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any
 
 __all__ = ["BARE", "Template", "TemplatePart"]
 
-#: What a template is in JSON.
+#: The fields of a template in JSON.
 FORM = {"single": list, "pair": list}
-#: What it has besides if it trims offsets.
+#: A further field, if it trims offsets.
 TRIM = {"trim_offsets": list}
 
 
@@ -31,18 +31,17 @@ class TemplatePart:
 
 @dataclass(frozen=True)
 class Template:
-    """What ``add_special_tokens=True`` puts around one text, and around a pair of them.
+    """The ids that ``add_special_tokens=True`` puts around one text, and around a pair of texts.
 
     Args:
         single: The parts around one text; it is "A".
-        pair: Those around two.
+        pair: The parts around two texts.
         trim_offsets: Leaves white space out of the offsets in the view for ``transformers``, see
-            :func:`bpetite.engine.offsets.trim`: one value for each time that this is done, whether the space that may
-            have been put before the text is kept. Ids do not depend on it.
+            :func:`bpetite.engine.offsets.trim`. Each value stands for one pass; true keeps the space that may have been
+            put before the text. Ids do not depend on it.
 
-    >>> around = Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ())
-    >>> around.one([7, 8])
-    [1, 7, 8, 2]
+    >>> Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ()).around()
+    ([1], [2])
     """
 
     single: tuple[TemplatePart, ...]
@@ -56,7 +55,7 @@ class Template:
                 raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {found}")
 
     def around(self) -> tuple[list[int], list[int]]:
-        """The ids before a single text, and those after it."""
+        """(ids before a single text, ids after it)."""
         at = next((at for at, part in enumerate(self.single) if part.text), 0)
         return self._ids(self.single[:at]), self._ids(self.single[at:])
 
@@ -64,18 +63,13 @@ class Template:
     def _ids(parts: Sequence[TemplatePart]) -> list[int]:
         return [token_id for part in parts for token_id in part.ids]
 
-    def one(self, ids: Sequence[int]) -> list[int]:
-        """The ids of one text with those around it."""
-        before, after = self.around()
-        return [*before, *ids, *after]
-
     def ids(self) -> set[int]:
         """All ids that the template adds."""
         return {token_id for part in self.single + self.pair for token_id in part.ids}
 
     @property
     def bare(self) -> Template:
-        """The template without its ids: what is left of it with ``add_special_tokens=False``."""
+        """The template without its ids, for ``add_special_tokens=False``."""
         single, pair = (tuple(part for part in parts if part.text) for parts in (self.single, self.pair))
         return Template(single, pair, self.trim_offsets)
 

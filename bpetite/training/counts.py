@@ -18,8 +18,8 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 from .. import patterns
+from ..atomic import create_file
 from ..errors import FormatError
-from ..formats.atomic import create_file
 from ..patterns import Pattern, PatternLike
 from ..splitting.pattern.unicode_version import check_unicode
 from ._count_records import RecordMerger, RecordReader

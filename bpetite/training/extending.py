@@ -1,6 +1,6 @@
 """Learning further tokens after those that a vocabulary has.
 
-A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.ranks`). A
+A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.kinds`). A
 pair that is learned then joins the only two parts in which fully merged text holds the new token's bytes: nothing was
 joined across its ends, so they are what these bytes become alone. The highest rank is therefore the pair's own, and the
 tokens appended to the ranks give the ids that the merge list gives. Only a token that no merge reaches, taken whole

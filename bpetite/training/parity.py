@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..errors import show
+from ..errors import short_repr
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._merger import Merger, join_together
@@ -230,10 +230,10 @@ def _counts_of_pairs(
 
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise TypeError(f"{EXPECTED}, not {show(pair)}")
+            raise TypeError(f"{EXPECTED}, not {short_repr(pair)}")
         name, text = pair
         if not isinstance(text, (str, bytes)):
-            raise TypeError(f"the text of {name!r} is str or bytes, not {show(text)}")
+            raise TypeError(f"the text of {name!r} is str or bytes, not {short_repr(text)}")
         if dev is not None and name not in dev:
             raise ValueError(f"the corpora have the language {name!r}, and dev has {sorted(dev)}")
         tables.setdefault(name, CountTable())
@@ -265,7 +265,7 @@ def _check_languages(corpora: Any, dev: Any) -> None:
         if given is None and name == "dev":
             continue
         if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            raise TypeError(f"{name}: {EXPECTED}, not {show(given)}")
+            raise TypeError(f"{name}: {EXPECTED}, not {short_repr(given)}")
         for language in given if isinstance(given, Mapping) else ():
             if not isinstance(language, str):
                 raise TypeError(f"{name}: the name of a language is a str, not {language!r}")

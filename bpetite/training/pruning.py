@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any
 
-from ..errors import show
+from ..errors import short_repr
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
 from .config import config_of, corpus_of
@@ -64,16 +64,16 @@ def prune(
 
 def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
     if isinstance(keep, str | bytes) or not isinstance(keep, Iterable):
-        raise TypeError(f"keep is a collection of tokens or ids, not {show(keep)}")
+        raise TypeError(f"keep is a collection of tokens or ids, not {short_repr(keep)}")
     found: set[int] = set()
     for one in keep:
         token: Any = one.encode() if isinstance(one, str) else one
         try:
             token_id = vocab.id_of.get(token) if isinstance(token, bytes) else index(token)
         except TypeError:
-            raise TypeError(f"keep: a token is str or bytes, an id an int, not {show(one)}") from None
+            raise TypeError(f"keep: a token is str or bytes, an id an int, not {short_repr(one)}") from None
         if token_id not in vocab.tokens:
-            raise ValueError(f"keep: there is no token {show(one)}")
+            raise ValueError(f"keep: there is no token {short_repr(one)}")
         found.add(token_id)
     return found
 

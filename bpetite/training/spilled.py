@@ -16,8 +16,8 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ..atomic import create_file
 from ..errors import MissingExtraError, TrainingWarning, warn_caller
-from ..formats.atomic import create_file
 from ..patterns import Pattern
 from ._count_records import RecordMerger, RecordReader
 from ._count_table import CountTable

@@ -173,7 +173,7 @@ def _is_path(document: object) -> bool:
 def check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> None:
     """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
     pattern = counts.pattern
-    if patterns.is_meant(pattern) or counts.total > 1.5 * counts.documents:
+    if patterns.is_explicit(pattern) or counts.total > 1.5 * counts.documents:
         return
     pretokens = counts if isinstance(counts, Mapping) else (pretoken for pretoken, _ in counts)
     sample = [pretoken.decode(errors="replace") for pretoken in islice(pretokens, 100)]

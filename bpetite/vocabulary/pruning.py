@@ -3,7 +3,7 @@
 A token needs the parts that its merges join. A token that no other one needs, a leaf, can go, and nothing is encoded in
 another way but text that had it: a leaf is joined no further, so where it is not among the ids, it was at no step. In a
 vocabulary of the ranks kind a token is always joined from the same two parts, its last step
-(:mod:`bpetite.formats.ranks`).
+(:mod:`bpetite.formats.kinds`).
 """
 from __future__ import annotations
 

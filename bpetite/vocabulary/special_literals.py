@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from ..errors import show
+from ..errors import short_repr
 
 __all__ = ["SpecialTokens", "check_literal", "place_specials"]
 
@@ -59,8 +59,10 @@ def place_specials(
     if special_tokens is None:
         return {}, {}
     if isinstance(special_tokens, str | bytes) or not isinstance(special_tokens, Iterable):
-        hint = f": [{show(special_tokens)}] is a list of one" if isinstance(special_tokens, str) else ""
-        raise TypeError(f"special_tokens is a list of str or a dict literal -> id, not {show(special_tokens)}{hint}")
+        hint = f": [{short_repr(special_tokens)}] is a list of one" if isinstance(special_tokens, str) else ""
+        raise TypeError(
+            f"special_tokens is a list of str or a dict literal -> id, not {short_repr(special_tokens)}{hint}"
+        )
     placed: dict[str, int] = {}
     flags: dict[str, tuple[str, ...]] = {}
     given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
@@ -70,7 +72,7 @@ def place_specials(
         known = id_of.get(data)
         if wanted is not None:
             if type(wanted) is not int:
-                raise TypeError(f"special token {literal!r}: its id is an int, not {show(wanted)}")
+                raise TypeError(f"special token {literal!r}: its id is an int, not {short_repr(wanted)}")
             refusal = f"special token {literal!r} cannot have the id {wanted}"
             if known not in (None, wanted):
                 raise ValueError(f"{refusal}: token {known} has these bytes")

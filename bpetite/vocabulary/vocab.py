@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from .._merge import MergeTable
-from ..errors import show
+from ..errors import short_repr
 from ._merge_builder import build_merge_table
 from ._tokens import TokenTable
 from ._word_merges import WordMerges, first_across
@@ -128,7 +128,7 @@ class Vocab:
     def __post_init__(self, table: TokenTable | None) -> None:
         if self.merges is not None and type(self.merges) is not tuple:
             if not isinstance(self.merges, Iterable):
-                raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {show(self.merges)}")
+                raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
             object.__setattr__(self, "merges", tuple(self.merges))
         if self.unreachable or type(self.unreachable) is not frozenset:
             unreachable = _check_unreachable(self.unreachable, self.tokens)
@@ -194,12 +194,13 @@ class Vocab:
         ((0, 1),)
         """
         if not isinstance(tokens, Mapping):
-            raise TypeError(f"a vocabulary is a dict of id -> bytes, not {show(tokens)}")
+            raise TypeError(f"a vocabulary is a dict of id -> bytes, not {short_repr(tokens)}")
         tokens = dict(tokens)
         unreachable = settings.get("unreachable", frozenset())
         if isinstance(next(iter(tokens), None), str | bytes):
             raise TypeError(
-                f"a vocabulary is a dict of id -> bytes, and this one begins with {show(next(iter(tokens.items())))}; "
+                "a vocabulary is a dict of id -> bytes, and this one begins with "
+                f"{short_repr(next(iter(tokens.items())))}; "
                 "{token_id: token for token, token_id in vocab.items()} turns token -> id round"
             )
         id_of = {tokens[token_id]: token_id for token_id in unreachable if token_id in tokens}
@@ -208,7 +209,7 @@ class Vocab:
         if merges is not None:
             given: object = merges
             if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-                raise TypeError(f"merges is an iterable of pairs of bytes, or None for ranks, not {show(merges)}")
+                raise TypeError(f"merges is an iterable of pairs of bytes, or None for ranks, not {short_repr(merges)}")
             pairs = []
             for rank, merge in enumerate(merges):
                 try:
@@ -220,7 +221,7 @@ class Vocab:
                     missing = unknown.args[0]
                     raise ValueError(f"merge {rank} {tuple(merge)!r}: {missing!r} is not in the vocabulary") from None
                 except (TypeError, ValueError):
-                    raise ValueError(f"merge {rank} must be a pair of bytes, not {show(merge)}") from None
+                    raise ValueError(f"merge {rank} must be a pair of bytes, not {short_repr(merge)}") from None
         specials, flags = place_specials(special_tokens, tokens, id_of)
         if flags:
             settings["token_flags"] = flags | settings.get("token_flags", {})
@@ -308,7 +309,7 @@ class Vocab:
                 raise ValueError(f"pad_token: no token has the id {pad_token}")
             return pad_token
         if not isinstance(pad_token, str):
-            raise TypeError(f"pad_token is a special token or an id, not {show(pad_token)}")
+            raise TypeError(f"pad_token is a special token or an id, not {short_repr(pad_token)}")
         try:
             return self.special_tokens[pad_token]
         except KeyError:
@@ -411,10 +412,10 @@ def _made(settings: dict[str, Any]) -> Vocab:
 
 def _check_unreachable(unreachable: Iterable[int], tokens: dict[int, bytes]) -> frozenset[int]:
     if isinstance(unreachable, str | bytes) or not isinstance(unreachable, Iterable):
-        raise TypeError(f"unreachable is a set of ids, not {show(unreachable)}")
+        raise TypeError(f"unreachable is a set of ids, not {short_repr(unreachable)}")
     for token_id in (ids := frozenset(unreachable)):
         if type(token_id) is not int:
-            raise TypeError(f"unreachable: an id is an int, not {show(token_id)}")
+            raise TypeError(f"unreachable: an id is an int, not {short_repr(token_id)}")
         if token_id not in tokens:
             raise ValueError(f"unreachable: no token has the id {token_id}")
     return ids

@@ -28,7 +28,6 @@ def command_of(name: str) -> Command:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the examples name, and ``bpetite`` on the path."""
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", str(PACKAGES))
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "bpetite"

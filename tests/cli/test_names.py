@@ -26,9 +26,6 @@ Run = Callable[..., Done]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line, in a folder with a corpus."""
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text(TEXT)
 
@@ -40,7 +37,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return call
 
 
-@pytest.mark.parametrize("name", slow_but(["gpt2", "GPT-2", "r50k"], "GPT-2"))
+@pytest.mark.parametrize("name", slow_but(["gpt2", "gpt-2", "r50k"], "gpt-2"))
 def test_a_name_on_every_command(run: Run, name: str) -> None:
     ids = get_encoding("gpt2").encode(TEXT)
     assert run("count", "corpus.txt", "-t", name).out == f"{len(ids)}\n"
@@ -62,11 +59,11 @@ def test_a_model_and_an_unknown_name(run: Run) -> None:
     assert "did you mean 'cl100k_base'?" in done.err
 
 
-def test_spellings_in_options_of_convert(run: Run) -> None:
+def test_names_in_options_of_convert(run: Run) -> None:
     Tokenizer.train(TEXT, 260).to_ranks().save("mine.tiktoken")
-    assert run("convert", "mine.tiktoken", "a.json", "--pattern", "CL100K-base").code == 0
+    assert run("convert", "mine.tiktoken", "a.json", "--pattern", "cl100k_base").code == 0
     assert Tokenizer.load("a.json").pattern == patterns.CL100K
-    assert run("convert", "mine.tiktoken", "b.json", "--name", "P50K").code == 0
+    assert run("convert", "mine.tiktoken", "b.json", "--name", "p50k").code == 0
     assert run("convert", "mine.tiktoken", "c.json", "--pattern", "cl100", "--special", "<a>=9").code == 1
 
 
@@ -83,7 +80,7 @@ def test_spellings_in_options_of_convert(run: Run) -> None:
         (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
         (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
         (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
-        (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k'?"),
+        (("-o", "tok.json", "--pattern", "cl100k_bse"), "did you mean 'cl100k_base'?"),
         (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
         (("-o", "tokenizer.json", "--pattern", r"\bx"), "tokenizer.json"),
         (("-o", "tok.json", "--special", "<a>=3"), "cannot have the id 3"),
@@ -104,7 +101,7 @@ def test_train_checks_everything_before_it_reads(
 
 
 def test_train_writes_tiktoken_where_convert_could(run: Run) -> None:
-    done = run("train", "corpus.txt", "-n", 270, "-o", "tok.tiktoken", "--pattern", "CL100K-base")
+    done = run("train", "corpus.txt", "-n", 270, "-o", "tok.tiktoken", "--pattern", "cl100k_base")
     assert done.code == 0
     assert "the merge list became ranks" in done.err
     assert "neither the split pattern" in done.err

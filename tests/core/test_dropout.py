@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,7 +141,7 @@ def chi_square(counts: dict[Any, int], expected: dict[Any, float]) -> float:
 def test_distribution(kind: str, request: Any, word: str, dropout: float) -> None:
     """20,000 draws with a fixed seed against the probabilities of the definition."""
     tok = request.getfixturevalue(kind)
-    expected = reference.dropout_distribution(word.encode(), ranks_of(tok), dropout)
+    expected = oracles.dropout_distribution(word.encode(), ranks_of(tok), dropout)
     assert math.isclose(sum(expected.values()), 1)
     drawn = Counter(
         tuple(map(tok.token_bytes, ids)) for ids in tok.encode_batch([word] * 20_000, dropout=dropout, seed=20)

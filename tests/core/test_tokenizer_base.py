@@ -30,7 +30,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode(5), TypeError, "text is str or UTF-8 bytes, not 5"),
     (lambda: TOK.encode(["a"]), TypeError, "not ['a']; encode_batch takes several texts"),
     (lambda: TOK.encode(bytearray(b"a")), TypeError, "bytes(text) makes bytes of it"),
-    (lambda: TOK.encode(Path("a.txt")), TypeError, "text.read_text() is what is in the file"),
+    (lambda: TOK.encode(Path("a.txt")), TypeError, "text.read_text() reads the file"),
     (lambda: TOK.count(5, disallowed_special="all"), TypeError, "text is str or UTF-8 bytes, not 5"),
     (lambda: TOK.encode_with_offsets(5), TypeError, "text is str or UTF-8 bytes, not 5"),
     (lambda: TOK.encode_batch(None), TypeError, "texts is an iterable of texts, not None"),

@@ -69,7 +69,7 @@ def test_records_with_problems(tmp_path: Path) -> None:
     ("options", "error", "message"),
     [
         ({"pattern": "("}, ValueError, "not a regular expression"),
-        ({"pattern": "cl100k_bse"}, ValueError, "did you mean 'cl100k'"),
+        ({"pattern": "cl100k_bse"}, ValueError, "did you mean 'cl100k_base'"),
         ({"special_tokens": {"<a>": 3}}, ValueError, "cannot have the id 3"),
         ({"min_frequency": 0}, ValueError, "min_frequency"),
         ({"separator": ""}, ValueError, "separator"),

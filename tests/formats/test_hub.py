@@ -32,34 +32,48 @@ REPOSITORIES = {
     ("someone/json", "v2"): files(OTHER, "huggingface"),
     ("someone/pair", "main"): files(TRAINED, "gpt2"),
     ("someone/chat", "main"): files(TRAINED, "huggingface")
-    | {"tokenizer_config.json": b'{"model_max_length": 77}', "chat_template.jinja": b"{{ messages }}"},
+    | {"tokenizer_config.json": b'{"model_max_length": 77}', "chat_template.jinja": b"{{ messages }}"}
+    | {"additional_chat_templates/tool_use.jinja": b"{{ tools }}", "model.safetensors": b"not wanted"},
     ("someone/nothing", "main"): {"README.md": b"no tokenizer"},
     ("someone/damaged", "main"): {"tokenizer.json": b"{"},
 }
 
 
 class Hub(BaseHTTPRequestHandler):
-    """As much of the Hub as a download asks for: HEAD and GET of /REPOSITORY/resolve/REVISION/FILE."""
+    """As much of the Hub as a download asks for: HEAD and GET of /REPOSITORY/resolve/REVISION/FILE, and what is in a
+    repository."""
 
     protocol_version = "HTTP/1.1"
     asked: list[str]
 
     def _answer(self) -> None:
-        parts = self.path.strip("/").split("/")
         self.server.asked.append(self.path)  # type: ignore[attr-defined]
-        if len(parts) != 5 or parts[2] != "resolve":
+        parts = self.path.partition("?")[0].strip("/").removeprefix("api/models/").split("/", 4)
+        if len(parts) < 4 or parts[2] not in ("resolve", "revision", "tree"):
             return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
-        repository, revision, file = "/".join(parts[:2]), parts[3], parts[4]
+        repository, revision, file = "/".join(parts[:2]), parts[3], parts[-1]
         revision = {commit: name for name, commit in COMMITS.items()}.get(revision, revision)
         if (repository, "main") not in REPOSITORIES:
             return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
         if (repository, revision) not in REPOSITORIES:
             return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
-        found = REPOSITORIES[repository, revision].get(file)
+        held = REPOSITORIES[repository, revision]
+        if parts[2] == "revision":
+            siblings = [{"rfilename": name} for name in held]
+            return self._send_json({"id": repository, "sha": COMMITS[revision], "siblings": siblings})
+        if parts[2] == "tree":
+            return self._send_json([
+                {"type": "file", "path": name, "size": len(held[name]), "oid": hashlib.sha1(held[name]).hexdigest()}
+                for name in held
+            ])  # fmt: skip
+        found = held.get(file)
         headers = {"X-Repo-Commit": COMMITS[revision]}
         if found is None:
             return self._send(404, b"", headers | {"X-Error-Code": "EntryNotFound"})
         return self._send(200, found, headers | {"ETag": f'"{hashlib.sha1(found).hexdigest()}"'})
+
+    def _send_json(self, content: Any) -> None:
+        self._send(200, json.dumps(content).encode(), {"Content-Type": "application/json"})
 
     def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -89,7 +103,7 @@ def hub() -> Iterator[Any]:
 
 
 def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
-    """What a fresh process prints as JSON; its settings come from the environment, as a user's would."""
+    """The JSON that a fresh process prints; its settings come from the environment, like those of a user."""
     pytest.importorskip("huggingface_hub")
     settings = {
         "HF_HOME": str(cache),
@@ -166,8 +180,7 @@ def test_the_repository_gpt2_stands_in_for_the_encoding(tmp_path: Path) -> None:
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("x")
     nothing = {"BPETITE_CACHE_DIR": str(tmp_path / "none"), "TIKTOKEN_CACHE_DIR": "", "HF_HUB_OFFLINE": "1"}
-    code = "[setattr(r, 'PACKAGES', ()), attempt('gpt2'), attempt('r50k_base')[2]][1:]"
-    code = f"[r := __import__('bpetite.formats.rank_files', fromlist=['x']), {code}][1]"
+    code = "[attempt('gpt2'), attempt('r50k_base')[2]]"
     found, error = run(code, tmp_path, "http://127.0.0.1:9", BPETITE_ENCODINGS_URL="http://127.0.0.1:9", **nothing)
     assert found == TRAINED.fingerprint()
     assert "put r50k_base.tiktoken from" in error
@@ -240,5 +253,7 @@ def test_the_view_has_the_settings_of_the_repository(tmp_path: Path, hub: Any) -
     endpoint = f"http://127.0.0.1:{hub.server_port}"
     code = "(lambda view: [view.model_max_length, view.chat_template, view.eos_token])({}.as_transformers())"
     code = code.replace("{}", "Tokenizer.from_pretrained('someone/chat')")
+    templates = {"default": "{{ messages }}", "tool_use": "{{ tools }}"}
     for environment in ({}, {"HF_HUB_OFFLINE": "1"}):
-        assert run(code, tmp_path, endpoint, **environment) == [77, "{{ messages }}", None]
+        assert run(code, tmp_path, endpoint, **environment) == [77, templates, None]
+    assert not [path for path in hub.asked if "safetensors" in path]

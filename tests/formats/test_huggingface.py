@@ -424,3 +424,16 @@ def test_a_version_of_unicode_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"cannot hold unicode='13.0': .*replace\(vocab, unicode=None\)"):
         tok.save(tmp_path / "tokenizer.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_object_of_transformers_keeps_its_settings() -> None:
+    pytest.importorskip("transformers")
+    tok = Tokenizer.train("ab ab ab", 258, special_tokens=["<|endoftext|>", "<bos>", "<unk>", "<pad>"])
+    theirs = tok.as_transformers(bos_token="<bos>", unk_token="<unk>", pad_token="<pad>", model_max_length=77)
+    theirs.chat_template = {"default": "{{ messages }}", "tool_use": "{{ tools }}"}
+    ours = Tokenizer.from_huggingface(theirs)
+    again = ours.as_transformers()
+    assert ours == tok
+    for name in ("bos_token", "eos_token", "unk_token", "pad_token", "model_max_length", "chat_template"):
+        assert getattr(again, name) == getattr(theirs, name)
+    assert again.pad_token == "<pad>"

@@ -178,8 +178,8 @@ def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
         Tokenizer.from_tiktoken(7)
     with pytest.raises(FileNotFoundError, match=r"Tokenizer\.load\('cl100k_base'\) finds published ranks"):
         Tokenizer.from_tiktoken("cl100k_base")
-    assert Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="P50K-edit").as_tiktoken().name == "p50k_edit"
-    named = Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", pattern="CL100K-base")
+    assert Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", name="p50k_edit").as_tiktoken().name == "p50k_edit"
+    named = Tokenizer.from_tiktoken(tmp_path / "mine.tiktoken", pattern="cl100k_base")
     assert (named.pattern, named.as_tiktoken().name) == (patterns.CL100K, "bpetite")
 
 

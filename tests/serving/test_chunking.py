@@ -3,13 +3,14 @@ import re
 import sys
 from itertools import pairwise
 
+import oracles
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
-from bpetite import Tokenizer, reference
+from bpetite import Tokenizer
 from bpetite.engine.options import SpecialSelection
 from bpetite.serving.limits import BOUNDARIES, Chunk
 from bpetite.vocabulary.vocab import Vocab
@@ -27,7 +28,7 @@ def test_chunks(
     spans = tok.encode_with_offsets(text, allowed_special=allowed)[1]
     pattern = BOUNDARIES.get(boundaries, boundaries)  # type: ignore[call-overload]
     matches = (pattern or re.compile("$^")).finditer(text)
-    ends = {*reference.edges(spans, len(text)), *(match.end() for match in matches)}
+    ends = {*oracles.edges(spans, len(text)), *(match.end() for match in matches)}
     try:
         made = list(tok.chunks(text, limit, overlap=overlap, boundaries=boundaries, allowed_special=allowed))  # type: ignore[arg-type]
     except ValueError as error:

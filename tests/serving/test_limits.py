@@ -5,12 +5,13 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
-from bpetite import Tokenizer, Vocab, reference
+from bpetite import Tokenizer, Vocab
 from bpetite.engine.options import SpecialSelection
 from bpetite.steps.template import Template, TemplatePart
 
@@ -32,7 +33,7 @@ def test_count_to_a_limit(name: str, text: str, limit: int) -> None:
 def test_truncate(name: str, text: str, limit: int, allowed: SpecialSelection) -> None:
     tok = TOKENIZERS[name]
     ids, spans = tok.encode_with_offsets(text, allowed_special=allowed)
-    edges = reference.edges(spans, len(text))
+    edges = oracles.edges(spans, len(text))
     right = tok.truncate(text, limit, allowed_special=allowed)
     left = tok.truncate(text, limit, allowed_special=allowed, truncation_side="left")
     assert text.startswith(right)
@@ -62,7 +63,7 @@ def test_truncate_long_texts(
     right, left = tok.truncate(text, limit), tok.truncate(text, limit, truncation_side="left")
     assert text.startswith(right)
     assert text.endswith(left)
-    assert len(right) in reference.edges(spans, len(text))
+    assert len(right) in oracles.edges(spans, len(text))
     assert max(tok.count(right), tok.count(left)) <= limit
 
 

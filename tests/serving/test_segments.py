@@ -2,12 +2,13 @@
 from itertools import chain
 from typing import Literal
 
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, pieces
 
-from bpetite import Tokenizer, Vocab, reference, serving
+from bpetite import Tokenizer, Vocab, serving
 from bpetite.engine.options import SpecialSelection
 from bpetite.steps.normalizers import Prepend, Replace
 
@@ -21,7 +22,7 @@ def test_joined(name: str, pairs: list[tuple[str, bool]], allowed: SpecialSelect
     tok = TOKENIZERS[name]
     literals = [*tok.special_tokens] if allowed == "all" else [*allowed]
     expected = []
-    for piece, special in reference.cut_segments(pairs, literals):
+    for piece, special in oracles.cut_segments(pairs, literals):
         expected += [tok.special_tokens[piece]] if special else tok.encode_ordinary(piece)
     assert serving.encode_segments(tok, pairs, allowed_special=allowed) == expected
 

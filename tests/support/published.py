@@ -26,6 +26,9 @@ DIGESTS = {
     "qwen/qwen.tiktoken": "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
 }
 
+#: Where OpenAI publishes its files.
+URL = "https://openaipublic.blob.core.windows.net/"
+
 #: File of ranks -> its name inside quicktok.
 QUICKTOK = {
     "openai/cl100k_base.tiktoken": "cl100k",
@@ -56,6 +59,24 @@ def write(name: str, folder: Path) -> Path | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
+
+
+def fill_cache(folder: Path) -> None:
+    """Put the encodings of OpenAI that are installed into a folder, as tiktoken's cache has them."""
+    files = {
+        "openai/cl100k_base.tiktoken": "encodings/cl100k_base.tiktoken",
+        "openai/o200k_base.tiktoken": "encodings/o200k_base.tiktoken",
+        "gpt2/merges.txt": "gpt-2/encodings/main/vocab.bpe",
+        "gpt2/vocab.json": "gpt-2/encodings/main/encoder.json",
+    }
+    for name, address in files.items():
+        path = write(name, folder)
+        if path is not None:
+            content = path.read_bytes()
+            if address.endswith(".bpe"):
+                content = b"#version: 0.2\n" + content
+            (folder / hashlib.sha1((URL + address).encode(), usedforsecurity=False).hexdigest()).write_bytes(content)
+            path.unlink()
 
 
 def installed(distribution: str, path: str) -> bytes:

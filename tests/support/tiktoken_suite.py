@@ -9,6 +9,7 @@ The second run is of tiktoken itself, on the same ranks, to compare times with. 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tarfile
 import tempfile
@@ -16,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import published
 import pytest
 import tiktoken
 
@@ -37,6 +39,8 @@ def main() -> int:
     parser.add_argument("--theirs", action="store_true", help="run tiktoken itself")
     parser.add_argument("archive", type=Path, help="the source of a release of tiktoken, .tar.gz")
     options, for_pytest = parser.parse_known_args()
+    os.environ["TIKTOKEN_CACHE_DIR"] = tempfile.mkdtemp()
+    published.fill_cache(Path(os.environ["TIKTOKEN_CACHE_DIR"]))
     replaced = {"get_encoding": lambda name: get_encoding(name, options.theirs)}
     for module in (tiktoken, tiktoken.registry, tiktoken.model):
         vars(module).update(replaced)

@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
+from ...atomic import rename_to_new, sync_folder
 from ...errors import FormatError, file_exists
-from ...formats.atomic import rename_to_new, sync_folder
 
 try:
     import fcntl

@@ -16,8 +16,8 @@ import numpy as np
 import regex
 
 from ... import __version__
+from ...atomic import write_file
 from ...errors import FormatError
-from ...formats.atomic import write_file
 from ...splitting.pattern.unicode_version import unicode_version
 from ..reading.sources import Piece
 from ..remote.paths import AnyPath, RemotePath

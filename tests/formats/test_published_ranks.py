@@ -1,4 +1,4 @@
-"""Where the ranks of published encodings come from: each place in turn, damaged files, no network."""
+"""The places of published ranks, one after the other; damaged files; no network."""
 import hashlib
 import os
 import socket
@@ -12,8 +12,8 @@ import published
 import pytest
 
 from bpetite import FormatError, Tokenizer
-from bpetite.formats import rank_files
-from bpetite.formats.rank_files import CL100K, GPT2_MERGES, O200K, P50K, R50K, RankFile
+from bpetite.formats import published_ranks
+from bpetite.formats.published_ranks import CL100K, GPT2_MERGES, O200K, P50K, R50K, RankFile
 from bpetite.formats.tiktoken import dump
 
 Shared = Callable[[str], Path]
@@ -21,14 +21,12 @@ Shared = Callable[[str], Path]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine that has nothing: an empty cache, no packages, and no network."""
+    """A machine that has nothing: an empty cache and no network."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("BPETITE_CACHE_DIR", str(folder))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tiktoken"))
     monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(rank_files, "PACKAGES", ())
-    monkeypatch.setattr(rank_files, "QUICKTOK", {})
     return folder
 
 
@@ -83,8 +81,8 @@ def test_the_files_are_tiktokens(monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     for make in openai.ENCODING_CONSTRUCTORS.values():
         make()
-    assert {rank_files.URL + file.path: file.sha256 for file in (R50K, P50K, CL100K, O200K, GPT2_MERGES)} == asked
-    assert set(rank_files.FORMS) == set(openai.ENCODING_CONSTRUCTORS)
+    assert {published_ranks.URL + file.path: file.sha256 for file in (R50K, P50K, CL100K, O200K, GPT2_MERGES)} == asked
+    assert set(published_ranks.FORMS) == set(openai.ENCODING_CONSTRUCTORS)
     # the name of cl100k_base in every cache of tiktoken
     assert CL100K.names == ("cl100k_base.tiktoken", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
 
@@ -93,45 +91,45 @@ def test_the_files_are_tiktokens(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("folder", ["cache", "tiktoken"])
 def test_a_file_in_a_cache(cache: Path, merges: bytes, folder: str, name: str) -> None:
     put(merges, cache.parent / folder / GPT2_MERGES.names[name != "own"])
-    assert rank_files.load("gpt2").id_of[b"hello"] == 31373
+    assert published_ranks.load("gpt2").id_of[b"hello"] == 31373
 
 
 def test_gpt2s_merges_hold_the_ranks_of_r50k_and_p50k(cache: Path, merges: bytes) -> None:
     put(merges, cache / "vocab.bpe")
     for encoding, file in (("gpt2", R50K), ("r50k_base", R50K), ("p50k_base", P50K), ("p50k_edit", P50K)):
-        vocab = rank_files.load(encoding)
+        vocab = published_ranks.load(encoding)
         assert hashlib.sha256(dump(vocab)).hexdigest() == file.sha256
         assert vocab.name == encoding
     (cache / "vocab.bpe").unlink()
-    put(dump(rank_files_of(merges)), cache / "r50k_base.tiktoken")
-    assert hashlib.sha256(dump(rank_files.load("p50k_base"))).hexdigest() == P50K.sha256
+    put(dump(ranks_of(merges)), cache / "r50k_base.tiktoken")
+    assert hashlib.sha256(dump(published_ranks.load("p50k_base"))).hexdigest() == P50K.sha256
 
 
-def rank_files_of(merges: bytes) -> Any:
-    return Tokenizer(rank_files._of_merges(merges, "vocab.bpe"), None).to_vocab()
+def ranks_of(merges: bytes) -> Any:
+    return Tokenizer(published_ranks._of_merges(merges, "vocab.bpe"), None).to_vocab()
 
 
 def test_the_cache_comes_first_then_tiktokens(cache: Path, merges: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     put(b"damaged", cache.parent / "tiktoken" / "vocab.bpe")
     put(merges, cache / "vocab.bpe")
-    rank_files.load("gpt2")
+    published_ranks.load("gpt2")
     (cache / "vocab.bpe").unlink()
     with pytest.raises(FormatError, match=r"tiktoken/vocab\.bpe"):
-        rank_files.load("gpt2")
+        published_ranks.load("gpt2")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # switched off, as for tiktoken
     with pytest.raises(ConnectionError):
-        rank_files.load("gpt2")
+        published_ranks.load("gpt2")
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(cache.parent / "gym"))
     put(merges, cache.parent / "gym" / "vocab.bpe")
-    rank_files.load("gpt2")
+    published_ranks.load("gpt2")
 
 
 def test_a_damaged_file_is_named_with_both_hashes_and_stays(cache: Path, merges: bytes) -> None:
     damaged = merges[:-7]
     put(damaged, cache / "vocab.bpe")
     with pytest.raises(FormatError) as caught:
-        rank_files.load("gpt2")
+        published_ranks.load("gpt2")
     message = str(caught.value)
     assert message.startswith(f"{cache / 'vocab.bpe'}: not used")
     assert hashlib.sha256(damaged).hexdigest() in message
@@ -139,59 +137,34 @@ def test_a_damaged_file_is_named_with_both_hashes_and_stays(cache: Path, merges:
     assert (cache / "vocab.bpe").read_bytes() == damaged
 
 
-@pytest.mark.parametrize(("encoding", "tokens"), [("gpt2", 50257), ("cl100k_base", 100261), ("o200k_base", 200000)])
-def test_installed_packages(cache: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, tokens: int) -> None:
-    monkeypatch.undo()
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(cache))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
-    assert len(rank_files.load(encoding).tokens) == tokens
-    assert not cache.exists()
-
-
-def test_a_package_with_tiktokens_files(cache: Path, merges: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = cache.parent / "site"
-    put(b"raise AssertionError('imported')", site / "shipper" / "__init__.py")
-    put(b"another version", site / "shipper" / "data" / "r50k_base.tiktoken")  # passed over
-    put(merges, site / "shipper" / "data" / GPT2_MERGES.names[1])
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr(rank_files, "PACKAGES", (("absent", "data"), ("shipper", "data")))
-    assert rank_files.load("r50k_base").id_of[b"hello"] == 31373
-
-
-@pytest.mark.parametrize("data", [b"", b"\x01\0\0\0\x05", b"\xff\xff\xff\xff" + bytes(40)])
-def test_another_version_of_quicktok_is_passed_over(data: bytes) -> None:
-    assert hashlib.sha256(rank_files._from_quicktok(data)).hexdigest() not in (CL100K.sha256, O200K.sha256)
-
-
 def test_what_is_fetched_is_kept(cache: Path, merges: bytes, mirror: Any) -> None:
-    content = dump(rank_files_of(merges))
+    content = dump(ranks_of(merges))
     mirror.files["/encodings/r50k_base.tiktoken"] = content
-    first = rank_files.load("gpt2")
+    first = published_ranks.load("gpt2")
     assert (cache / "r50k_base.tiktoken").read_bytes() == content
     assert os.listdir(cache) == ["r50k_base.tiktoken"]
-    assert rank_files.load("r50k_base") == first
+    assert published_ranks.load("r50k_base") == first
     assert mirror.asked == ["/encodings/r50k_base.tiktoken"]
 
 
 def test_what_is_not_the_published_file_is_not_kept(cache: Path, mirror: Any) -> None:
     mirror.files["/encodings/r50k_base.tiktoken"] = b"<html>log in</html>"
     with pytest.raises(FormatError, match=rf"http://.*r50k_base.tiktoken: not used.*not {R50K.sha256}"):
-        rank_files.load("gpt2")
+        published_ranks.load("gpt2")
     assert not cache.exists()
 
 
 def test_a_cache_that_cannot_be_written(
     cache: Path, merges: bytes, mirror: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mirror.files["/encodings/r50k_base.tiktoken"] = dump(rank_files_of(merges))
+    mirror.files["/encodings/r50k_base.tiktoken"] = dump(ranks_of(merges))
     put(b"", cache)  # a file where the folder would be
     with pytest.raises(OSError, match="cache"):
-        rank_files.load("gpt2")
+        published_ranks.load("gpt2")
     monkeypatch.delenv("BPETITE_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     with pytest.warns(RuntimeWarning, match=r"fetched again next time.*BPETITE_CACHE_DIR"):
-        assert rank_files.load("gpt2").id_of[b"hello"] == 31373
+        assert published_ranks.load("gpt2").id_of[b"hello"] == 31373
 
 
 def test_without_a_network_the_error_says_where_to_put_the_file(
@@ -206,11 +179,11 @@ def test_without_a_network_the_error_says_where_to_put_the_file(
 
     monkeypatch.setattr(socket, "create_connection", counted)
     with pytest.raises(ConnectionError) as caught:
-        rank_files.load("cl100k_base")
-    assert attempts == [(("127.0.0.1", 9), rank_files.TIMEOUT)]
+        published_ranks.load("cl100k_base")
+    assert attempts == [(("127.0.0.1", 9), published_ranks.TIMEOUT)]
     message = str(caught.value)
     for part in ("cl100k_base", "http://127.0.0.1:9/encodings/cl100k_base.tiktoken", "Connection refused",
-                 f"put cl100k_base.tiktoken from {rank_files.URL}encodings/cl100k_base.tiktoken",
+                 f"put cl100k_base.tiktoken from {published_ranks.URL}encodings/cl100k_base.tiktoken",
                  CL100K.sha256, f"at {cache / 'cl100k_base.tiktoken'}"):  # fmt: skip
         assert part in message
     assert not cache.exists()
@@ -218,11 +191,11 @@ def test_without_a_network_the_error_says_where_to_put_the_file(
 
 @pytest.mark.parametrize("address", ["", "nonsense", "ftp://127.0.0.1:9"])
 def test_addresses_of_mirrors(cache: Path, mirror: Any, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """What the mirror lacks, and an address that is none."""
+    """A file that the mirror lacks, and a bad address."""
     if address:
         monkeypatch.setenv("BPETITE_ENCODINGS_URL", address)
     with pytest.raises(ConnectionError, match=r"cannot be fetched: .*Not Found|cannot be fetched: .*(url|ftp)"):
-        rank_files.load("o200k_base")
+        published_ranks.load("o200k_base")
 
 
 def test_the_default_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,11 +203,11 @@ def test_the_default_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     monkeypatch.setenv("HOME", "/home/me")
     if os.name != "nt":
-        assert rank_files.cache_folder() == "/somewhere/bpetite"
+        assert published_ranks.cache_folder() == "/somewhere/bpetite"
         monkeypatch.delenv("XDG_CACHE_HOME")
-        assert rank_files.cache_folder() == "/home/me/.cache/bpetite"
+        assert published_ranks.cache_folder() == "/home/me/.cache/bpetite"
     monkeypatch.setenv("BPETITE_CACHE_DIR", "~/ranks")
-    assert rank_files.cache_folder() == os.path.expanduser("~/ranks")
+    assert published_ranks.cache_folder() == os.path.expanduser("~/ranks")
 
 
 def test_a_file_is_checked_by_its_whole_content() -> None:

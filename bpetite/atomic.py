@@ -1,6 +1,6 @@
-"""Writing files so that a reader sees the old content or the new one, never a part, whatever fails on the way.
+"""Atomic writes: a reader of a file sees its old content or its new content, never a part, whatever fails.
 
-Every file is written next to its target and synced to disk, then renamed into place, then the folder is synced.
+A file is written next to its target and synced to disk, then renamed, and then its folder is synced.
 """
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from ..errors import file_exists
-from .files import Source
+from .errors import file_exists
+
+Source = str | os.PathLike[str]
 
 __all__ = ["create_file", "create_files", "rename_to_new", "sync_folder", "write_file", "write_files"]
 
-#: What some network file systems answer when a folder is to be synced.
+#: Errors of network file systems that cannot sync a folder.
 _NO_FOLDER_SYNC = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
 
 
@@ -30,8 +31,8 @@ def write_file(path: Source, data: bytes, *, overwrite: bool = False, suffix: st
 def write_files(contents: Mapping[str, bytes], *, overwrite: bool = False) -> None:
     """Write several files, path -> content: all of them, or after a failure none.
 
-    Only a failure between two renames with ``overwrite=True`` can leave the first files new and the others old.
-    Errors are those of :func:`create_files`.
+    Only a failure between two renames over old files leaves the first of them new and the others old. Arguments and
+    errors are those of :func:`create_files`.
     """
     with create_files(contents, overwrite=overwrite) as files:
         for file, data in zip(files, contents.values(), strict=True):
@@ -52,11 +53,11 @@ def create_files(
     """Files to write; they get their names when the block ends, and are deleted when it raises.
 
     Args:
-        paths: Where the files go. A symbolic link stays one, and the file that it points to is written.
+        paths: The targets. A symbolic link stays one, and the file that it points to is written.
         overwrite: Replace files that exist.
-        suffix: Of the name that a file has until it is complete. What a killed process left under that name is
-            overwritten, so this is for writers of which one at a time writes these paths. By default the name is
-            hidden and random.
+        suffix: The end of a file's name until the file is complete. A file that a killed process left under this name
+            is overwritten, so only one process at a time may write these paths. By default the name is hidden and
+            random.
 
     Raises:
         FileExistsError: A file exists and ``overwrite`` is false, when the block begins or when it ends.
@@ -79,10 +80,9 @@ def create_files(
                 file.flush()
                 os.fsync(file.fileno())
         for temporary, target in zip(temporaries, targets, strict=True):
-            if overwrite:
-                os.replace(temporary, target)
-            else:
-                rename_to_new(temporary, target)
+            is_new = not target.exists()
+            (os.replace if overwrite else rename_to_new)(temporary, target)
+            if is_new:
                 created.append(target)
     except BaseException:
         for leftover in (*temporaries, *created):
@@ -104,7 +104,7 @@ def _target(path: Source, overwrite: bool) -> Path:
 
 
 def rename_to_new(temporary: Path, target: Path) -> None:
-    """Rename; an error if there is a file of the new name."""
+    """Rename a file, with an error if the new name is taken."""
     try:
         os.link(temporary, target)
     except FileExistsError:

@@ -2,11 +2,13 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bpetite import Tokenizer
+from bpetite.atomic import create_file, create_files, sync_folder, write_file, write_files
 from bpetite.errors import file_exists
-from bpetite.formats.atomic import create_file, create_files, sync_folder, write_file, write_files
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -40,6 +42,23 @@ def test_several_files_are_there_or_none(tmp_path: Path) -> None:
     assert content(tmp_path) == {"g": b"old"}
     write_files({str(tmp_path / "f"): b"1", str(tmp_path / "g"): b"2"}, overwrite=True)
     assert content(tmp_path) == {"f": b"1", "g": b"2"}
+
+
+def test_a_failure_between_two_renames_leaves_no_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(source: Path, target: Path, real: Any = os.replace) -> None:
+        if target.name == "g":
+            raise OSError(errno.EIO, "the disk is gone")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="the disk is gone"):
+        write_files({str(tmp_path / "f"): b"1", str(tmp_path / "g"): b"2"}, overwrite=True)
+    assert content(tmp_path) == {}
+    tok = Tokenizer.train("ab ab", 258)
+    monkeypatch.setattr(os, "replace", lambda source, target: replace(source, target.with_name("g")))
+    with pytest.raises(OSError, match="the disk is gone"):
+        tok.save(tmp_path / "new", format="gpt2", overwrite=True)
+    assert content(tmp_path) == {}
 
 
 @pytest.mark.parametrize("links", [True, False])
