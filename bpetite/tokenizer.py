@@ -118,7 +118,6 @@ class Tokenizer(TokenizerBase):
         max_token_bytes: int | None = None,
         superwords_from: int | None = None,
         superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
-        picky_threshold: float | None = None,
         num_threads: int | None = None,
         progress: Callable[..., None] | None = None,
     ) -> Tokenizer:
@@ -142,10 +141,6 @@ class Tokenizer(TokenizerBase):
                 span up to four words. The corpus is read several times, so it cannot be an iterator.
             superword_pattern: What cuts text when superwords are learned, and by the tokenizer when it encodes;
                 SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
-            picky_threshold: Leave out scraps, tokens of which this share of the uses or more (0.6 to 0.9) has gone into
-                longer ones, where these are pre-tokens that can be taken whole, and learn others in their places. The
-                tokenizer has ``ignore_merges`` then. An idea of PickyBPE (Chizhov et al. 2024), not its algorithm, see
-                :mod:`bpetite.training.scraps`.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
@@ -166,8 +161,7 @@ class Tokenizer(TokenizerBase):
         from .training.train import train
 
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern,
-                                  picky_threshold)
+                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod

@@ -85,9 +85,8 @@ def _learned(
     progress: Progress | None,
 ) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
-    for name in ("superwords_from", "picky_threshold"):
-        if getattr(options, name) is not None:
-            raise ValueError(f"{name} is for train, not for train_parity")
+    if options.superwords_from is not None:
+        raise ValueError("superwords_from is for train, not for train_parity")
     _check_languages(corpora, dev)
     options = _settled(corpora, _settled(dev, options))
     texts = None if dev is None else _counts(dev, options, num_threads, progress)

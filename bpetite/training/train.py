@@ -23,7 +23,6 @@ from .config import config_of, corpus_of
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, table_of
 from .options import TrainingOptions
-from .scraps import ROUNDS, Learned, without_scraps
 from .spilled import CountFile
 from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
@@ -92,11 +91,10 @@ def train(
     check_cut(counts, options)
     merger = merger_of(counts, options)
     corpus = corpus_of(counts)
-    kept = None if options.picky_threshold is None else counts
     del counts  # the merger has all it needs
     if options.superwords_from is not None:
         return _learn_stages(merger, documents, options, num_threads, progress, corpus)
-    return _learn(merger, options, progress, corpus, kept)
+    return _learn(merger, options, progress, corpus)
 
 
 def train_from_counts(
@@ -124,12 +122,7 @@ def train_from_counts(
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         check_cut(counts, options)
-    kept = None
-    if options.picky_threshold is not None:
-        if isinstance(counts, CountFile):
-            raise ValueError("picky_threshold looks for scraps in counts in memory: load() the file of counts")
-        kept = counts
-    return _learn(merger_of(counts, options), options, progress, corpus_of(counts), kept)
+    return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -237,38 +230,15 @@ def _learn(
     options: TrainingOptions,
     progress: Progress | None,
     corpus: Mapping[str, Any] | None = None,
-    counts: Mapping[bytes, int] | None = None,
 ) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. With counts,
-    leave out scraps."""
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus."""
     learn_until(merger, options.vocab_size, progress)
-    learned: Merger | Learned = merger
-    if counts is not None:
-        learned = _picky(Learned.of(merger), counts, options)
     if corpus is not None:
-        warn_of_few(learned, options)
-    return new_vocab(learned, options, corpus, ignore_merges=counts is not None)
+        warn_of_few(merger, options)
+    return new_vocab(merger, options, corpus)
 
 
-def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptions) -> Learned:
-    """Leave out scraps and learn others in their place, in rounds."""
-    assert options.picky_threshold is not None
-    table = table_of(counts)
-    for _ in range(ROUNDS):
-        left = without_scraps(learned, table, options.picky_threshold)
-        if left is None:
-            break
-        merger = new_merger(options)
-        left.give_to(merger, table)
-        learn_until(merger, options.vocab_size, None)
-        if merger.tokens < options.vocab_size:  # nothing wants the places
-            break
-        again = Learned.of(merger)
-        learned = Learned(again.all_tokens(), [*left.merges(), *again.merges()])
-    return learned
-
-
-def warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
+def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
     """Warn where there are fewer tokens than were asked for."""
     if merger.tokens < options.vocab_size:
         warn_caller(
@@ -303,7 +273,7 @@ def _learn_stages(
 
 
 def new_vocab(
-    learned: Merger | Learned,
+    merger: Merger,
     options: TrainingOptions,
     corpus: Mapping[str, Any] | None,
     *,
@@ -313,7 +283,7 @@ def new_vocab(
     """The vocabulary of what was learned, after merges of its ids that came before; `changes` are fields of it."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
-    found = learned.all_tokens()
+    found = merger.all_tokens()
     # the merger's id -> id: bytes have the ids that they are
     ids_of = [*(byte[0] + shift for byte in found[:256]), *range(256 + shift, len(found) + shift)]
     tokens = dict(zip(ids_of, found, strict=True))
@@ -333,7 +303,7 @@ def new_vocab(
     settings = options.counting()
     return Vocab(
         tokens,
-        before + learned.merges(ids_of),
+        before + merger.merges(ids_of),
         special_tokens,
         normalization=settings["normalization"],
         unicode=settings["unicode"],
