@@ -108,7 +108,7 @@ DEEPSEEK_V3 = (
 # SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
 
-# PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.superwords`.
+# PythonNut/superbpe, scripts/extend_tokenizer.sh: the second stage of SuperBPE, see :mod:`bpetite.training.train`.
 # It cuts out numbers, runs of punctuation and the spaces before the last one, and leaves whole what lies between them.
 SUPERBPE = r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"""
 

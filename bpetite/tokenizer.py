@@ -138,7 +138,7 @@ class Tokenizer(TokenizerBase):
             unicode: As for :class:`Tokenizer`; None when not given.
             max_token_bytes: Learn no token longer than this many bytes.
             superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that
-                span up to four words. The corpus is read several times, so it cannot be an iterator.
+                span up to four words. The corpus is read twice, so it cannot be an iterator.
             superword_pattern: What cuts text when superwords are learned, and by the tokenizer when it encodes;
                 SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
@@ -352,7 +352,7 @@ class Tokenizer(TokenizerBase):
             special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
             superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this
                 pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a
-                plain merge list; the corpus is then read several times.
+                plain merge list.
             min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
 
         Raises:

@@ -55,17 +55,6 @@ cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int
         sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length), <uint64_t> count)
 
 
-cdef void add_pair_checks(uint64_t* sums, uint64_t pair, int64_t count) noexcept nogil:
-    cdef int which
-    cdef uint64_t both[2]                          # bp_load_key reads sixteen bytes
-    cdef bp_key key
-    both[0] = pair
-    both[1] = 0
-    key = bp_load_key(<const uint8_t*> both, sizeof(uint64_t))
-    for which in range(2):
-        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_key(&CHECKS[which], key.low, key.high), <uint64_t> count)
-
-
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
     if slot.key.high >= LONG:
         length[0] = <Py_ssize_t> (slot.key.high & ~LONG)

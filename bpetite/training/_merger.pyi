@@ -5,8 +5,6 @@ from .._merge import MergeTable
 from ..vocabulary._tokens import TokenTable
 from ._count_records import RecordReader
 from ._count_table import CountTable
-from ._pieces import PieceTable
-from ._words import Words
 
 @final
 class Merger:
@@ -26,8 +24,6 @@ class Merger:
         beside: A merger whose tokens this one shares, instead of `first`.
     """
 
-    #: How often the pair that was learned last occurred; 0 before the first.
-    frequency: int
     def __new__(
         cls,
         min_frequency: int = 1,
@@ -46,14 +42,6 @@ class Merger:
         """Add every pre-token of a table; those that occur 0 times are left out."""
     def add_records(self, records: RecordReader, least: int = 1) -> None:
         """Add what is left of a file, but for pre-tokens that occur less often than `least`."""
-    def add_pieces(self, pieces: PieceTable, ids: array[int]) -> None:
-        """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
-        There must be no other words, before or after; the table is empty then.
-
-        Args:
-            pieces: As numbers of tokens.
-            ids: uint32[n]: a token's number -> its internal id.
-        """
     def add_encoded(
         self,
         pretokens: CountTable | RecordReader,
@@ -101,8 +89,6 @@ class Merger:
         """Learn a pair of internal ids; returns that of the token. :func:`join_together` joins it."""
     def token(self, token: int) -> bytes:
         """The bytes of a token by internal id."""
-    def finish(self) -> Words:
-        """Free the pairs, and give the words away; from here on only tokens and merges can be read."""
     def all_tokens(self) -> list[bytes]:
         """The bytes of all tokens, by internal id."""
     def merges(self, ids: list[int] | None = None) -> tuple[tuple[int, int], ...]:

@@ -19,7 +19,6 @@ from ._count_table cimport CountTable
 from ._joining cimport Joiner
 from ._learned_tokens cimport DONE, INTERRUPTED, MORE, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
 from ._pair_table cimport PairTable, Sides
-from ._pieces cimport PieceTable
 from ._words cimport WordEncoder, Words
 
 cdef enum:
@@ -54,7 +53,6 @@ cdef class Merger:
     cdef uint64_t learned_capacity
     cdef bint counted
     cdef bint encoded                  # the words are tokens, not bytes
-    cdef readonly int64_t frequency    # how often the pair that was learned last occurred; 0 before the first
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
@@ -91,23 +89,6 @@ cdef class Merger:
         self.check_begun()
         self.check(self.words.add_records(records, least))
 
-    def add_pieces(self, PieceTable pieces not None, const uint32_t[::1] ids not None):
-        """Take the pieces of text of a table, which are tokens already, as the tokens that :meth:`know` has made known.
-        There must be no other words, before or after; the table is empty then.
-
-        Args:
-            pieces: As numbers of tokens.
-            ids: uint32[n]: a token's number -> its internal id.
-        """
-        self.check_begun()
-        if self.words.symbol_count:
-            raise RuntimeError("pieces are not added to other words")
-        self.known.count_as_one()
-        with nogil:
-            self.words.take(pieces.words, &ids[0], ids.shape[0])
-        pieces.clear()
-        self.encoded = True
-
     def add_encoded(self, pretokens, TokenTable tokens not None, MergeTable merges not None,
                     const uint32_t[::1] ids not None, bint whole, int64_t least=1):
         """Add pre-tokens as the tokens that a vocabulary makes of them; :meth:`know` comes before.
@@ -124,6 +105,7 @@ cdef class Merger:
         cdef WordEncoder encoder = WordEncoder(tokens, merges, ids, whole, self.known)
         self.check_begun()
         bp_watch_begin(&self.watch, NULL)
+        bp_watch_begin(&encoder.worker.watch, NULL)
         self.known.count_as_one()
         if isinstance(pretokens, RecordReader):
             result = self.words.add_encoded_records(pretokens, least, encoder, &self.watch)
@@ -163,7 +145,6 @@ cdef class Merger:
             result = self.pairs.best(&key)
             if result != OK:
                 return result
-            self.frequency = self.pairs.heap[0].count
             result = self.known.join(<uint32_t> (key >> 32), <uint32_t> key, &merged)
             if result < 0:
                 return result
@@ -254,16 +235,6 @@ cdef class Merger:
         if token >= self.known.count:
             raise IndexError(f"no token has the internal id {token}")
         return (<char*> self.known.data)[self.known.start[token]:self.known.start[token + 1]]
-
-    def finish(self):
-        """Free the pairs, and give the words away; from here on only tokens and merges can be read."""
-        cdef Words words = self.words
-        self.pairs = PairTable(self.known, 1, False, 0, 0)
-        self.words = Words(self.known)
-        self.sides = Sides()
-        self.joiner = Joiner(self.known, self.words, self.pairs, self.sides)
-        self.counted = True
-        return words
 
     def all_tokens(self):
         """The bytes of all tokens, by internal id."""

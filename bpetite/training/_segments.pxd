@@ -73,38 +73,3 @@ cdef inline uint32_t segment_after(const int32_t* symbols, uint32_t number) noex
     while symbols[at] != SENTINEL:                 # after SEGMENT slots of a long word
         at += 1
     return <uint32_t> (even(at) // 2)
-
-
-cdef inline segment whole_word(const int32_t* symbols, uint64_t head) noexcept nogil:
-    """All slots of the word that begins at a place.
-
-    IN: nothing has been joined yet.
-    """
-    cdef segment found = read_segment(symbols, <uint32_t> (head // 2))
-    while symbols[found.start + found.size] != SENTINEL:
-        found.size += 1
-    return found
-
-
-cdef inline uint64_t further_segments(uint64_t size) noexcept nogil:
-    """Of a word of so many slots, after the first."""
-    return (size - 1) // SEGMENT
-
-
-cdef inline uint64_t after_word(segment word) noexcept nogil:
-    """The place after a word and its further segments."""
-    return even(word.start + word.size) + further_segments(word.size) * NEXT_HEAD
-
-
-cdef inline bint is_word(const int32_t* symbols, uint32_t number, const uint32_t* tokens, uint64_t size) noexcept nogil:
-    """Whether the word that begins with a segment is these tokens.
-
-    IN: nothing has been joined yet.
-    """
-    cdef const int32_t* slots = symbols + head_of(number) + HEAD
-    cdef uint64_t at = 0
-    if <uint64_t> slots[1 - HEAD] != min(size, <uint64_t> SEGMENT):
-        return False
-    while at < size and <uint32_t> slots[at] == tokens[at]:    # SENTINEL is no token
-        at += 1
-    return at == size and slots[at] == SENTINEL

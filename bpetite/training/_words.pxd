@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from .._merge cimport MergeTable, merge_space
+from ..core._worker cimport Worker
 from ..headers cimport bp_watch, token_t
 from ..vocabulary._tokens cimport TokenTable
 from ._count_records cimport RecordReader
@@ -18,14 +18,13 @@ cdef enum:
 @cython.final
 cdef class WordEncoder:
     cdef TokenTable tokens
-    cdef MergeTable merges
+    cdef Worker worker
     cdef bint whole
+    cdef token_t* ids
     cdef uint32_t* by_slot             # slot of a token -> internal id, NO_ID where it takes no part
-    cdef uint32_t byte_ids[256]
-    cdef merge_space space
 
-    # Put the internal ids of a pre-token's tokens into space.ids: how many there are, 0 where nothing is learned from
-    # it, -1 where there is no memory or the watch has been interrupted.
+    # Put the internal ids of a pre-token's tokens into worker.out: how many there are, 0 where nothing is learned from
+    # it, -1 where there is no memory or the worker's watch has been interrupted.
     cdef Py_ssize_t encode(self, const uint8_t* data, Py_ssize_t length, bp_watch* watch) noexcept nogil
 
 
@@ -50,14 +49,7 @@ cdef class Words:
     cdef int reserve_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_table(self, CountTable table, bp_watch* watch) noexcept nogil
     cdef int add_records(self, RecordReader records, int64_t least) except? -1
-    # Take the words of another one, whose tokens are numbers with internal ids in ids[0:numbers]; this one has none.
-    cdef void take(self, Words other, const uint32_t* ids, uint64_t numbers) noexcept nogil
-    # Let a word of so many slots occur more often. Nothing has been joined yet.
-    cdef int add_weight(self, uint32_t number, uint64_t size, int64_t count) noexcept nogil
     cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil
     cdef void push(self, const unsigned char* word, uint64_t length, int64_t count) noexcept nogil
     cdef int32_t* open(self) noexcept nogil
     cdef void close(self, uint64_t size, int64_t count) noexcept nogil
-    # The word that begins with segment `number`, as it has become: its bytes and internal ids of its tokens, at most
-    # SEGMENT of each. OUT: *length, the bytes. Returns how many tokens it has, 0 where it is longer, or no word begins.
-    cdef Py_ssize_t read_word(self, uint32_t number, uint8_t* text, Py_ssize_t* length, token_t* ids) noexcept nogil

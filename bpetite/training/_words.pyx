@@ -17,17 +17,21 @@ from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from .._merge cimport MergeTable, space_free, space_reserve
+from .._merge cimport MergeTable, space_reserve
 from ..core._id_memory cimport ids_free, ids_grow
+from ..core._text cimport DONE as ENCODED
+from ..core._worker cimport Core, Worker
 from ..headers cimport bp_watch, bp_work, token_t
 from ..vocabulary._tokens cimport TokenTable
+from ..vocabulary._word_merges cimport WordMerges
 from ._count_records cimport RECORD, RecordReader, record_stream
 from ._count_table cimport CountTable, slot_bytes
-from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, OVERFLOW, TOO_LARGE, LearnedTokens, token_length
-from ._segments cimport (
-    HEAD, NEXT_HEAD, SEGMENT, SENTINEL, after_word, even, further_segments, head_of, segment, symbols_of, whole_word,
-)
-from .tables cimport bp_add_overflows
+from ._learned_tokens cimport INTERRUPTED, NO_MEMORY, OK, TOO_LARGE, LearnedTokens
+from ._segments cimport HEAD, NEXT_HEAD, SEGMENT, SENTINEL, even, head_of, symbols_of
+
+cdef enum:
+    PHRASE = 32                 # bytes of a pre-token that is encoded word by word, at least
+    CACHE = 8 << 20             # bytes for words that a phrase is made of
 
 cdef extern from "training/pair_search.h" nogil:
     enum:
@@ -51,7 +55,7 @@ cdef class WordEncoder:
         if not 256 <= ids.shape[0] <= known.count:
             raise ValueError(f"there are {known.count} tokens, 256 of them bytes, and ids of {ids.shape[0]}")
         self.tokens = tokens
-        self.merges = merges
+        self.worker = Worker(Core(tokens, merges, (), None, False, cuts=WordMerges(tokens, merges)), CACHE)
         self.whole = whole
         self.by_slot = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
         if self.by_slot == NULL:
@@ -63,25 +67,32 @@ cdef class WordEncoder:
             if slot < 0:
                 raise ValueError(f"no token has the id {ids[at]}")
             self.by_slot[slot] = <uint32_t> at
-        for at in range(256):
-            self.byte_ids[known.data[at]] = ids[at]
 
     def __dealloc__(self):
         free(self.by_slot)
-        space_free(&self.space)
 
     cdef Py_ssize_t encode(self, const uint8_t* data, Py_ssize_t length, bp_watch* watch) noexcept nogil:
         cdef Py_ssize_t slot = self.tokens.find(data, length) if self.whole else -1
-        cdef Py_ssize_t at, size
+        cdef Py_ssize_t at, size, offset = 0
+        cdef token_t* ids
         if length < 2 or slot >= 0 and self.by_slot[slot] != NO_ID:
             return 0
-        if not space_reserve(&self.space, length):
-            return -1
-        for at in range(length):
-            self.space.ids[at] = self.byte_ids[data[at]]
-        size = self.merges.merge(&self.space, length, watch)
+        if length < PHRASE:                        # comes once: it is not looked for among the words
+            if not space_reserve(&self.worker.space, length):
+                return -1
+            ids = self.worker.space.ids
+            for at in range(length):
+                ids[at] = self.worker.core.byte_ids[data[at]]
+            size = self.worker.core.merges.merge(&self.worker.space, length, watch)
+        else:
+            self.worker.used = 0
+            if self.worker.encode_cut(data, 0, length, &offset) != ENCODED:
+                return -1
+            ids = self.worker.out
+            size = self.worker.used
         for at in range(size):
-            self.space.ids[at] = self.by_slot[self.tokens.slot(self.space.ids[at])]
+            ids[at] = self.by_slot[self.tokens.slot(ids[at])]
+        self.ids = ids
         return size
 
 
@@ -128,12 +139,12 @@ cdef class Words:
         cdef Py_ssize_t size = encoder.encode(data, length, watch)
         cdef int result
         if size < 0:
-            return INTERRUPTED if watch.interrupted else NO_MEMORY
+            return INTERRUPTED if watch.interrupted or encoder.worker.watch.interrupted else NO_MEMORY
         if size < 2:
             return OK
         result = self.reserve(1, size)
         if result == OK:
-            memcpy(self.open(), encoder.space.ids, size * sizeof(int32_t))
+            memcpy(self.open(), encoder.ids, size * sizeof(int32_t))
             self.close(size, count)
         return result
 
@@ -186,37 +197,6 @@ cdef class Words:
                 result = self.add_word(stream.data, stream.length, stream.count)
         return result
 
-    cdef void take(self, Words other, const uint32_t* ids, uint64_t numbers) noexcept nogil:
-        cdef uint64_t start = 0
-        cdef uint64_t same = 0
-        cdef uint64_t at
-        cdef segment word
-        self.symbols, other.symbols = other.symbols, self.symbols
-        self.symbol_count, other.symbol_count = other.symbol_count, self.symbol_count
-        self.symbol_capacity, other.symbol_capacity = other.symbol_capacity, self.symbol_capacity
-        while same < numbers and ids[same] == same:
-            same += 1
-        if same == numbers:
-            return
-        while start < self.symbol_count:
-            word = whole_word(self.symbols, start)
-            for at in range(word.start, word.start + word.size):
-                self.symbols[at] = <int32_t> ids[self.symbols[at]]
-            start = after_word(word)
-
-    cdef int add_weight(self, uint32_t number, uint64_t size, int64_t count) noexcept nogil:
-        cdef uint64_t at = head_of(number)
-        cdef uint64_t i
-        cdef int64_t weight
-        memcpy(&weight, self.symbols + at + 2, sizeof(int64_t))
-        if bp_add_overflows(&weight, count):
-            return OVERFLOW
-        memcpy(self.symbols + at + 2, &weight, sizeof(int64_t))
-        at = even(at + HEAD + size)
-        for i in range(further_segments(size)):
-            memcpy(self.symbols + at + i * NEXT_HEAD + 2, &weight, sizeof(int64_t))
-        return OK
-
     cdef int reserve(self, uint64_t words, uint64_t slots) noexcept nogil:
         """Make room for more words and their slots (one for each place)."""
         cdef uint64_t symbols = symbols_of(words, slots)
@@ -268,23 +248,3 @@ cdef class Words:
             memcpy(head + 8, &word, sizeof(uint64_t))
             self.symbol_count += NEXT_HEAD
         self.symbols[self.symbol_count] = SENTINEL
-
-    cdef Py_ssize_t read_word(self, uint32_t number, uint8_t* text, Py_ssize_t* length, token_t* ids) noexcept nogil:
-        cdef uint64_t at = head_of(number) + HEAD
-        cdef uint64_t size
-        cdef Py_ssize_t count = 0
-        cdef uint32_t token
-        length[0] = 0
-        if self.symbols[head_of(number) + 1] == 0:         # a further segment
-            return 0
-        while self.symbols[at] != SENTINEL:
-            token = <uint32_t> self.symbols[at]
-            size = token_length(self.known, token)
-            if length[0] + size > SEGMENT:
-                return 0
-            memcpy(text + length[0], self.known.data + self.known.start[token], size)
-            length[0] += size
-            ids[count] = token
-            count += 1
-            at += self.known.width[token]
-        return count

@@ -78,7 +78,7 @@ class TrainingOptions:
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of the counts, else
             None.
-        superwords_from: Learn so many tokens within words, then superwords (:mod:`bpetite.training.superwords`); None
+        superwords_from: Learn so many tokens within words, then superwords (:mod:`bpetite.training.train`); None
             for no superwords.
         superword_pattern: The pattern of that second stage and of the tokenizer; when not given, SuperBPE's.
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -18,15 +16,16 @@ from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from ._merger import Merger
-from ._words import Words
 from .config import config_of, corpus_of
+from .continuing import continue_from
 from .counting import Progress, count_pretokens
 from .counts import MAX_COUNT, PretokenCounts, table_of
 from .options import TrainingOptions
 from .spilled import CountFile
-from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
 __all__ = [
+    "MAX_WORDS",
+    "Repeated",
     "add_counts",
     "check_cut",
     "check_no_special",
@@ -35,7 +34,6 @@ __all__ = [
     "new_merger",
     "new_vocab",
     "rehearse",
-    "superword_merger",
     "texts_not_paths",
     "train",
     "train_from_counts",
@@ -48,6 +46,7 @@ MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
 #: The bytes as Hugging Face's trainer numbers them: by their printable characters.
 PRINTABLE_ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
+MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
 STEP = 1 << 20  # segments searched between two calls of `progress`: milliseconds
 
 
@@ -84,17 +83,32 @@ def train(
     >>> vocab.merges, vocab.special_tokens
     (((97, 98), (32, 256)), {'<|endoftext|>': 258})
     """
-    if options.superwords_from is not None:
-        corpus = repeatable(corpus)
+    if options.superwords_from is not None and isinstance(corpus, Iterator):
+        raise TypeError(
+            f"superwords are learned by reading the corpus twice, and a {type(corpus).__name__} is empty after the "
+            "first time: give a list, or an object whose __iter__ begins anew"
+        )
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     check_cut(counts, options)
     merger = merger_of(counts, options)
-    corpus = corpus_of(counts)
+    record = corpus_of(counts)
     del counts  # the merger has all it needs
-    if options.superwords_from is not None:
-        return _learn_stages(merger, documents, options, num_threads, progress, corpus)
-    return _learn(merger, options, progress, corpus)
+    if options.superwords_from is None:
+        return _learn(merger, options, progress, record)
+    first = _first_stage(merger, options, progress)
+    del merger
+    phrases = count_pretokens(
+        documents, **options.counting() | {"pattern": first.pattern}, num_threads=num_threads, progress=progress
+    )
+    if phrases.documents != record["documents"]:
+        raise ValueError(f"the corpus had {record['documents']} documents when it was read first, and then "
+                         f"{phrases.documents}")  # fmt: skip
+    record["superwords"] = corpus_of(phrases)
+    merger = new_merger(options, MAX_WORDS)
+    continue_from(first, phrases, merger)
+    del phrases
+    return _learn(merger, options, progress, record, before=first.merges or (), pattern=first.pattern)
 
 
 def train_from_counts(
@@ -131,10 +145,18 @@ def rehearse(options: TrainingOptions) -> Vocab:
     Raises:
         ValueError: The pattern is no regular expression.
     """
-    counts = count_pretokens((), **options.counting(), num_threads=1)
-    if options.superwords_from is not None:
-        return _learn_stages(merger_of(counts, options), (), options, 1, None, None)
-    return _learn(merger_of(counts, options), options, None)
+    merger = merger_of(count_pretokens((), **options.counting(), num_threads=1), options)
+    return _learn(merger, options, None) if options.superwords_from is None else _first_stage(merger, options, None)
+
+
+class Repeated:
+    """An iterable that calls a function for its iterator, each time anew."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.start()
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -197,11 +219,6 @@ def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
         merger.add_table(table_of(counts))
 
 
-def superword_merger(options: TrainingOptions, min_frequency: int) -> Merger:
-    """A merger that learns superwords and what they are made of."""
-    return new_merger(replace(options, min_frequency=min_frequency), MAX_WORDS)
-
-
 def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:
     """A merger that learns as the options say; words come later."""
     return Merger(
@@ -214,15 +231,14 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
     )
 
 
-def learn_until(merger: Merger, limit: int, progress: Progress | None) -> Words:
-    """Learn until there are so many tokens, or no pair is left. Returns the words, as these tokens."""
+def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
+    """Learn until there are so many tokens, or no pair is left."""
     start = merger.tokens
     finished = False
     while not finished:
         finished = merger.learn(min(limit, MAX_TOKENS), STEP)
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
-    return merger.finish()
 
 
 def _learn(
@@ -230,12 +246,21 @@ def _learn(
     options: TrainingOptions,
     progress: Progress | None,
     corpus: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus."""
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. `more` is for
+    :func:`new_vocab`."""
     learn_until(merger, options.vocab_size, progress)
     if corpus is not None:
         warn_of_few(merger, options)
-    return new_vocab(merger, options, corpus)
+    return new_vocab(merger, options, corpus, **more)
+
+
+def _first_stage(merger: Merger, options: TrainingOptions, progress: Progress | None) -> Vocab:
+    """Learn the tokens within words that superwords are made of. The vocabulary has the pattern of superwords."""
+    assert options.superwords_from is not None
+    learn_until(merger, options.superwords_from, progress)
+    return new_vocab(merger, options, None, pattern=options.superword_pattern)
 
 
 def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
@@ -246,30 +271,6 @@ def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
             f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
             TrainingWarning,
         )
-
-
-def _learn_stages(
-    merger: Merger,
-    documents: Any,
-    options: TrainingOptions,
-    num_threads: int | None,
-    progress: Progress | None,
-    corpus: Mapping[str, Any] | None,
-) -> Vocab:
-    """Tokens within words, then superwords (:mod:`bpetite.training.superwords`)."""
-    assert options.superwords_from is not None
-    words = [learn_until(merger, options.superwords_from, progress)]
-    pattern: Any = options.superword_pattern
-    first = new_vocab(merger, options, None, pattern=pattern)
-    merger, _, record = learn_superwords(
-        first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
-        partial(learn_until, progress=progress), min_frequency=options.min_frequency,
-        documents=corpus["documents"] if corpus else 0, words=words, num_threads=num_threads,
-    )  # fmt: skip
-    if corpus is not None:
-        warn_of_few(merger, options)
-        corpus = {**corpus, "superwords": record}
-    return new_vocab(merger, options, corpus, before=first.merges or (), pattern=pattern)
 
 
 def new_vocab(
