@@ -8,11 +8,11 @@ from itertools import chain
 
 from ..engine.assembly import parts_of
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
 from .counts import PretokenCounts, table_of
+from .merging._merger import Merger
 from .spilled import CountFile
 
-__all__ = ["continue_from", "counts_as"]
+__all__ = ["add_counts", "continue_from", "counts_as"]
 
 log: logging.Logger = logging.getLogger("bpetite.training.train")
 
@@ -49,12 +49,17 @@ def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger:
     if isinstance(counts, (PretokenCounts, CountFile)):
         log.info("%s", counts.summary())
     whole = vocab.merges is None or vocab.ignore_merges
-    encoding = vocab.token_table, vocab.merge_table, array("I", ids.values()), whole
-    if isinstance(counts, CountFile):
-        merger.add_encoded(counts.records(), *encoding, counts.min_count)
-    else:
-        merger.add_encoded(table_of(counts), *encoding)
+    merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
+    add_counts(merger, counts)
     return ids
+
+
+def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
+    """Add pre-tokens to a merger."""
+    if isinstance(counts, CountFile):
+        merger.add(counts.records(), counts.min_count)
+    else:
+        merger.add(table_of(counts).pretokens())
 
 
 def _make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:

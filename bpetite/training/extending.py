@@ -18,10 +18,10 @@ from ..errors import TrainingWarning, warn_caller
 from ..not_given import NOT_GIVEN, NotGiven
 from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
 from .config import config_of, corpus_of
 from .continuing import continue_from, counts_as
 from .counting import Progress, count_as
+from .merging._merger import Merger
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
 from .spilled import CountFile
 from .train import MAX_WORDS, check_no_special, learn_until, new_merger, texts_not_paths

@@ -15,18 +15,17 @@ from .. import patterns
 from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
 from .config import config_of, corpus_of
-from .continuing import continue_from
+from .continuing import add_counts, continue_from
 from .counting import Progress, count_pretokens
-from .counts import MAX_COUNT, PretokenCounts, table_of
+from .counts import MAX_COUNT, PretokenCounts
+from .merging._merger import Merger
 from .options import TrainingOptions
 from .spilled import CountFile
 
 __all__ = [
     "MAX_WORDS",
     "Repeated",
-    "add_counts",
     "check_cut",
     "check_no_special",
     "learn_until",
@@ -209,14 +208,6 @@ def merger_of(
         log.info("%s", counts.summary())
     add_counts(merger, counts)
     return merger
-
-
-def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
-    """Add pre-tokens to a merger."""
-    if isinstance(counts, CountFile):
-        merger.add_records(counts.records(), counts.min_count)
-    else:
-        merger.add_table(table_of(counts))
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:

@@ -2,7 +2,7 @@
 #ifndef BPETITE_PAIR_SEARCH_H
 #define BPETITE_PAIR_SEARCH_H
 
-#include "../headers/bytes.h"
+#include "../../headers/bytes.h"
 
 /* Slots that bp_find_pairs may read after the last of its n. */
 #define BP_OVERREAD 16
