@@ -46,7 +46,7 @@ MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
 #: The bytes as Hugging Face's trainer numbers them: by their printable characters.
 PRINTABLE_ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
 MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
-STEP = 1 << 20  # segments searched between two calls of `progress`: milliseconds
+STEP = 1 << 20  # stretches of words searched between two calls of `progress`: milliseconds
 
 
 def train(

@@ -23,7 +23,7 @@ cdef class LearnedTokens:
 
     # Put the bytes of left + right after the last token. Returns their number.
     cdef int64_t lay_out(self, uint32_t left, uint32_t right) except -1 nogil
-    # Does a token have the bytes of left + right?
+    # True where a token has the bytes of left + right.
     cdef bint has_joined(self, uint32_t left, uint32_t right) except -1 nogil
     # The token with the bytes of left + right, or with these bytes (at least two); made if there was none.
     cdef int64_t join(self, uint32_t left, uint32_t right) except -1 nogil

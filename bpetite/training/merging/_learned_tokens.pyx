@@ -45,7 +45,7 @@ cdef class LearnedTokens:
         if self.slots == NULL:
             raise MemoryError
         reserve(self, BYTES, BYTES)
-        for number in range(BYTES):
+        for number in range(<uint32_t> BYTES):
             self.data[number] = first[number]
             self.start[number] = number
             self.width[number] = 1

@@ -89,7 +89,7 @@ cdef class Merger:
         first: The 256 bytes in the order of their internal ids.
         max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. Words are
             separated by spaces; 0 for no limit.
-        beside: A merger whose tokens this one shares, instead of `first`.
+        tokens_of: A merger whose tokens this one shares, instead of `first`.
     """
     cdef Words words
     cdef WordEncoder encoder           # of the pre-tokens; None where they are added as bytes
@@ -107,9 +107,9 @@ cdef class Merger:
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
-                  bytes first=bytes(range(256)), uint32_t max_words=0, Merger beside=None):
-        self.known = LearnedTokens(first) if beside is None else beside.known
-        self.new_pairs = NewPairs() if beside is None else beside.new_pairs
+                  bytes first=bytes(range(256)), uint32_t max_words=0, Merger tokens_of=None):
+        self.known = LearnedTokens(first) if tokens_of is None else tokens_of.known
+        self.new_pairs = NewPairs() if tokens_of is None else tokens_of.new_pairs
         self.words = Words(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 

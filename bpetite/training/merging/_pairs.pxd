@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ...headers cimport bp_secret, bp_watch
+from ...headers cimport bp_watch
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
 cdef extern from "training/merging/list_memory.h" nogil:
@@ -79,7 +79,6 @@ cdef class PairTable:
     cdef uint32_t max_words        # of a superword; 0 for no limit
     cdef bint ties_by_bytes
     cdef bint only_new             # a pair that gives an existing token is not learned
-    cdef bp_secret secret
 
     # Count all pairs of words in which nothing has been joined, and note their stretches, numbered below `end`.
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil

@@ -32,7 +32,6 @@ cdef class PairTable:
         self.ties_by_bytes = ties_by_bytes
         self.max_token_bytes = max_token_bytes if max_token_bytes else UINT32_MAX
         self.max_words = max_words
-        self.secret = secret
         self.mask = 4095
         self.shift = 52
         self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
@@ -207,7 +206,7 @@ cdef int grow(PairTable self) except -1 nogil:
 
 
 cdef bint before(PairTable self, heap_entry* one, heap_entry* other) noexcept nogil:
-    """Is `one` to be merged first?"""
+    """True where `one` is merged first."""
     cdef int order
     if one.count != other.count:
         return one.count > other.count
@@ -283,7 +282,7 @@ cdef bint refill(PairTable self) except -1 nogil:
 
 
 cdef bint fits(PairTable self, uint32_t left, uint32_t right) except -1 nogil:
-    """Is the token that the pair would give short enough, and a superword, where those are asked for?"""
+    """True where the token that the pair would give is short enough, and a superword if those are wanted."""
     cdef int64_t length = token_length(self.tokens, left) + token_length(self.tokens, right)
     cdef int64_t at
     cdef uint32_t words = 0
