@@ -1,5 +1,5 @@
-"""Superwords beside plain BPE: bytes per token on held-out text, the speed of encoding it, and the time of the second
-stage in that of the first.
+"""Superwords and plain BPE compared: bytes per token of held-out text, the speed of encoding it, and the time of the
+second stage as a multiple of the first.
 
     python -m benchmarks.superwords [--memory MEGABYTES]
 

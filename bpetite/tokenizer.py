@@ -118,7 +118,6 @@ class Tokenizer(TokenizerBase):
         max_token_bytes: int | None = None,
         superwords_from: int | None = None,
         superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
-        picky_threshold: float | None = None,
         num_threads: int | None = None,
         progress: Callable[..., None] | None = None,
     ) -> Tokenizer:
@@ -139,13 +138,9 @@ class Tokenizer(TokenizerBase):
             unicode: As for :class:`Tokenizer`; None when not given.
             max_token_bytes: Learn no token longer than this many bytes.
             superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that
-                span up to four words. The corpus is read several times, so it cannot be an iterator.
+                span up to four words. The corpus is read twice, so it cannot be an iterator.
             superword_pattern: What cuts text when superwords are learned, and by the tokenizer when it encodes;
                 SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
-            picky_threshold: Leave out scraps, tokens of which this share of the uses or more (0.6 to 0.9) has gone into
-                longer ones, where these are pre-tokens that can be taken whole, and learn others in their places. The
-                tokenizer has ``ignore_merges`` then. An idea of PickyBPE (Chizhov et al. 2024), not its algorithm, see
-                :mod:`bpetite.training.scraps`.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
             progress: Called as training goes on, see :func:`bpetite.training.train.train`.
@@ -166,8 +161,7 @@ class Tokenizer(TokenizerBase):
         from .training.train import train
 
         options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern,
-                                  picky_threshold)
+                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern)
         return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
@@ -358,7 +352,7 @@ class Tokenizer(TokenizerBase):
             special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
             superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this
                 pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a
-                plain merge list; the corpus is then read several times.
+                plain merge list.
             min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
 
         Raises:

@@ -188,6 +188,16 @@ def test_imports_point_down_inside_a_room(room: str) -> None:
     assert {(own, other) for own, other in found if own != other and rows[other] <= rows[own]} == set()
 
 
+def test_merging_knows_no_counting_and_counting_no_merging() -> None:
+    graph = imports_inside("training")
+    merging = {own: others for own, others in graph.items() if own.startswith("merging.")}
+    assert {other.split(".")[0] for others in merging.values() for other in others} == {
+        "merging", "_pretokens", "tables"
+    }  # fmt: skip
+    learners = {"continuing", "extending", "parity", "train"}
+    assert {own for own, others in graph.items() if others & merging.keys()} - merging.keys() == learners
+
+
 def test_compiled_modules_import_only_errors_and_each_other() -> None:
     compiled = {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")

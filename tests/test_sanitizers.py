@@ -21,7 +21,7 @@ LONG = (
     "test_special_tokens_with_the_same_first_byte", "test_a_signal_ends", "test_shared_texts", "test_shared_samples",
     "test_random_patterns", "test_random_syntax", "test_edited_patterns", "test_hash_seeds", "test_spawned_workers",
     "takes_time_that_grows", "of_a_published_encoding", "one_character_at_a_time", "test_any_texts", "memory_of_many",
-    "test_every_valid_character_passes", "phrases_are_cut_where",
+    "test_every_valid_character_passes",
 )  # fmt: skip
 
 #: Targets that reach compiled code, and seconds for each.

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
-from ..training.superwords import Repeated
+from ..training.train import Repeated
 from .reports import progress_bar, say
 
 __all__ = ["learn", "warnings_said"]
@@ -37,7 +37,7 @@ def learn(texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *
     Args:
         texts: Reads the files, with that bar.
         train: Called with the documents and ``progress``.
-        repeated: It reads the documents several times.
+        repeated: It reads the documents more than once.
     """
     log = logging.getLogger("bpetite.training.train")
     lines = _Lines()

@@ -84,10 +84,6 @@ __all__ = ["command"]
 )
 @click.option("--superword-pattern", help="What cuts text then; superbpe by default.")
 @click.option(
-    "--picky-threshold", type=click.FloatRange(0, 1, min_open=True), metavar="T",
-    help="Leave out tokens of which a share T of the uses, such as 0.9, has gone into longer ones.",
-)
-@click.option(
     "--parity", metavar="KEY|file|folder",
     help="Parity-aware BPE: each merge is for the language that is compressed worst. What says the language: a key of "
     "records, or the name of the file or folder.",
@@ -121,7 +117,6 @@ def command(
     spill: Path | None,
     superwords_from: int | None,
     superword_pattern: str | None,
-    picky_threshold: float | None,
     parity: str | None,
     dev: tuple[str, ...],
     global_merges: int | None,
@@ -156,16 +151,11 @@ def command(
             raise click.UsageError(f"--superwords-from learns from texts, and {other} from counts")
     if superword_pattern is not None:
         options["superword_pattern"] = superword_pattern
-    if picky_threshold is not None:
-        options["picky_threshold"] = picky_threshold
-        if memory is not None:
-            raise click.UsageError("--picky-threshold needs all counts in memory, and --memory puts them on disk")
     if parity is None and (dev or global_merges is not None):
         raise click.UsageError(f"{'--dev' if dev else '--global-merges'} goes with --parity")
     others = {
         "--memory": memory is not None,
         "--superwords-from": superwords_from is not None,
-        "--picky-threshold": picky_threshold is not None,
         "--engine ray": engine == "ray",
     }
     if parity is not None and any(others.values()):

@@ -28,7 +28,6 @@ cdef extern from "core/word_cache.h" nogil:
     void bp_cache_free(bp_cache* cache) noexcept
     bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
-    bint bp_cache_has_room(const bp_cache* cache) noexcept
     size_t bp_shorts(const bp_cache* cache) noexcept
     size_t bp_longs(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,

@@ -257,12 +257,6 @@ static inline int bp_longs_room(bp_cache *cache) {
     return 1;
 }
 
-/* Whether some words more can be remembered before all are forgotten. */
-static inline int bp_cache_has_room(const bp_cache *cache) {
-    return cache->short_used < cache->short_bound / 16 * 7 && cache->long_used < cache->long_bound / 16 * 7
-           && cache->arena_used < cache->arena_bound / 8 * 7;
-}
-
 /* How many ids an entry holds. */
 BP_INLINE size_t bp_inline_ids(const bp_cache *cache) { return cache->narrow ? BP_NARROW_IDS : BP_WIDE_IDS; }
 

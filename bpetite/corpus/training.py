@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from ..training.options import TrainOptions, chosen_options
-from ..training.superwords import Repeated
-from ..training.train import rehearse, train
+from ..training.train import Repeated, rehearse, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .options import Options, ReadingOptions, refuse_unknown

@@ -2,6 +2,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ._pretokens cimport PretokenReader
+
 
 cdef enum record_status:
     RECORD = 1
@@ -29,7 +31,7 @@ cdef int next_record(record_stream* stream) noexcept nogil
 
 
 @cython.final
-cdef class RecordReader:
+cdef class RecordReader(PretokenReader):
     cdef record_stream stream
     cdef object read
     cdef readonly object name
@@ -39,7 +41,6 @@ cdef class RecordReader:
     cdef unsigned int checksum
     cdef bint ended
     cdef bint reading
-    cdef int advance(self) except -1
     cdef int refill(self) except -1
     cdef int finish(self) except -1
     cdef check_to(self, uint64_t end)

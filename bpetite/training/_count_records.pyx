@@ -112,20 +112,23 @@ cdef class RecordReader:
     def __dealloc__(self):
         PyMem_Free(self.stream.buffer)
 
-    cdef int advance(self) except -1:
-        """Go on to the next record: RECORD, or ENDED after the last."""
+    cdef bint advance(self) except -1 nogil:
         cdef int status
         while not self.ended:
             status = next_record(&self.stream)
-            if status == HUNGRY:
-                self.refill()
-            elif status == ENDED:
-                self.finish()
-            elif status == DISORDER:
-                self.refuse()
-            else:
-                return status
-        return ENDED
+            if status == RECORD:
+                self.data = self.stream.data
+                self.length = self.stream.length
+                self.count = self.stream.count
+                return True
+            with gil:
+                if status == HUNGRY:
+                    self.refill()
+                elif status == ENDED:
+                    self.finish()
+                else:
+                    self.refuse()
+        return False
 
     cdef int refill(self) except -1:
         """Read more. The record before stays in the buffer, and so does the beginning of the next one."""
@@ -184,8 +187,8 @@ cdef class RecordReader:
 
     def __iter__(self):
         """(bytes, count)."""
-        while self.advance() == RECORD:
-            yield PyBytes_FromStringAndSize(<const char*> self.stream.data, self.stream.length), self.stream.count
+        while self.advance():
+            yield PyBytes_FromStringAndSize(<const char*> self.data, self.length), self.count
 
     @property
     def at(self):
@@ -194,8 +197,8 @@ cdef class RecordReader:
 
     def add_to(self, CountTable table not None):
         """Add all that is left to a table."""
-        while self.advance() == RECORD:
-            table.add_bytes(self.stream.data, self.stream.length, self.stream.count)
+        while self.advance():
+            table.add_bytes(self.data, self.length, self.count)
 
 
 @cython.final
@@ -263,7 +266,7 @@ cdef class RecordMerger:
         for number in range(<int> len(self.readers)):
             reader = self.readers[number]
             self.streams[number] = &reader.stream
-            if reader.advance() == RECORD:
+            if reader.advance():
                 self.heap[self.size] = number
                 self.size += 1
         for number in range(self.size // 2 - 1, -1, -1):
@@ -284,7 +287,7 @@ cdef class RecordMerger:
             else:
                 # Reads more, ends the stream or says what is wrong.
                 reader = self.readers[self.heap[0]]
-                if reader.advance() == ENDED:
+                if not reader.advance():
                     self.size -= 1
                     self.heap[0] = self.heap[self.size]
                 self.sift_down(0)

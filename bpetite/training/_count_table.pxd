@@ -55,8 +55,5 @@ cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept no
 # Add a pre-token to the two sums of a checksum.
 cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int64_t count) noexcept nogil
 
-# The same of eight bytes, those of a pair.
-cdef void add_pair_checks(uint64_t* sums, uint64_t pair, int64_t count) noexcept nogil
-
 # Raise what a status stands for.
 cdef int check(int result) except -1

@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from typing import final
+from typing import Any, final
 
 @final
 class CountTable:
@@ -21,6 +21,8 @@ class CountTable:
         """Add to one pre-token's count."""
     def get(self, pretoken: bytes) -> int:
         """A pre-token's count, 0 where it never occurred."""
+    def pretokens(self) -> Any:
+        """A reader of the pre-tokens that occur, in no order; the table must not change meanwhile."""
     def totals(self) -> tuple[int, int, int]:
         """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
     def checksum(self) -> str:

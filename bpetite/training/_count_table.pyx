@@ -15,6 +15,7 @@ from ..headers cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key,
     bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret,
 )
+from ._pretokens cimport PretokenReader
 from .tables cimport bp_add_overflows, bp_free_table, bp_new_table
 
 cdef extern from "training/count_records.h" nogil:
@@ -53,17 +54,6 @@ cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int
     cdef int which
     for which in range(2):
         sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length), <uint64_t> count)
-
-
-cdef void add_pair_checks(uint64_t* sums, uint64_t pair, int64_t count) noexcept nogil:
-    cdef int which
-    cdef uint64_t both[2]                          # bp_load_key reads sixteen bytes
-    cdef bp_key key
-    both[0] = pair
-    both[1] = 0
-    key = bp_load_key(<const uint8_t*> both, sizeof(uint64_t))
-    for which in range(2):
-        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_key(&CHECKS[which], key.low, key.high), <uint64_t> count)
 
 
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
@@ -364,6 +354,10 @@ cdef class CountTable:
         return self.find_bytes(
             <const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash).count
 
+    def pretokens(self):
+        """A reader of the pre-tokens that occur, in no order; the table must not change meanwhile."""
+        return TableReader(self)
+
     def totals(self):
         """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
         cdef uint64_t i
@@ -475,3 +469,24 @@ cdef class CountTable:
                     out = bp_put_record(out, data, length, items[i].slot.count)
             first = last
             yield block
+
+
+@cython.final
+cdef class TableReader(PretokenReader):
+    """Reads the pre-tokens of a table."""
+    cdef CountTable table
+    cdef uint64_t at
+
+    def __cinit__(self, CountTable table not None):
+        self.table = table
+
+    cdef bint advance(self) except -1 nogil:
+        cdef count_slot* slot
+        while self.at <= self.table.mask:
+            slot = &self.table.slots[self.at]
+            self.at += 1
+            if slot.key.high and slot.count:
+                self.data = slot_bytes(slot, &self.length)
+                self.count = slot.count
+                return True
+        return False

@@ -1,17 +1,20 @@
-"""What goes on after the tokens of a vocabulary: counts as it cuts, and a merger that knows its tokens."""
+"""Learning after the tokens of a vocabulary: counts as it cuts, and a merger that begins with its tokens."""
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Mapping
 from itertools import chain
 
 from ..engine.assembly import parts_of
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
-from .counts import PretokenCounts
+from .counts import PretokenCounts, table_of
+from .merging._merger import Merger
 from .spilled import CountFile
 
-__all__ = ["counts_as", "make_known"]
+__all__ = ["add_counts", "continue_from", "counts_as"]
+
+log: logging.Logger = logging.getLogger("bpetite.training.train")
 
 
 def counts_as(vocab: Vocab, corpus: Mapping[bytes, int] | CountFile) -> Mapping[bytes, int] | CountFile:
@@ -36,8 +39,31 @@ def counts_as(vocab: Vocab, corpus: Mapping[bytes, int] | CountFile) -> Mapping[
     return corpus
 
 
-def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
-    """Make the tokens of a vocabulary known to a merger, to which words are added afterwards, encoded.
+def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger: Merger) -> dict[int, int]:
+    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it.
+
+    Returns:
+        As :func:`_make_known`, which says what is raised.
+    """
+    ids = _make_known(vocab, merger)
+    if isinstance(counts, (PretokenCounts, CountFile)):
+        log.info("%s", counts.summary())
+    whole = vocab.merges is None or vocab.ignore_merges
+    merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
+    add_counts(merger, counts)
+    return ids
+
+
+def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
+    """Add pre-tokens to a merger."""
+    if isinstance(counts, CountFile):
+        merger.add(counts.records(), counts.min_count)
+    else:
+        merger.add(table_of(counts).pretokens())
+
+
+def _make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
+    """Make the tokens of a vocabulary known to a merger.
 
     Returns:
         The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,

@@ -180,7 +180,7 @@ def table_of(counts: Mapping[bytes, int]) -> CountTable:
 
 def training_memory(different: int, size: int) -> int:
     """About how many bytes learning from so many pre-tokens of so many bytes together takes."""
-    # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
+    # For each byte a slot and about one noted stretch, for each pre-token a stretch and a sentinel, and the pairs.
     return 12 * size + 60 * different + (16 << 20)
 
 

@@ -8,11 +8,8 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 """
 from __future__ import annotations
 
-import logging
-from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from .. import patterns
@@ -21,19 +18,15 @@ from ..errors import TrainingWarning, warn_caller
 from ..not_given import NOT_GIVEN, NotGiven
 from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
 from .config import config_of, corpus_of
-from .continuing import counts_as, make_known
+from .continuing import continue_from, counts_as
 from .counting import Progress, count_as
-from .counts import PretokenCounts, table_of
+from .merging._merger import Merger
 from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
 from .spilled import CountFile
-from .superwords import learn_superwords, repeatable
-from .train import check_no_special, learn_until, new_merger, superword_merger, texts_not_paths
+from .train import MAX_WORDS, check_no_special, learn_until, new_merger, texts_not_paths
 
 __all__ = ["extend"]
-
-log: logging.Logger = logging.getLogger("bpetite.training.train")
 
 
 def extend(
@@ -63,32 +56,17 @@ def extend(
     record = {"n": n, "special_tokens": special_tokens, **{
         name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")
     }}  # fmt: skip
+    before, max_words = vocab, 0
     if superword_pattern is not NOT_GIVEN:
-        before, vocab = vocab, _with_phrases(vocab, superword_pattern)
-        if isinstance(corpus, CountFile):
-            raise ValueError("superwords are learned from texts or from counts in memory, not from a file of counts")
-        corpus = texts_not_paths(repeatable(corpus))
-        merger, ids, found = learn_superwords(
-            vocab, _cutting(vocab, placed), counts_as(vocab, corpus) if isinstance(corpus, Mapping) else corpus, n,
-            partial(superword_merger, options), partial(learn_until, progress=progress),
-            min_frequency=options.min_frequency, num_threads=num_threads,
-        )  # fmt: skip
-        config = config_of("extend", record | {"superword_pattern": vocab.pattern}, found, before)
-    else:
-        counts = _counts(vocab, placed, corpus, num_threads, progress)
-        merger = new_merger(options)
-        ids = make_known(vocab, merger)
-        if isinstance(counts, (PretokenCounts, CountFile)):
-            log.info("%s", counts.summary())
-        whole = vocab.merges is None or vocab.ignore_merges
-        by = vocab.token_table, vocab.merge_table, array("I", ids.values()), whole
-        if isinstance(counts, CountFile):
-            merger.add_encoded(counts.records(), *by, counts.min_count)
-        else:
-            merger.add_encoded(table_of(counts), *by)
-        learn_until(merger, len(ids) + n, progress)
-        config = config_of("extend", record, corpus_of(counts), vocab)
+        vocab, max_words = _with_phrases(vocab, superword_pattern), MAX_WORDS
+        record["superword_pattern"] = vocab.pattern
+    counts = _counts(vocab, placed, corpus, num_threads, progress)
+    config = config_of("extend", record, corpus_of(counts), before)
+    merger = new_merger(options, max_words)
+    ids = continue_from(vocab, counts, merger)
+    del counts  # the merger has all it needs
     start = len(ids)
+    learn_until(merger, start + n, progress)
     if merger.tokens < start + n:
         warn_caller(
             f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens - start} new tokens, "

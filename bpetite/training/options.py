@@ -53,7 +53,6 @@ class TrainOptions(LearningOptions, total=False):
 
     superwords_from: int | None
     superword_pattern: PatternLike | NotGiven
-    picky_threshold: float | None
     progress: Callable[..., None] | None
 
 
@@ -79,11 +78,9 @@ class TrainingOptions:
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`. When not given, that of the counts, else
             None.
-        superwords_from: Learn so many tokens within words, then superwords (:mod:`bpetite.training.superwords`); None
+        superwords_from: Learn so many tokens within words, then superwords (:mod:`bpetite.training.train`); None
             for no superwords.
         superword_pattern: The pattern of that second stage and of the tokenizer; when not given, SuperBPE's.
-        picky_threshold: Leave out tokens of which at least this share of the uses, more than 0 and at most 1, has gone
-            into longer tokens (:mod:`bpetite.training.scraps`); None for none.
 
     Raises:
         TypeError: An option of the wrong type.
@@ -104,7 +101,6 @@ class TrainingOptions:
     unicode: str | NotGiven | None = NOT_GIVEN
     superwords_from: int | None = None
     superword_pattern: PatternLike | NotGiven = NOT_GIVEN
-    picky_threshold: float | None = None
 
     def __post_init__(self) -> None:
         # the integers of Python, which JSON holds: one may have been NumPy's
@@ -124,7 +120,6 @@ class TrainingOptions:
         if self.pattern is not NOT_GIVEN:
             object.__setattr__(self, "pattern", patterns.resolve(self.pattern))
         self._check_superwords()
-        self._check_picky()
         literals = distinct_literals(self.special_tokens)
         object.__setattr__(self, "special_tokens", self._with_ids(literals) if self.ids_are_given else literals)
 
@@ -139,18 +134,6 @@ class TrainingOptions:
         object.__setattr__(self, "superwords_from", first)
         given = patterns.SUPERBPE if self.superword_pattern is NOT_GIVEN else patterns.resolve(self.superword_pattern)
         object.__setattr__(self, "superword_pattern", given)
-
-    def _check_picky(self) -> None:
-        given = self.picky_threshold
-        if given is None:
-            return
-        if isinstance(given, bool) or not isinstance(given, (int, float)):
-            raise TypeError(f"picky_threshold is a number or None, not {given!r}")
-        if not 0 < given <= 1:
-            raise ValueError(f"picky_threshold must be more than 0 and at most 1, not {given!r}")
-        if self.superwords_from is not None:
-            raise ValueError("picky_threshold does not go with superwords_from: superwords are no pre-tokens")
-        object.__setattr__(self, "picky_threshold", float(given))
 
     @property
     def ids_are_given(self) -> bool:
@@ -196,8 +179,6 @@ class TrainingOptions:
         found = vars(self) | self.counting() | {"special_tokens": self.special_tokens}
         if self.superwords_from is None:
             del found["superwords_from"], found["superword_pattern"]
-        if self.picky_threshold is None:
-            del found["picky_threshold"]
         return found
 
     def counting(self) -> dict[str, Any]:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..errors import short_repr
 from ..vocabulary.vocab import Vocab
 from ._count_table import CountTable
-from ._merger import Merger, join_together
 from .config import config_of, corpus_of
+from .continuing import add_counts
 from .counting import Progress, count_pretokens
 from .counts import PretokenCounts, table_of
+from .merging._merger import Merger, join_together
 from .options import TrainingOptions, TrainOptions, check_integer, chosen_options
 from .spilled import CountFile
-from .train import add_counts, check_cut, merger_of, new_merger, new_vocab, texts_not_paths, warn_of_few
+from .train import check_cut, merger_of, new_merger, new_vocab, texts_not_paths, warn_of_few
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -85,9 +86,8 @@ def _learned(
     progress: Progress | None,
 ) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
-    for name in ("superwords_from", "picky_threshold"):
-        if getattr(options, name) is not None:
-            raise ValueError(f"{name} is for train, not for train_parity")
+    if options.superwords_from is not None:
+        raise ValueError("superwords_from is for train, not for train_parity")
     _check_languages(corpora, dev)
     options = _settled(corpora, _settled(dev, options))
     texts = None if dev is None else _counts(dev, options, num_threads, progress)

@@ -1,9 +1,10 @@
-/* Hash tables and filters of counts, and sums that may not fit. */
+/* Memory for hash tables, and sums that may not fit. */
 #ifndef BPETITE_TABLES_H
 #define BPETITE_TABLES_H
 
-#include "../headers/hashing.h"
-#include "../headers/memory.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -42,17 +43,6 @@ static inline void bp_free_table(void *table, size_t size) {
 #endif
     (void)size;
     free(table);
-}
-
-/* A filter of pairs of ids: a bit by hash, 2^(64 - shift) of them; a pair may have the bit of another one. */
-BP_INLINE int bp_filter_has(const uint64_t *bits, int shift, const bp_secret *secret, uint64_t pair) {
-    const uint64_t at = bp_mix(secret, pair) >> shift;
-    return (int)(bits[at >> 6] >> (at & 63) & 1);
-}
-
-BP_INLINE void bp_filter_add(uint64_t *bits, int shift, const bp_secret *secret, uint64_t pair) {
-    const uint64_t at = bp_mix(secret, pair) >> shift;
-    bits[at >> 6] |= (uint64_t)1 << (at & 63);
 }
 
 /* *sum += x; returns 1, and leaves *sum undefined, where the sum does not fit. */

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -17,18 +15,17 @@ from .. import patterns
 from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
-from ._merger import Merger
-from ._words import Words
 from .config import config_of, corpus_of
+from .continuing import add_counts, continue_from
 from .counting import Progress, count_pretokens
-from .counts import MAX_COUNT, PretokenCounts, table_of
+from .counts import MAX_COUNT, PretokenCounts
+from .merging._merger import Merger
 from .options import TrainingOptions
-from .scraps import ROUNDS, Learned, without_scraps
 from .spilled import CountFile
-from .superwords import MAX_WORDS, Repeated, learn_superwords, repeatable
 
 __all__ = [
-    "add_counts",
+    "MAX_WORDS",
+    "Repeated",
     "check_cut",
     "check_no_special",
     "learn_until",
@@ -36,7 +33,6 @@ __all__ = [
     "new_merger",
     "new_vocab",
     "rehearse",
-    "superword_merger",
     "texts_not_paths",
     "train",
     "train_from_counts",
@@ -49,7 +45,8 @@ MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
 #: The bytes as Hugging Face's trainer numbers them: by their printable characters.
 PRINTABLE_ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
-STEP = 1 << 20  # segments searched between two calls of `progress`: milliseconds
+MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
+STEP = 1 << 20  # stretches of words searched between two calls of `progress`: milliseconds
 
 
 def train(
@@ -85,18 +82,32 @@ def train(
     >>> vocab.merges, vocab.special_tokens
     (((97, 98), (32, 256)), {'<|endoftext|>': 258})
     """
-    if options.superwords_from is not None:
-        corpus = repeatable(corpus)
+    if options.superwords_from is not None and isinstance(corpus, Iterator):
+        raise TypeError(
+            f"superwords are learned by reading the corpus twice, and a {type(corpus).__name__} is empty after the "
+            "first time: give a list, or an object whose __iter__ begins anew"
+        )
     documents = texts_not_paths(corpus)
     counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
     check_cut(counts, options)
     merger = merger_of(counts, options)
-    corpus = corpus_of(counts)
-    kept = None if options.picky_threshold is None else counts
+    record = corpus_of(counts)
     del counts  # the merger has all it needs
-    if options.superwords_from is not None:
-        return _learn_stages(merger, documents, options, num_threads, progress, corpus)
-    return _learn(merger, options, progress, corpus, kept)
+    if options.superwords_from is None:
+        return _learn(merger, options, progress, record)
+    first = _first_stage(merger, options, progress)
+    del merger
+    phrases = count_pretokens(
+        documents, **options.counting() | {"pattern": first.pattern}, num_threads=num_threads, progress=progress
+    )
+    if phrases.documents != record["documents"]:
+        raise ValueError(f"the corpus had {record['documents']} documents when it was read first, and then "
+                         f"{phrases.documents}")  # fmt: skip
+    record["superwords"] = corpus_of(phrases)
+    merger = new_merger(options, MAX_WORDS)
+    continue_from(first, phrases, merger)
+    del phrases
+    return _learn(merger, options, progress, record, before=first.merges or (), pattern=first.pattern)
 
 
 def train_from_counts(
@@ -124,12 +135,7 @@ def train_from_counts(
     if isinstance(counts, (PretokenCounts, CountFile)):
         options = options.for_counts(counts)
         check_cut(counts, options)
-    kept = None
-    if options.picky_threshold is not None:
-        if isinstance(counts, CountFile):
-            raise ValueError("picky_threshold looks for scraps in counts in memory: load() the file of counts")
-        kept = counts
-    return _learn(merger_of(counts, options), options, progress, corpus_of(counts), kept)
+    return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
 
 
 def rehearse(options: TrainingOptions) -> Vocab:
@@ -138,10 +144,18 @@ def rehearse(options: TrainingOptions) -> Vocab:
     Raises:
         ValueError: The pattern is no regular expression.
     """
-    counts = count_pretokens((), **options.counting(), num_threads=1)
-    if options.superwords_from is not None:
-        return _learn_stages(merger_of(counts, options), (), options, 1, None, None)
-    return _learn(merger_of(counts, options), options, None)
+    merger = merger_of(count_pretokens((), **options.counting(), num_threads=1), options)
+    return _learn(merger, options, None) if options.superwords_from is None else _first_stage(merger, options, None)
+
+
+class Repeated:
+    """An iterable that calls a function for its iterator, each time anew."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.start()
 
 
 def texts_not_paths(corpus: Any) -> Any:
@@ -196,19 +210,6 @@ def merger_of(
     return merger
 
 
-def add_counts(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
-    """Add pre-tokens to a merger."""
-    if isinstance(counts, CountFile):
-        merger.add_records(counts.records(), counts.min_count)
-    else:
-        merger.add_table(table_of(counts))
-
-
-def superword_merger(options: TrainingOptions, min_frequency: int) -> Merger:
-    """A merger that learns superwords and what they are made of."""
-    return new_merger(replace(options, min_frequency=min_frequency), MAX_WORDS)
-
-
 def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:
     """A merger that learns as the options say; words come later."""
     return Merger(
@@ -221,15 +222,14 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
     )
 
 
-def learn_until(merger: Merger, limit: int, progress: Progress | None) -> Words:
-    """Learn until there are so many tokens, or no pair is left. Returns the words, as these tokens."""
+def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
+    """Learn until there are so many tokens, or no pair is left."""
     start = merger.tokens
     finished = False
     while not finished:
         finished = merger.learn(min(limit, MAX_TOKENS), STEP)
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
-    return merger.finish()
 
 
 def _learn(
@@ -237,38 +237,24 @@ def _learn(
     options: TrainingOptions,
     progress: Progress | None,
     corpus: Mapping[str, Any] | None = None,
-    counts: Mapping[bytes, int] | None = None,
+    **more: Any,
 ) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. With counts,
-    leave out scraps."""
+    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. `more` is for
+    :func:`new_vocab`."""
     learn_until(merger, options.vocab_size, progress)
-    learned: Merger | Learned = merger
-    if counts is not None:
-        learned = _picky(Learned.of(merger), counts, options)
     if corpus is not None:
-        warn_of_few(learned, options)
-    return new_vocab(learned, options, corpus, ignore_merges=counts is not None)
+        warn_of_few(merger, options)
+    return new_vocab(merger, options, corpus, **more)
 
 
-def _picky(learned: Learned, counts: Mapping[bytes, int], options: TrainingOptions) -> Learned:
-    """Leave out scraps and learn others in their place, in rounds."""
-    assert options.picky_threshold is not None
-    table = table_of(counts)
-    for _ in range(ROUNDS):
-        left = without_scraps(learned, table, options.picky_threshold)
-        if left is None:
-            break
-        merger = new_merger(options)
-        left.give_to(merger, table)
-        learn_until(merger, options.vocab_size, None)
-        if merger.tokens < options.vocab_size:  # nothing wants the places
-            break
-        again = Learned.of(merger)
-        learned = Learned(again.all_tokens(), [*left.merges(), *again.merges()])
-    return learned
+def _first_stage(merger: Merger, options: TrainingOptions, progress: Progress | None) -> Vocab:
+    """Learn the tokens within words that superwords are made of. The vocabulary has the pattern of superwords."""
+    assert options.superwords_from is not None
+    learn_until(merger, options.superwords_from, progress)
+    return new_vocab(merger, options, None, pattern=options.superword_pattern)
 
 
-def warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
+def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
     """Warn where there are fewer tokens than were asked for."""
     if merger.tokens < options.vocab_size:
         warn_caller(
@@ -278,32 +264,8 @@ def warn_of_few(merger: Merger | Learned, options: TrainingOptions) -> None:
         )
 
 
-def _learn_stages(
-    merger: Merger,
-    documents: Any,
-    options: TrainingOptions,
-    num_threads: int | None,
-    progress: Progress | None,
-    corpus: Mapping[str, Any] | None,
-) -> Vocab:
-    """Tokens within words, then superwords (:mod:`bpetite.training.superwords`)."""
-    assert options.superwords_from is not None
-    words = [learn_until(merger, options.superwords_from, progress)]
-    pattern: Any = options.superword_pattern
-    first = new_vocab(merger, options, None, pattern=pattern)
-    merger, _, record = learn_superwords(
-        first, first, documents, options.vocab_size - merger.tokens, partial(superword_merger, options),
-        partial(learn_until, progress=progress), min_frequency=options.min_frequency,
-        documents=corpus["documents"] if corpus else 0, words=words, num_threads=num_threads,
-    )  # fmt: skip
-    if corpus is not None:
-        warn_of_few(merger, options)
-        corpus = {**corpus, "superwords": record}
-    return new_vocab(merger, options, corpus, before=first.merges or (), pattern=pattern)
-
-
 def new_vocab(
-    learned: Merger | Learned,
+    merger: Merger,
     options: TrainingOptions,
     corpus: Mapping[str, Any] | None,
     *,
@@ -313,7 +275,7 @@ def new_vocab(
     """The vocabulary of what was learned, after merges of its ids that came before; `changes` are fields of it."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
-    found = learned.all_tokens()
+    found = merger.all_tokens()
     # the merger's id -> id: bytes have the ids that they are
     ids_of = [*(byte[0] + shift for byte in found[:256]), *range(256 + shift, len(found) + shift)]
     tokens = dict(zip(ids_of, found, strict=True))
@@ -333,7 +295,7 @@ def new_vocab(
     settings = options.counting()
     return Vocab(
         tokens,
-        before + learned.merges(ids_of),
+        before + merger.merges(ids_of),
         special_tokens,
         normalization=settings["normalization"],
         unicode=settings["unicode"],

@@ -177,21 +177,9 @@ def test_train_parity(tmp_path: Path) -> None:
     command[1], command[-1] = str(tmp_path / "a.jsonl"), "lang"
     assert CliRunner().invoke(cli, [*command, "--overwrite"]).exit_code == 0
     assert Tokenizer.load(tmp_path / "tok.json") == train_parity(texts, 270)
-    for more in (["--memory", "64M"], ["--superwords-from", "260"], ["--picky-threshold", "0.9"], ["--engine", "ray"]):
+    for more in (["--memory", "64M"], ["--superwords-from", "260"], ["--engine", "ray"]):
         refused = CliRunner().invoke(cli, [*command, "--overwrite", *more])
         assert (refused.exit_code, f"--parity does not go with {more[0]}" in refused.output) == (2, True)
     for more in (["--dev", "a"], ["--global-merges", "3"]):
         refused = CliRunner().invoke(cli, [*command[:-2], "--overwrite", *more])
         assert (refused.exit_code, f"{more[0]} goes with --parity" in refused.output) == (2, True)
-
-
-def test_train_without_scraps(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("kentucky duck lucky\n" * 9)
-    command = ["train", str(tmp_path / "a.txt"), "-n", "266", "-o", str(tmp_path / "tok.json"), "--picky-threshold"]
-    done = CliRunner().invoke(cli, [*command, "0.9"])
-    assert done.exit_code == 0, done.output
-    assert Tokenizer.load(tmp_path / "tok.json") == Tokenizer.train(
-        "kentucky duck lucky\n" * 9, 266, picky_threshold=0.9
-    )
-    for more in (["0"], ["0.9", "--memory", "64M"]):
-        assert CliRunner().invoke(cli, [*command, *more, "--overwrite"]).exit_code == 2

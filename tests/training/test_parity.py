@@ -177,8 +177,6 @@ def test_errors() -> None:
         train_parity({"fr": "a", "de": "b"}, 300, dev={"de": "b"})
     with pytest.raises(ValueError, match="superwords_from is for train"):
         train_parity({"fr": "a"}, 300, superwords_from=280)
-    with pytest.raises(ValueError, match="picky_threshold is for train, not for train_parity"):
-        train_parity({"fr": "a"}, 300, picky_threshold=0.9)
     with pytest.raises(ValueError, match="contradicts these counts"):
         train_parity({"fr": PretokenCounts({b"a": 1}), "de": count_pretokens("a", pattern=None)}, 300)
     with pytest.raises(ValueError, match="global_merges must be at least 0"):

@@ -1,5 +1,6 @@
-"""The order in which pairs are merged, held to the trainer of Hugging Face."""
+"""Merging: the order of merges as in Hugging Face's trainer, and words of any size as in the plain trainer."""
 import json
+import random
 from array import array
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
-from bpetite.training._merger import Merger
+from bpetite.training.counts import table_of
+from bpetite.training.merging._merger import Merger
 
 corpora = st.lists(
     st.one_of(
@@ -83,7 +85,7 @@ def test_the_order_of_huggingface_goes_on_after_a_vocabulary():
 
 
 def test_pairs_in_any_number_of_words():
-    """Lists of up to two segments, of powers of two and past them, of up to 1024 and longer."""
+    """Lists of up to two stretches, of powers of two and past them, of up to 1024 and longer."""
     numbers = (1, 2, 3, 8, 9, 16, 17, 64, 65, 1024, 1025, 2049)
     words = {f"xy{chr(65 + at)}{word:04}".encode(): 1 for at, number in enumerate(numbers) for word in range(number)}
     _, merges = reference.train([word.decode() for word in words], 300)
@@ -92,7 +94,7 @@ def test_pairs_in_any_number_of_words():
 
 def test_the_tokens_and_merges_of_a_merger():
     merger = Merger(first=bytes(range(255, -1, -1)))
-    merger.add_word(b"abab", 2)
+    merger.add(table_of({b"abab": 2}).pretokens())
     assert merger.learn(258, 1 << 20)
     a, b = 255 - 97, 255 - 98
     assert merger.merges() == ((a, b), (256, 256))
@@ -110,3 +112,42 @@ def test_what_is_known_has_ids_that_there_are():
     for pairs in ([97, 258], [300, 97]):
         with pytest.raises(ValueError, match=f"no token has the internal id {max(pairs)}"):
             merger.know(array("I", pairs))
+
+
+#: Slots that are searched at a time, and those of a stretch.
+SIZES = [2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 63, 64, 65, 128, 129, 200]
+
+
+def check(texts: list[str], vocab_size: int) -> None:
+    """The merges of the plain trainer, each text one pre-token."""
+    _, merges = reference.train(texts, vocab_size, pattern=None)
+    assert Tokenizer.train(texts, vocab_size, pattern=None).merges == merges
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("period", ["a", "ab", "aab", "abcab"])
+def test_words_of_any_size(size: int, period: str) -> None:
+    word = (period * size)[:size]
+    check([word, word[1:], word[::-1], word + "b"], 300)
+
+
+@pytest.mark.parametrize("number", [63, 64, 65, 127, 128, 129, 300])
+def test_a_pair_in_so_many_words(number: int) -> None:
+    words = [f"{chr(0x4E00 + at)}ab{'ab' * (at % 3)}{chr(0x4E00 + at // 2)}" for at in range(number)]
+    check(words, 256 + 40)
+
+
+@pytest.mark.parametrize("number", [3, 4, 5, 40])
+def test_a_pair_with_so_many_neighbours(number: int) -> None:
+    """Stretches full of the pair, each time next to other tokens."""
+    rng = random.Random(number)
+    words = ["".join(f"ab{chr(rng.randrange(0x21, 0x7F))}" for _ in range(43)) for _ in range(number)]
+    check(words, 256 + 30)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.builds(lambda piece, size: (piece * size)[:size], st.text("abc", min_size=1, max_size=5),
+                          st.sampled_from(SIZES)), min_size=1, max_size=80))  # fmt: skip
+@pytest.mark.filterwarnings("ignore:no pair is left")
+def test_any_words(words: list[str]) -> None:
+    check(words, 275)

@@ -5,8 +5,8 @@
 #ifndef BPETITE_LIST_MEMORY_H
 #define BPETITE_LIST_MEMORY_H
 
-#include "../headers/memory.h"
-#include "pair_search.h"
+#include "../../headers/memory.h"
+#include "../../headers/bytes.h"
 
 enum {
     BP_LEAST_LIST = 8,

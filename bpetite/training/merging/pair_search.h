@@ -2,7 +2,7 @@
 #ifndef BPETITE_PAIR_SEARCH_H
 #define BPETITE_PAIR_SEARCH_H
 
-#include "../headers/bytes.h"
+#include "../../headers/bytes.h"
 
 /* Slots that bp_find_pairs may read after the last of its n. */
 #define BP_OVERREAD 16
@@ -24,14 +24,14 @@ static inline uint64_t bp_find_pairs(const int32_t *first, const int32_t *second
                                      uint64_t n) {
 #ifdef BP_SSE2
     const __m128i lefts = _mm_set1_epi32(left), rights = _mm_set1_epi32(right);
-    uint64_t found = bp_find_eight(first, second, lefts, rights) |
+    uint64_t places = bp_find_eight(first, second, lefts, rights) |
                      bp_find_eight(first + 8, second + 8, lefts, rights) << 8;
-    for (uint64_t i = 16; i < n; i += 8) found |= bp_find_eight(first + i, second + i, lefts, rights) << i;
+    for (uint64_t i = 16; i < n; i += 8) places |= bp_find_eight(first + i, second + i, lefts, rights) << i;
 #else
-    uint64_t found = 0;
-    for (uint64_t i = 0; i < n; i++) found |= (uint64_t)(first[i] == left && second[i] == right) << i;
+    uint64_t places = 0;
+    for (uint64_t i = 0; i < n; i++) places |= (uint64_t)(first[i] == left && second[i] == right) << i;
 #endif
-    return found & (~(uint64_t)0 >> (64 - n));
+    return places & (~(uint64_t)0 >> (64 - n));
 }
 
 #endif

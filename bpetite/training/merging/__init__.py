@@ -1,0 +1,1 @@
+"""Merging: pre-tokens with their counts in, merges in order out."""

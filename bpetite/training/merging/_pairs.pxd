@@ -1,0 +1,95 @@
+"""Pairs of tokens: how often each occurs and where, and the next one to merge (_pairs.pyx)."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from ...headers cimport bp_watch
+from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
+
+cdef extern from "training/merging/list_memory.h" nogil:
+    enum:
+        BP_SHORT_LIST
+    ctypedef struct bp_list_memory:
+        uint64_t long_lists
+    uint32_t bp_list_room(uint32_t needed) noexcept
+    uint32_t* bp_new_list(bp_list_memory* memory, uint32_t room) noexcept
+    void bp_free_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
+    uint32_t* bp_double_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
+    void bp_free_list_memory(bp_list_memory* memory) noexcept
+
+
+cdef struct pair_entry:    # 32 bytes, two to a cache line
+    uint64_t key           # left id << 32 | right id; EMPTY where the slot was never used
+    int64_t count
+    uint64_t items         # up to two numbers of stretches in which it begins, else a pointer to an array of them
+    uint32_t length
+    uint32_t room          # of the array; 0: inline
+
+
+cdef struct heap_entry:
+    int64_t count          # never below the pair's present count
+    uint64_t key
+
+
+cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
+    return <uint32_t*> &entry.items if entry.room == 0 else <uint32_t*> entry.items
+
+
+cdef inline int append_item(bp_list_memory* lists, pair_entry* entry, uint32_t number) except -1 nogil:
+    """Note that a pair begins in a stretch, once if the same stretch comes several times in a row."""
+    cdef uint32_t* items = pair_items(entry)
+    cdef uint32_t length = entry.length
+    if length and items[length - 1] == number:
+        return 0
+    if entry.room == 0 and length == 2:
+        items = bp_new_list(lists, bp_list_room(3))
+        if items == NULL:
+            return out_of_memory()
+        memcpy(items, &entry.items, 8)
+        entry.items = <uint64_t> items
+        entry.room = bp_list_room(3)
+    elif entry.room and length == entry.room:
+        if length > 0x7FFFFFFF:
+            return too_large()
+        items = bp_double_list(lists, items, length)
+        if items == NULL:
+            return out_of_memory()
+        entry.items = <uint64_t> items
+        entry.room = length * 2
+    items[length] = number
+    entry.length = length + 1
+    return 0
+
+
+@cython.final
+cdef class PairTable:
+    cdef LearnedTokens tokens
+    cdef pair_entry* entries
+    cdef uint64_t mask             # slots - 1
+    cdef int shift                 # a key belongs into slot hash >> shift
+    cdef uint64_t used             # slots not EMPTY
+    cdef bp_list_memory lists      # of stretches
+    cdef heap_entry* heap
+    cdef uint64_t heap_length
+    cdef uint64_t heap_room
+    cdef int64_t min_frequency     # at least 1
+    cdef int64_t floor             # every pair that occurs at least this often, and may be learned, is in the heap
+    cdef int64_t below             # none of the others occurs more often than this
+    cdef uint64_t max_token_bytes
+    cdef uint32_t max_words        # of a superword; 0 for no limit
+    cdef bint ties_by_bytes
+    cdef bint only_new             # a pair that gives an existing token is not learned
+
+    # Count all pairs of words in which nothing has been joined, and note their stretches, numbered below `end`.
+    cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil
+    # The pair's entry, or the empty one where it would go.
+    cdef pair_entry* find(self, uint64_t key) noexcept nogil
+    cdef void prefetch(self, uint64_t key) noexcept nogil
+    # Add the count and the stretches of an entry outside the table, which keeps only its key and count.
+    cdef int put(self, pair_entry* new) except -1 nogil
+    # Subtract from the count of a pair, if it is in the table; at zero its stretches are freed.
+    cdef void subtract(self, uint64_t key, int64_t count) noexcept nogil
+    # Queue a pair whose count has risen.
+    cdef int queue(self, uint64_t key) except -1 nogil
+    # OUT: the pair to merge next; False where none is left. It stays at the root of the heap.
+    cdef bint best(self, uint64_t* key) except -1 nogil
