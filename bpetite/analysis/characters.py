@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "show"]
+__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
@@ -127,10 +127,10 @@ def _escaped(character: str) -> str:
     return written if written != character else character.encode("unicode-escape", "surrogatepass").decode("ascii")
 
 
-def show(token: bytes) -> str:
-    r"""A token for people: its text in quotes with escapes, or its bytes if they are not whole characters.
+def token_repr(token: bytes) -> str:
+    r"""Return a token for people: its text in quotes with escapes, or its bytes if they are not whole characters.
 
-    >>> show(b" the"), show(b"\xe4\xbd"), show("\u200d".encode())
+    >>> token_repr(b" the"), token_repr(b"\xe4\xbd"), token_repr("\u200d".encode())
     ("' the'", "b'\\xe4\\xbd'", "'\\u200d'")
     """
     try:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .positions import character_sizes, token_ends
 
-__all__ = ["Cell", "Layout", "groups", "lay_out", "rows_of"]
+__all__ = ["Cell", "Layout", "character_sizes", "groups", "lay_out", "rows_of", "token_ends"]
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only what is in sight.
 LONGEST_ROW = 400
@@ -53,6 +54,27 @@ class Layout:
     cells: list[Cell] = field(repr=False)
     characters: int
     bytes: int
+
+
+def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """int64[n]: where the bytes of each of n tokens end when all are joined.
+
+    >>> token_ends(Tokenizer({0: b"a", 1: b"abc"}, []), np.array([1, 0, 1])).tolist()
+    [3, 4, 7]
+    """
+    tokens = tokenizer.to_vocab().tokens
+    different, index = np.unique(ids, return_inverse=True)
+    lengths = np.array([len(tokens[token_id]) for token_id in different.tolist()], dtype=np.int64)
+    return np.cumsum(lengths[index])
+
+
+def character_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    """How many bytes of UTF-8 each code point has, 1 to 4.
+
+    >>> character_sizes(np.array([0x61, 0xE9, 0x732B, 0x1F642])).tolist()
+    [1, 2, 3, 4]
+    """
+    return 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
 
 
 def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:

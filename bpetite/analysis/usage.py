@@ -1,4 +1,4 @@
-"""What a tokenizer makes of text: compression by script, which tokens are used, which words are fragmented.
+"""Measures of text in tokens: compression by script, tokens in use, words that take many tokens.
 
 Texts are read as ordinary text, a few million characters at a time, so memory does not grow with the size of a file.
 Everything is counted with NumPy over arrays of tokens and of code points.
@@ -16,11 +16,11 @@ import regex
 
 from ..tokenizer import Tokenizer
 from .characters import COMMON, scripts_of
-from .positions import character_sizes
+from .layout import character_sizes
 
 __all__ = ["BLOCK", "Meter", "ScriptUse", "Usage", "measure", "pieces"]
 
-#: Characters that are measured at a time; longer documents are cut after a line.
+#: Characters that are measured at a time; longer documents are cut, see :func:`pieces`.
 BLOCK = 1 << 21
 
 #: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
@@ -39,8 +39,8 @@ MOST_WORDS, KEPT_WORDS = 200_000, 50_000
 CODE_POINTS = 0x110000
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-# Where a document may be cut: after a line that ends in a mark other than white space, and before a letter. The split
-# patterns in use cut there as well, so the pieces give the tokens of the whole.
+# A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
+# use cut there as well, so the pieces give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S\n)(?=\p{L})")
 
 Numbers = npt.NDArray[Any]
@@ -89,7 +89,7 @@ class ScriptUse:
 
 @dataclass(repr=False)
 class Usage:
-    """What :func:`measure` found.
+    """The result of :func:`measure`.
 
     Attributes:
         documents: How many texts.
@@ -199,7 +199,11 @@ def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most BLOCK characters, cut where that changes no token."""
+    """Yield a text in pieces of at most BLOCK characters.
+
+    A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
+    such a line it ends after BLOCK characters, and the tokens around that place may be others than those of the whole.
+    """
     at = 0
     while len(text) - at > BLOCK:
         cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
@@ -233,7 +237,7 @@ class Meter:
         self.usage: Usage = Usage(0, self.ids, counts, ~np.isin(self.ids, specials))
 
     def finished(self, documents: int) -> Usage:
-        """What was counted, of so many documents."""
+        """Return the counts, of so many documents."""
         self.usage.documents = documents
         ranked = sorted(self.costly.items(), key=lambda item: (-item[1] * (item[0][1] - 1), item[0]))
         self.usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]

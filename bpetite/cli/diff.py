@@ -1,4 +1,4 @@
-"""``bpetite diff``: what differs between two tokenizers."""
+"""``bpetite diff``: the differences between two tokenizers."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from ..analysis import diff
-from ..analysis.pages.report_text import diff_text
 from .base import Command
 from .options import (
     COUNT_OR_NONE,
@@ -65,8 +64,8 @@ def command(
     report = diff(first, second, texts, ordinary=ordinary, places=places, names=(a, b), files=read)
     if as_json:
         show_json(report.to_dict(), indent=1)
-    elif not manner.quiet and (text := diff_text(report)):
-        show(text)
+    elif not (manner.quiet or report.same):
+        show(str(report))
     if page is not None:
         with create_output(page, overwrite) as file:
             file.write(report.page().encode("utf-8"))

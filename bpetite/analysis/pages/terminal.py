@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ... import bytelevel
-from ..characters import escape, show
+from ..characters import escape, token_repr
 from ..layout import Cell, groups
 
 __all__ = ["coloured", "listed", "printable"]
@@ -46,7 +46,7 @@ def _visible_character(character: str) -> str:
 
 def listed(cells: Iterable[Cell]) -> str:
     """One token per line: its id, a tab, its text or bytes as Python writes them."""
-    fields = ([str(cell.id), show(cell.data), "special" if cell.special else ""] for cell in cells)
+    fields = ([str(cell.id), token_repr(cell.data), "special" if cell.special else ""] for cell in cells)
     return "\n".join("\t".join(filter(None, line)) for line in fields)
 
 
