@@ -77,7 +77,6 @@ def audit(
         *_unreachable(found.unreachable),
         *_same_after_normalization(texts_of),
         *_overlapping_specials(vocab),
-        *_second_ways(vocab),
         *_gaps(vocab),
         *_unused(vocab, usage),
     ]
@@ -117,10 +116,6 @@ def _finding(
 
 def _token_example(vocab: Vocab, token_id: int, **more: Any) -> Example:
     return {"id": token_id, "token": token_repr(vocab.tokens[token_id]), **more}
-
-
-def _byte_example(byte: int) -> Example:
-    return {"byte": f"0x{byte:02X}"}
 
 
 def _checked(tokenizer: Tokenizer, texts: Iterable[str], broken: dict[str, list[Example]]) -> Iterator[str]:
@@ -173,11 +168,8 @@ def _missing_bytes(vocab: Vocab) -> Iterator[Finding]:
     known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
     missing = [byte for byte in range(256) if bytes([byte]) not in known]
     needed = [byte for byte in missing if byte not in NEVER_IN_UTF8]
-    invalid = [byte for byte in missing if byte in NEVER_IN_UTF8]
     message = "bytes without a token: text that holds them is refused"
-    yield from _finding("missing-bytes", "fault", message, needed, _byte_example)
-    message = "bytes without a token that no UTF-8 text holds"
-    yield from _finding("missing-invalid-bytes", "note", message, invalid, _byte_example)
+    return _finding("missing-bytes", "fault", message, needed, lambda byte: {"byte": f"0x{byte:02X}"})
 
 
 def _forgeable(vocab: Vocab, forgeable: dict[int, str]) -> Iterator[Finding]:
@@ -262,12 +254,6 @@ def _overlapping_specials(vocab: Vocab) -> Iterator[Finding]:
         [(one, other) for one in literals for other in literals if one != other and one in other],
         lambda case: {"special": case[0], "inside": case[1]},
     )
-
-
-def _second_ways(vocab: Vocab) -> Iterator[Finding]:
-    again = sorted(result for result, times in Counter(vocab.merge_results).items() if times > 1)
-    message = "tokens that several merges make"
-    return _finding("second-ways", "note", message, again, lambda token_id: _token_example(vocab, token_id))
 
 
 def _gaps(vocab: Vocab) -> Iterator[Finding]:

@@ -10,16 +10,13 @@ from typing import Any
 
 from ..errors import show as value_of
 from ..tokenizer import Tokenizer
-from .records import ALL, Comparison, Figures
-from .usage import BLOCK, Meter, ScriptUse, pieces
+from .records import Comparison, Figures
+from .usage import ALL, Meter, ScriptUse, gathered
 
 __all__ = ["Texts", "compare"]
 
 #: Texts, texts by group, or pairs of a group and a text.
 Texts = Iterable[str] | Iterable[tuple[str, str]] | Mapping[str, Iterable[str]]
-
-#: Characters that are held over all groups until the largest of them is measured.
-HELD = 8 * BLOCK
 
 
 def compare(
@@ -52,7 +49,7 @@ def compare(
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
     groups: dict[str, dict[str, ScriptUse]] = {name: {} for name in named}
     documents: Counter[str] = Counter()
-    for group, held in _gathered(texts, documents):
+    for group, held in gathered(_pairs(texts), documents):
         for name, meter in meters.items():
             groups[name].setdefault(group, ScriptUse()).add(meter.add(held))
     found = Comparison([], dict(documents), by, tuple(files))
@@ -98,21 +95,3 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
         if not isinstance(text, str) or not isinstance(group, str):
             raise TypeError(f"a text is a str, or a pair of a group and a text, not {value_of(one)}")
         yield group, text
-
-
-def _gathered(texts: Texts, documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
-    """Texts of a group, about BLOCK characters at a time. OUT: how many texts each group has."""
-    held: dict[str, list[str]] = {}
-    sizes: Counter[str] = Counter()
-    for group, text in _pairs(texts):
-        documents[group] += 1
-        for piece in pieces(text):
-            held.setdefault(group, []).append(piece)
-            sizes[group] += len(piece)
-            full = group if sizes[group] >= BLOCK else None
-            if full is None and sizes.total() >= HELD:
-                full = sizes.most_common(1)[0][0]
-            if full is not None:
-                yield full, held.pop(full)
-                del sizes[full]
-    yield from held.items()

@@ -14,10 +14,9 @@ from .characters import token_repr
 from .layout import Layout
 from .pages.render import counted, render
 from .reach import Unreachable
-from .usage import ScriptUse, Usage
+from .usage import ALL, ScriptUse, Usage
 
 __all__ = [
-    "ALL",
     "AuditReport",
     "Comparison",
     "DiffReport",
@@ -30,9 +29,6 @@ __all__ = [
     "TokenView",
     "default_names",
 ]
-
-#: The group of texts that belong to none.
-ALL = "all"
 
 #: Characters of a text that the repr of a difference shows.
 SHOWN = 24
@@ -390,14 +386,7 @@ class Comparison(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON."""
-        tokenizers = []
-        for number, one in enumerate(self.tokenizers):
-            groups = {
-                group: {"documents": self.documents[group], **self.of_group(group)[number].to_dict()}
-                for group in self.groups
-            }
-            tokenizers.append(one.to_dict() | {"groups": groups})
-        return {"by": self.by, "files": list(self.files), "tokenizers": tokenizers}
+        return {"by": self.by, "files": list(self.files), "rows": self.rows()}
 
     def to_csv(self) -> str:
         """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""

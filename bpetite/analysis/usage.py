@@ -18,10 +18,16 @@ from ..tokenizer import Tokenizer
 from .characters import COMMON, scripts_of
 from .layout import character_sizes
 
-__all__ = ["BLOCK", "Meter", "ScriptUse", "Usage", "measure", "pieces"]
+__all__ = ["ALL", "Meter", "ScriptUse", "Usage", "gathered", "measure", "pieces"]
 
 #: Characters that are measured at a time; longer documents are cut, see :func:`pieces`.
 BLOCK = 1 << 21
+
+#: Characters that are held over all groups until the largest of them is measured.
+HELD = 8 * BLOCK
+
+#: The group of texts that belong to none.
+ALL = "all"
 
 #: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
 RENYI_ORDER = 2.5
@@ -175,27 +181,28 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
         ValueError: A byte of a text has no token.
     """
     meter = Meter(tokenizer)
-    documents = 0
-    for held, begun in blocks(texts):
-        documents += begun
+    documents: Counter[str] = Counter()
+    for _, held in gathered(((ALL, text) for text in texts), documents):
         meter.add(held)
-    return meter.finished(documents)
+    return meter.finished(documents.total())
 
 
-def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Texts gathered into lists of about BLOCK characters, and how many texts begin in each list."""
-    held: list[str] = []
-    size = begun = 0
-    for text in texts:
-        begun += 1
+def gathered(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the texts of a group, about BLOCK characters at a time. OUT: how many texts each group has."""
+    held: dict[str, list[str]] = {}
+    sizes: Counter[str] = Counter()
+    for group, text in pairs:
+        documents[group] += 1
         for piece in pieces(text):
-            held.append(piece)
-            size += len(piece)
-            if size >= BLOCK:
-                yield held, begun
-                held, size, begun = [], 0, 0
-    if held:
-        yield held, begun
+            held.setdefault(group, []).append(piece)
+            sizes[group] += len(piece)
+            full = group if sizes[group] >= BLOCK else None
+            if full is None and sizes.total() >= HELD:
+                full = sizes.most_common(1)[0][0]
+            if full is not None:
+                yield full, held.pop(full)
+                del sizes[full]
+    yield from held.items()
 
 
 def pieces(text: str) -> Iterator[str]:

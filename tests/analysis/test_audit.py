@@ -36,7 +36,6 @@ def test_bytes_without_a_token() -> None:
     report = audit(tok)
     assert {one.code: one.count for one in report.faults} == {"missing-bytes": 128 - 13}
     assert report.faults[0].examples[0] == {"byte": "0x80"}
-    assert codes(tok, "note")["missing-invalid-bytes"] == 13
     without = {byte: bytes([byte]) for byte in range(256) if byte not in (0xC0, 0xFF)}
     assert codes(Tokenizer(without, []), "fault") == {}
 
@@ -89,10 +88,9 @@ def test_bytes_of_tokens_that_are_no_utf8() -> None:
     assert codes(tok) == {"unreachable-bytes": 13, "unreachable-utf-8": 1}
 
 
-def test_second_ways_gaps_and_overlapping_specials() -> None:
+def test_gaps_and_overlapping_specials() -> None:
     merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
     found = codes(Tokenizer(plain(b"ab", b"bc", b"abc"), merges, {"<s>": 1000, "<s>>": 1001}))
-    assert found["second-ways"] == 1
     assert found["id-gaps"] == 1000 - 259
     assert found["overlapping-specials"] == 1
 
@@ -150,9 +148,9 @@ def test_a_tokenizer_that_keeps_its_promises(ranks: bool, normalization: str | N
 
 def test_a_chain_of_merges_takes_little_time() -> None:
     """Each token is the one before and a letter: 1,500 of them, merged by the plain definition, take minutes."""
-    chain = [b"a" + b"b" * size for size in range(1, 1501)]
-    tok = Tokenizer(plain(*chain), [(token[:-1], b"b") for token in chain])
-    assert audit(tok).faults == []
+    chain = [b"a" * size for size in range(2, 1502)]
+    tok = Tokenizer(plain(*chain), [(token[:-1], b"a") for token in chain])
+    assert codes(tok, "fault") == {"unreachable-merges": 1498}  # all but aa and aaa: pairs of aa come first
 
 
 def test_scripts_and_lengths() -> None:

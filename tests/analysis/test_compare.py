@@ -20,7 +20,7 @@ from bpetite.analysis import Comparison, compare, measure
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 naïve 1999 " * 3
 ONE, TWO = Tokenizer.train(CORPUS, 330), Tokenizer.train(CORPUS[:60], 270, normalization="NFC")
 
-module = sys.modules["bpetite.analysis.compare"]
+module = sys.modules["bpetite.analysis.usage"]
 
 
 text = st.text("the cat's Кошка猫が9.\n🙂", max_size=30)
@@ -78,7 +78,7 @@ def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 200)
     monkeypatch.setattr(module, "HELD", 600)
     parts = compare([ONE], texts).to_dict()
-    assert parts["tokenizers"] == whole["tokenizers"]
+    assert parts == whole
 
 
 def found() -> Comparison:
@@ -97,8 +97,8 @@ def test_rows_json_and_csv() -> None:
     assert rows[1]["longest_bytes"] == ""
     assert float(rows[1]["bytes_per_token"]) == round(report.tokenizers[0].groups["<b>de</b>"].bytes_per_token, 4)
     content = json.loads(json.dumps(report.to_dict()))
-    assert [one["name"] for one in content["tokenizers"]] == ["<i>one", "two"]
-    assert content["tokenizers"][0]["groups"]["empty"]["tokens"] == 0
+    assert [one["tokenizer"] for one in content["rows"] if one["group"] is None] == ["<i>one", "two"]
+    assert next(one for one in content["rows"] if one["group"] == "empty")["tokens"] == 0
     assert content["files"] == ["a.jsonl"]
 
 

@@ -63,7 +63,7 @@ def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = measure(TOK, [text, "x" * 50, "", text])
     module = __import__("sys").modules["bpetite.analysis.usage"]
     monkeypatch.setattr(module, "BLOCK", 64)
-    assert len(list(usage.blocks([text]))) > 50
+    assert len(list(usage.pieces(text))) > 50
     parts = measure(TOK, [text, "x" * 50, "", text])
     assert parts.to_dict() == whole.to_dict()
     assert parts.documents == 4

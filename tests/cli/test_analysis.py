@@ -198,8 +198,8 @@ def test_compare(files: Path, tmp_path: Path) -> None:
     for form in (("--corpus", corpus, files / "text.txt"), ("--corpus", corpus, "--corpus", files / "text.txt")):
         content = json.loads(run("compare", *both, *form, "--by", "file", "--json").stdout)
         assert content["by"] == "file"
-        assert [one["name"] for one in content["tokenizers"]] == [str(path) for path in both]
-        assert content["tokenizers"][0]["groups"].keys() == {"x", "text"}
+        assert list(dict.fromkeys(one["tokenizer"] for one in content["rows"])) == [str(path) for path in both]
+        assert {one["group"] for one in content["rows"]} == {None, "x", "text"}
     assert run("compare", "-q", *both, "--corpus", corpus).stdout == ""
     for arguments, code, message in (
         ((*both,), 2, "Missing option '--corpus'"),

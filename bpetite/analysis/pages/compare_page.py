@@ -3,19 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..characters import token_repr
 from ..records import Comparison, Figures
 from ..usage import ScriptUse
 from . import plots
-from .render import Block, Code, Contents, Fine, Form, Raw, Table, counted, draw, draws, figure, short_name
+from .render import Block, Contents, Fine, Form, Raw, Table, counted, draw, draws, figure, short_name
 
 __all__ = ["compare_page"]
 
 #: Groups that are drawn, those with most text; the tables have them all.
 GROUPS = 20
-
-#: Characters of the longest token that are shown.
-LONGEST = 40
 
 #: Figures of a group, which are those of all texts, too.
 RATES: list[tuple[str, Callable[[ScriptUse], float]]] = [
@@ -62,14 +58,9 @@ def _overall(found: Comparison) -> Table:
         ["Renyi efficiency", *(f"{one.usage.renyi_efficiency:.4f}" for one in found.tokenizers)],
         ["vocabulary used", *(f"{100 * one.vocabulary_used:.1f} %" for one in found.tokenizers)],
         ["bytes of the longest token", *(f"{len(one.longest):,}" for one in found.tokenizers)],
-        ["the longest token", *(Code(_cut(token_repr(one.longest))) for one in found.tokenizers)],
     ]
-    names = [one.name for one in found.tokenizers]
+    names = [short_name(one.name) for one in found.tokenizers]
     return Table("All texts", ["", *names], rows, numbers=len(names), named=True)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _plots(figures: Iterator[str]) -> Raw:
@@ -98,7 +89,7 @@ def _drawn_groups(found: Comparison, by: str) -> Iterator[str]:
 
 def _group_tables(found: Comparison, by: str) -> Iterator[Table]:
     for name, of in RATES:
-        heads = [f"{name} by {by}", "documents", "bytes", *(one.name for one in found.tokenizers)]
+        heads = [f"{name} by {by}", "documents", "bytes", *(short_name(one.name) for one in found.tokenizers)]
         rows = []
         for group in found.groups:
             uses = found.of_group(group)

@@ -204,7 +204,7 @@ def _table(table: Table) -> str:
         return ""
     top = "".join(f'<th scope="col"{number(at)}>{name_html(one)}</th>' for at, one in enumerate(table.heads))
     top = f"<thead><tr>{top}</tr></thead>" if table.heads else ""
-    facts = "" if table.heads else ' class="facts"'
+    facts = "" if table.heads and not (table.named and table.numbers) else ' class="facts"'
     return (
         f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(visible(table.label), quote=True)}">'
         f"<table{facts}>{top}<tbody>{''.join(body)}</tbody></table></div>"
@@ -261,7 +261,7 @@ def short_name(name: str) -> str:
     """Return a name that fits into a plot: the end of a path is what tells it from others.
 
     >>> short_name("gpt2"), short_name("/data/tokenizers/2026-01/english/tokenizer.json")
-    ('gpt2', '...-01/english/tokenizer.json')
+    ('gpt2', '...01/english/tokenizer.json')
     """
     return name if len(name) <= NAME else f"...{name[3 - NAME :]}"
 
