@@ -1,4 +1,4 @@
-"""Tokens laid out for display: which characters each one shows, which belong together, where lines end.
+"""Tokens laid out for display: the characters of each, groups that share characters, rows.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: they are shown
 as one group, and a later one shows only the characters that begin in it. Bytes that form no character, which only ids
@@ -28,10 +28,10 @@ class Cell:
     Attributes:
         id: Its id.
         data: Its bytes.
-        start: Where its bytes begin in those of the text.
-        special: Whether it is a special token.
+        start: The position of its first byte in the text.
+        special: True for a special token.
         text: The characters that begin in it; a byte that is not part of a character is U+DC00 plus the byte.
-        joined: Whether it begins inside a character that the token before began.
+        joined: True where it begins inside a character that the token before began.
     """
 
     id: int
@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def end(self) -> int:
-        """Where its bytes end."""
+        """The end of its bytes."""
         return self.start + len(self.data)
 
 
@@ -69,7 +69,7 @@ def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray
 
 
 def character_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-    """How many bytes of UTF-8 each code point has, 1 to 4.
+    """Return the length of each code point in UTF-8, 1 to 4 bytes.
 
     >>> character_sizes(np.array([0x61, 0xE9, 0x732B, 0x1F642])).tolist()
     [1, 2, 3, 4]
@@ -135,7 +135,7 @@ def rows_of(sides: Sequence[Layout]) -> list[list[list[Cell]]]:
 
 
 def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
-    """Where the row of a cell ends, in bytes; None for the last row."""
+    """The end of the row that a cell begins, in bytes; None for the last row."""
     for at in range(first, len(cells) - 1):
         cell = cells[at]
         if cell.end in edges and ("\n" in cell.text or at + 1 - first >= LONGEST_ROW):
@@ -144,6 +144,6 @@ def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
 
 
 def _edges(side: Layout) -> set[int]:
-    """Where a row may end: after a token, and not inside a character."""
+    """The places at which a row may end: after a token, and not inside a character."""
     joined = {cell.start for cell in side.cells if cell.joined}
     return {cell.end for cell in side.cells} - joined

@@ -273,7 +273,7 @@ def _around(tokenizer: Tokenizer) -> list[str]:
 
 
 def _surroundings(around: list[str]) -> Iterator[tuple[str, str]]:
-    """What to put before a token and after it, the shortest first."""
+    """Texts to put before a token and after it, the shortest first."""
     yield from ((one, "") for one in around)
     yield from (("", one) for one in around)
     yield from product(around, around)

@@ -233,7 +233,7 @@ class DiffReport(Report):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many tokens, as different byte strings, the vocabularies have."""
+        """The number of tokens, as different byte strings, of each vocabulary."""
         common = self.shared + len(self.moved)
         return common + len(self.only_a), common + len(self.only_b)
 
@@ -446,7 +446,7 @@ class TokenView(Report):
 
     @property
     def tokens(self) -> list[int]:
-        """How many tokens the whole text has, for each tokenizer."""
+        """The number of tokens of the whole text, for each tokenizer."""
         return [side.tokens for side in self.sides]
 
     @property

@@ -74,7 +74,7 @@ class ScriptUse:
 
     @property
     def tokens_per_word(self) -> float:
-        """How many tokens a word overlaps, on average."""
+        """The tokens that a word overlaps, on average."""
         return self.word_tokens / max(self.words, 1)
 
     @property

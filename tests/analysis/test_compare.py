@@ -107,7 +107,7 @@ def test_text_and_page(tmp_path: Path) -> None:
     said = str(report)
     assert "\x1b" not in said
     assert all(name in said for name in ("tokens per word", "Renyi efficiency", "vocabulary used"))
-    assert "bytes per token by lang" in said
+    assert "Bytes per token by lang" in said
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<b>" not in page

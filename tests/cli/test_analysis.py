@@ -189,7 +189,7 @@ def test_compare(files: Path, tmp_path: Path) -> None:
     both = (files / "a.json", files / "b.json")
     done = run("compare", *both, "--corpus", corpus, "--by", "lang", "--html", page)
     assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
-    assert "tokens per word by lang" in done.stdout
+    assert "Tokens per word by lang" in done.stdout
     assert "(none)" in done.stdout
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     table = list(csv.DictReader(run("compare", *both, "--by", "lang", "--csv", "--corpus", corpus).stdout.splitlines()))

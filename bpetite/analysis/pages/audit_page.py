@@ -104,9 +104,9 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     scripts = usage.by_size[:SCRIPTS]
     named = [(_script(script), use) for script, use in scripts if script != COMMON]
     drawn = [
-        (plots.bars([(script, use.bytes_per_token) for script, use in named], x="bytes per token"),
+        (plots.bars([(script, [use.bytes_per_token]) for script, use in named], x="bytes per token"),
          "Compression by script, most text first"),
-        (plots.bars([(script, use.tokens_per_character) for script, use in named], x="tokens per character"),
+        (plots.bars([(script, [use.tokens_per_character]) for script, use in named], x="tokens per character"),
          "Tokens per character by script"),
         (plots.zipf(usage.counts.tolist()), "How often tokens occur, by rank (Zipf)"),
         (plots.columns(dict(enumerate(usage.word_tokens, 1)), x="tokens per word", y="words", most=10),

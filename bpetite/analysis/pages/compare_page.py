@@ -76,7 +76,8 @@ def _drawn(found: Comparison) -> Iterator[str]:
     values += [(name, [of(one) for one in found.tokenizers]) for name, of in MORE]
     names = [short_name(one.name) for one in found.tokenizers]
     for name, column in values:
-        yield figure(plots.bars(list(zip(names, column, strict=True)), x=name, digits=3), _capital(name))
+        groups = [(label, [value]) for label, value in zip(names, column, strict=True)]
+        yield figure(plots.bars(groups, x=name, digits=3), _capital(name))
 
 
 def _drawn_groups(found: Comparison, by: str) -> Iterator[str]:
@@ -84,15 +85,15 @@ def _drawn_groups(found: Comparison, by: str) -> Iterator[str]:
     more = f", the {GROUPS} with most text" if len(found.groups) > GROUPS else ""
     for name, of in RATES:
         values = [(short_name(group), [of(use) for use in found.of_group(group)]) for group in found.groups[:GROUPS]]
-        yield figure(plots.grouped_bars(names, values, x=name), f"{_capital(name)} by {by}{more}")
+        yield figure(plots.bars(values, x=name, names=names), f"{_capital(name)} by {by}{more}")
 
 
 def _group_tables(found: Comparison, by: str) -> Iterator[Table]:
     for name, of in RATES:
-        heads = [f"{name} by {by}", "documents", "bytes", *(short_name(one.name) for one in found.tokenizers)]
+        heads = [name, "documents", "bytes", *(short_name(one.name) for one in found.tokenizers)]
         rows = []
         for group in found.groups:
             uses = found.of_group(group)
             counts = [f"{found.documents[group]:,}", f"{uses[0].bytes:,}"]
             rows.append([group, *counts, *(f"{of(use):.3f}" for use in uses)])
-        yield Table(_capital(heads[0]), heads, rows, numbers=len(heads) - 1, named=True, few=len(rows))
+        yield Table(f"{_capital(name)} by {by}", heads, rows, numbers=len(heads) - 1, named=True, few=len(rows))

@@ -121,7 +121,7 @@ def _facts(who: str, facts: list[tuple[str, str]]) -> str:
 
 
 def _key(several: bool) -> str:
-    """What the marks mean, and the keys."""
+    """The meaning of the marks, and the keys."""
     marks = [
         '<u class="s">&nbsp;</u> space',
         '<u class="n"></u> line end',
