@@ -10,7 +10,7 @@ from .compare import compare
 from .diff import diff
 from .pages import audit_page, compare_page, diff_page, view_page  # noqa: F401 - they register with pages.render
 from .reach import Reach, Unreachable, reach
-from .records import AuditReport, Comparison, Difference, DiffReport, Figures, Finding, TokenView
+from .results import AuditReport, Comparison, Difference, DiffReport, Figures, Finding, TokenView
 from .usage import ScriptUse, Usage, measure
 from .view import view
 

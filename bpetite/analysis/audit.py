@@ -13,7 +13,7 @@ from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, token_repr
 from .reach import REASONS, Unreachable, reach
-from .records import AuditReport, Finding, Severity, default_names
+from .results import AuditReport, Finding, Severity, default_names
 from .settings import settings_of
 from .token_classes import token_classes
 from .usage import Usage, measure

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import show as value_of
 from ..tokenizer import Tokenizer
-from .records import Comparison, Figures
+from .results import Comparison, Figures
 from .usage import ALL, Meter, ScriptUse, gathered
 
 __all__ = ["Texts", "compare"]

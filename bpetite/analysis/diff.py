@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .layout import token_ends
-from .records import Difference, DiffReport, default_names
+from .cells import token_ends
+from .results import Difference, DiffReport, default_names
 from .settings import settings_of
 
 __all__ = ["diff"]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import regex
 
 from ..tokenizer import Tokenizer
+from .cells import character_sizes
 from .characters import COMMON, scripts_of
-from .layout import character_sizes
 
 __all__ = ["ALL", "Meter", "ScriptUse", "Usage", "gathered", "measure", "pieces"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .layout import lay_out, token_ends
-from .records import Side, TokenView, default_names
+from .cells import lay_out, token_ends
+from .results import Side, TokenView, default_names
 
 __all__ = ["WINDOW", "view"]
 

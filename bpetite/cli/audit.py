@@ -9,8 +9,8 @@ import click
 from ..analysis import audit
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, overwrite_option, sample_options
-from .outputs import check_output, create_output, named, one_stream
-from .reports import manner, say, show, show_json
+from .outputs import check_output, one_stream, write_page
+from .reports import manner, show, show_json
 
 __all__ = ["command"]
 
@@ -61,9 +61,6 @@ def command(
         show_json(report.to_dict(), indent=1)
     elif not manner.quiet:
         show(str(report))
-    if page is not None:
-        with create_output(page, overwrite) as file:
-            file.write(report.page().encode("utf-8"))
-        say(f"{named(page)}: written")
+    write_page(report, page, overwrite)
     if strict and report.faults:
         raise click.exceptions.Exit(1)

@@ -9,8 +9,8 @@ import click
 from ..analysis import compare
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, named_corpus_options, overwrite_option
-from .outputs import check_output, create_output, named, one_stream
-from .reports import manner, say, show, show_json
+from .outputs import check_output, one_stream, write_page
+from .reports import manner, show, show_json
 
 __all__ = ["command"]
 
@@ -80,7 +80,4 @@ def command(
         click.echo(found.to_csv().replace("\r\n", "\n"), nl=False)
     elif not manner.quiet:
         show(str(found))
-    if page is not None:
-        with create_output(page, overwrite) as file:
-            file.write(found.page().encode("utf-8"))
-        say(f"{named(page)}: written")
+    write_page(found, page, overwrite)

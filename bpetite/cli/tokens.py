@@ -8,8 +8,8 @@ import sys
 import click
 
 from .. import bytelevel
+from ..analysis.cells import lay_out
 from ..analysis.characters import token_repr
-from ..analysis.layout import lay_out
 from ..analysis.pages.terminal import coloured, listed, printable
 from ..tokenizer import Tokenizer
 from .base import Command

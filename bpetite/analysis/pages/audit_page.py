@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..characters import COMMON, token_repr
-from ..records import AuditReport, Finding
+from ..results import AuditReport, Finding
 from ..token_classes import TOKEN_CLASSES
 from ..usage import Usage
 from . import plots

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..records import Comparison, Figures
+from ..results import Comparison, Figures
 from ..usage import ScriptUse
 from . import plots
 from .render import Block, Contents, Fine, Form, Raw, Table, counted, draw, draws, figure, short_name

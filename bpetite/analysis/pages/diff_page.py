@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from ..cells import Cell
 from ..characters import token_repr
-from ..layout import Cell
-from ..records import Difference, DiffReport
+from ..results import Difference, DiffReport
 from .markup import text_html, tokens_html
 from .render import Block, Code, Contents, Fault, Fine, Form, Raw, Table, describe, draw, draws
 

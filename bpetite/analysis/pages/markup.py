@@ -13,9 +13,9 @@ from importlib import resources
 from itertools import groupby
 from typing import Any
 
+from ..cells import Cell, groups
 from ..characters import escape as shown
 from ..characters import invisible_name
-from ..layout import Cell, groups
 
 __all__ = ["asset", "document", "element", "name_html", "text_html", "tokens_html"]
 

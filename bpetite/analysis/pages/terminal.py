@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ... import bytelevel
+from ..cells import Cell, groups
 from ..characters import escape, token_repr
-from ..layout import Cell, groups
 
 __all__ = ["coloured", "listed", "printable"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from html import escape
 from itertools import zip_longest
 
-from ..layout import Cell, rows_of
-from ..records import TokenView
+from ..cells import Cell, rows_of
+from ..results import TokenView
 from .markup import asset, document, element, name_html, tokens_html
 from .render import Form, draws
 from .terminal import listed

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..tokenizer import Tokenizer
+from .cells import Layout
 from .characters import token_repr
-from .layout import Layout
 from .pages.render import counted, render
 from .reach import Unreachable
 from .usage import ALL, ScriptUse, Usage
