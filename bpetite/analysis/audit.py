@@ -239,7 +239,7 @@ def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
         yield from _finding(
             f"same-after-{form}",
             "note",
-            f"groups of tokens that are the same text after {form}: what looks alike gets different ids",
+            f"groups of tokens that are the same text after {form}: texts that look alike get different ids",
             sorted(sorted(ids) for ids in groups.values() if len(ids) > 1),
             lambda ids: {"ids": ids[:8], "tokens": [ascii(texts[token_id]) for token_id in ids[:8]]},
         )

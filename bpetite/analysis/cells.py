@@ -17,7 +17,7 @@ from ..tokenizer import Tokenizer
 
 __all__ = ["Cell", "Layout", "character_sizes", "groups", "lay_out", "rows_of", "token_ends"]
 
-#: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only what is in sight.
+#: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
 
 

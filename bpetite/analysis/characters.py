@@ -1,7 +1,7 @@
 """Scripts of characters, names for characters that cannot be seen, and escapes for a terminal.
 
-Scripts are those of Unicode (UAX #24). ``regex`` is asked for them, so they are of the same Unicode version as the
-classes of split patterns.
+Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
+split patterns.
 """
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def invisible_name(character: str) -> str | None:
 
 
 def escape(text: str) -> str:
-    r"""Text with escapes for what cannot be seen, except spaces, so that a terminal interprets nothing in it.
+    r"""Return text with escapes for unseen characters except spaces, so that a terminal interprets nothing in it.
 
     >>> escape("a\tb \x1b[0m")
     'a\\tb \\x1b[0m'

@@ -26,7 +26,7 @@ def compare(
     by: str | None = None,
     files: Iterable[str] = (),
 ) -> Comparison:
-    """Compare tokenizers by what they make of the same texts, read as ordinary text.
+    """Compare tokenizers on the same texts, read as ordinary text.
 
     Args:
         tokenizers: name -> tokenizer, or tokenizers, which are called A, B, and so on.

@@ -123,7 +123,7 @@ def _longest_rise(numbers: Sequence[int]) -> int:
 
 
 class _TextComparison:
-    """Compares the ids of texts, and adds what differs to a report."""
+    """Compares the ids of texts, and adds the differences to a report."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer, report: DiffReport, ordinary: bool, places: int) -> None:
         self.sides = (a, b)

@@ -40,7 +40,7 @@ __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 #: the others.
 BUDGET = 500_000
 
-#: Surroundings that are tried for a token that comes out only as a whole pre-token: few change what a pre-token is.
+#: Surroundings that are tried for a token that comes out only as a whole pre-token: few change a pre-token.
 WHOLE_PRETOKEN_SURROUNDINGS = 200
 
 #: Texts that are encoded in one call.

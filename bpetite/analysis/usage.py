@@ -101,7 +101,7 @@ class Usage:
         documents: How many texts.
         ids: int64[n]: the ids of the vocabulary, ascending.
         counts: int64[n]: how often each of them occurred.
-        ordinary: bool[n]: which of them are not special tokens; ordinary text does not use those.
+        ordinary: bool[n]: False for special tokens, which ordinary text does not use.
         scripts: script -> its counts; "Common" holds spaces, digits, punctuation and symbols.
         word_tokens: How many words have 1, 2, ... tokens; the last of the ten counts 10 and more.
         costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
@@ -209,7 +209,7 @@ def pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces of at most BLOCK characters.
 
     A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
-    such a line it ends after BLOCK characters, and the tokens around that place may be others than those of the whole.
+    such a line it ends after BLOCK characters, and the tokens around that place may differ from the whole text's.
     """
     at = 0
     while len(text) - at > BLOCK:
@@ -234,7 +234,7 @@ class Meter:
         self.lengths: npt.NDArray[np.int64] = np.array([len(tokens[one]) for one in self.ids.tolist()], dtype=np.int64)
         self.dense: bool = len(self.ids) == 0 or bool(self.ids[-1] == len(self.ids) - 1)
         self.names: list[str] = [COMMON]
-        # Of each code point: the index of its script in `names`, whether it is part of words, whether both are known.
+        # For each code point: the index of its script in `names`, True in words, True once the two are known.
         self.script_of: npt.NDArray[np.uint8] = np.zeros(CODE_POINTS, dtype=np.uint8)
         self.is_word: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)
         self.known: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)

@@ -13,7 +13,7 @@ __all__ = ["compare_page"]
 #: Groups that are drawn, those with most text; the tables have them all.
 GROUPS = 20
 
-#: Figures of a group, which are those of all texts, too.
+#: Figures of a group, and of all texts.
 RATES: list[tuple[str, Callable[[ScriptUse], float]]] = [
     ("bytes per token", lambda use: use.bytes_per_token),
     ("tokens per word", lambda use: use.tokens_per_word),

@@ -55,7 +55,7 @@ def draws(kind: type) -> Callable[[Drawing], Drawing]:
 
 
 def render(report: object, form: Form) -> str:
-    """Draw a report. What comes out of tokens, texts and names is escaped."""
+    """Draw a report. Tokens, texts and names are escaped."""
     return _DRAWINGS[type(report)](report, form)
 
 
@@ -77,7 +77,7 @@ class Fine(str):
     __slots__ = ()
 
 
-#: The content of a cell: plain text, or a list of lines of which the first is the message.
+#: The content of a cell: plain text, or a list of lines, the message first.
 Cell = str | list[str]
 
 
@@ -258,7 +258,7 @@ def _short(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return a name that fits into a plot: the end of a path is what tells it from others.
+    """Return a name that fits into a plot: the end of a path tells it from others.
 
     >>> short_name("gpt2"), short_name("/data/tokenizers/2026-01/english/tokenizer.json")
     ('gpt2', '...01/english/tokenizer.json')

@@ -17,7 +17,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def coloured(cells: Iterable[Cell]) -> str:
-    """Tokens on coloured backgrounds; what a terminal would interpret is escaped.
+    """Return tokens on coloured backgrounds; escape sequences in them are escaped.
 
     Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
     """

@@ -150,7 +150,7 @@ def _key(several: bool) -> str:
 
 
 def _tools(view: TokenView) -> str:
-    """The bar that stays in sight: the search and what is shown."""
+    """The bar that stays in sight: the search and the switches."""
     differ = ""
     if len(view.sides) == 2 and view.aligned:
         differ = '<button type="button" id="differ">Next difference</button>'
