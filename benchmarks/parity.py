@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 import gzip
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bpetite import Tokenizer, count_pretokens
-from bpetite.analysis import gini
 from bpetite.training import train_parity
 
 SIZES = (8_000, 32_000)
@@ -31,6 +31,12 @@ def translations(folder: Path) -> dict[str, str]:
 
 def part(text: str, start: float, stop: float) -> str:
     return text[int(len(text) * start) : int(len(text) * stop)]
+
+
+def gini(costs: Sequence[float]) -> float:
+    """The Gini coefficient: the mean difference of two costs over twice their mean, 0 where all are equal."""
+    n, total = len(costs), sum(costs)
+    return sum((2 * place - n - 1) * cost for place, cost in enumerate(sorted(costs), 1)) / (n * total)
 
 
 def main(folder: Path) -> None:

@@ -1,47 +1,40 @@
-"""Analysing tokenizers: what is in one, what differs between two, and what they make of texts.
+"""Analysing tokenizers: audits, differences, comparisons on texts, and pages that show tokens.
 
 >>> from bpetite import Tokenizer
 >>> from bpetite.analysis import audit
 >>> audit(Tokenizer.train("ab ab ab", 258)).faults
 []
 """
-from .auditing import AuditReport, Finding, audit
-from .comparing import DiffReport, Place, diff
+from .audit import audit
+from .compare import compare
+from .diff import diff
+from .pages import audit_page, compare_page, diff_page, view_page  # noqa: F401 - they register with pages.render
 from .reach import Reach, Unreachable, reach
-from .side_by_side import DEFINITIONS, Comparison, Figures, compare, gini
-from .token_classes import TOKEN_CLASSES
+from .results import AuditReport, Comparison, Difference, DiffReport, Figures, Finding, TokenView
 from .usage import ScriptUse, Usage, measure
-from .validating import Check, ValidationReport, validate
-from .viewing import TokenView, view
+from .view import view
 
 __all__ = [
-    # what is in a tokenizer, and what is wrong with it
-    "TOKEN_CLASSES",
+    # a tokenizer and its mistakes
     "AuditReport",
     "Finding",
     "Reach",
     "Unreachable",
     "audit",
     "reach",
-    # what it makes of texts
+    # measures of texts
     "ScriptUse",
     "Usage",
     "measure",
-    # what differs between two
+    # the differences between two
     "DiffReport",
-    "Place",
+    "Difference",
     "diff",
     # several on the same texts
-    "DEFINITIONS",
     "Comparison",
     "Figures",
     "compare",
-    "gini",
-    # a text, to look at
+    # a text in tokens
     "TokenView",
     "view",
-    # whether to trust it
-    "Check",
-    "ValidationReport",
-    "validate",
 ]

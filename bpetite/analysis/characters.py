@@ -1,7 +1,7 @@
 """Scripts of characters, names for characters that cannot be seen, and escapes for a terminal.
 
-Scripts are those of Unicode (UAX #24). ``regex`` is asked for them, so they are of the same Unicode version as the
-classes of split patterns.
+Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
+split patterns.
 """
 from __future__ import annotations
 
@@ -12,28 +12,17 @@ from typing import Any
 
 import regex
 
-__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "show"]
+__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
 
-#: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first. A name that the installed ``regex`` does
-#: not know is skipped; characters of scripts that are not listed are COMMON.
+#: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first: those of living languages, and
+#: a few others. A name that the installed ``regex`` does not know is skipped; characters of other scripts are COMMON.
 _SCRIPTS = """\
 Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian
 Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethiopic Mongolian Thaana Syriac Cherokee
 Canadian_Aboriginal Bopomofo Yi Braille Coptic Gothic Ogham Runic Tifinagh Nko Javanese Balinese Sundanese Cham
-Adlam Ahom Anatolian_Hieroglyphs Avestan Bamum Bassa_Vah Batak Bhaiksuki Brahmi Buginese Buhid Carian
-Caucasian_Albanian Chakma Chorasmian Cuneiform Cypriot Cypro_Minoan Deseret Dives_Akuru Dogra Duployan
-Egyptian_Hieroglyphs Elbasan Elymaic Garay Glagolitic Grantha Gunjala_Gondi Gurung_Khema Hanifi_Rohingya Hanunoo Hatran
-Imperial_Aramaic Inscriptional_Pahlavi Inscriptional_Parthian Kaithi Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khojki
-Khudawadi Kirat_Rai Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Mandaic Manichaean Marchen
-Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mro Multani
-Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nushu Nyiakeng_Puachue_Hmong Ol_Chiki Ol_Onal Old_Hungarian
-Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Osage Osmanya
-Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Samaritan Saurashtra Sharada Shavian
-Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sunuwar Syloti_Nagri Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri
-Tangsa Tangut Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Zanabazar_Square
 """
 
 #: Short names of characters that are not visible themselves or that change the direction of others.
@@ -112,7 +101,7 @@ def invisible_name(character: str) -> str | None:
 
 
 def escape(text: str) -> str:
-    r"""Text with escapes for what cannot be seen, except spaces, so that a terminal interprets nothing in it.
+    r"""Return text with escapes for unseen characters except spaces, so that a terminal interprets nothing in it.
 
     >>> escape("a\tb \x1b[0m")
     'a\\tb \\x1b[0m'
@@ -127,10 +116,10 @@ def _escaped(character: str) -> str:
     return written if written != character else character.encode("unicode-escape", "surrogatepass").decode("ascii")
 
 
-def show(token: bytes) -> str:
-    r"""A token for people: its text in quotes with escapes, or its bytes if they are not whole characters.
+def token_repr(token: bytes) -> str:
+    r"""Return a token for people: its text in quotes with escapes, or its bytes if they are not whole characters.
 
-    >>> show(b" the"), show(b"\xe4\xbd"), show("\u200d".encode())
+    >>> token_repr(b" the"), token_repr(b"\xe4\xbd"), token_repr("\u200d".encode())
     ("' the'", "b'\\xe4\\xbd'", "'\\u200d'")
     """
     try:

@@ -1,66 +1,58 @@
-"""Which tokens can a text produce?
+"""Tokens that a text can produce, and those that none can.
 
 A token is *reachable* when there is a text, of whole characters, whose ``encode_ordinary`` holds it. This module
-decides that for each token. A reachable token comes with such a text, which the tokenizer itself has encoded. An
-unreachable one comes with the reason:
+decides that for each token of whole characters. A reachable one comes with such a text, which the tokenizer itself has
+encoded. An unreachable one comes with the reason:
 
 ``utf-8``          no UTF-8 text holds these bytes (0xFF; a lead byte without the bytes that must follow)
 ``normalization``  the tokenizer normalizes, and no text in that form holds these characters
 ``merges``         the merges make other tokens of these bytes, whatever surrounds them
-``neighbours``     the token is part of a character, and every way to complete the character merges into its bytes
 ``decode-only``    the vocabulary keeps it as one that no text reaches, see :class:`bpetite.Vocab`
 ``pattern``        the merges would make it, but the split pattern (or a normalization that is not one of Unicode's
                    forms) separated its bytes in every text tried
 
-All but ``pattern`` are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`.
+All but ``pattern`` are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`. A token that
+is part of a character counts as reachable unless ``utf-8``, ``normalization`` or ``merges`` rules it out: it may still
+be that every way to complete the character merges into it.
 
 Why ``merges`` may look at the bytes of a token alone: merges take the lowest rank, the leftmost first. Where a token
 comes out, no merge ever crossed its edges, so inside them the same merges ran in the same order as they do on its bytes
-alone. Why ``neighbours`` may look at one pair of tokens at a time: see :mod:`bpetite.analysis.neighbours`.
+alone.
 """
 from __future__ import annotations
 
-import random
+import codecs
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice, product
+from itertools import islice, product
 from typing import Literal
 
 import numpy as np
 
 from ..patterns import as_tuple
-from ..reference import merge_pretoken
 from ..steps.normalizers import FORMS, normalize
 from ..tokenizer import Tokenizer
-from .neighbours import Neighbours, Ranks, TooManyPairs
-from .utf8 import some_characters_with, split_part
 
 __all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
 
-#: Texts that the search encodes at most for each of three groups: the tokens that are parts of characters; those that
-#: come out only as a whole pre-token; the other tokens of whole characters.
+#: Texts that the search encodes at most for each of two groups: the tokens that come out only as a whole pre-token, and
+#: the others.
 BUDGET = 500_000
 
-#: A token that is part of a character gets BUDGET // PART_SHARE texts.
-PART_SHARE = 16
-
-#: Completions by neighbours that are tried before the search over all characters begins.
-WALKS = 1024
-
-#: Surroundings that are tried for a token that comes out only as a whole pre-token: few change what a pre-token is.
+#: Surroundings that are tried for a token that comes out only as a whole pre-token: few change a pre-token.
 WHOLE_PRETOKEN_SURROUNDINGS = 200
 
 #: Texts that are encoded in one call.
 BATCH = 4096
 
-Reason = Literal["utf-8", "normalization", "merges", "neighbours", "decode-only", "pattern"]
+Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
 
-#: reason -> what it means, for people.
+#: reason -> its meaning, for people.
 REASONS: dict[Reason, str] = {
     "utf-8": "no UTF-8 text holds these bytes",
     "normalization": "no text in the tokenizer's normal form holds these characters",
     "merges": "the merges make other tokens of these bytes",
-    "neighbours": "part of a character, and whatever completes it merges into it",
     "decode-only": "empty, or not in the printable form of their file: they only decode",
     "pattern": "the split pattern cut it in every text tried",
 }
@@ -70,6 +62,9 @@ _AROUND = (
     "a A1 .\n'!/_\t\r-猫éÉ\u00a0\u3000s\u0301٣²ǅʰ🙂—€"
     "\u200d\u3042\uac00عkLtmdlvreSTMDLVRE\u17b5Ⅷ«»‿ſ\ue000\u0378\x00\u2028"
 )
+
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,7 @@ class Reach:
 
     Attributes:
         unreachable: In the order of ids; special tokens are not among them.
-        witness: id -> a text that produces the token, for tokens whose own text does not: parts of characters, and
-            tokens that need something before or after them.
+        witness: id -> a text that produces the token, for tokens that need something before or after them.
         forgeable: id -> a text, for special tokens that ordinary text can produce.
     """
 
@@ -118,19 +112,17 @@ class _Search:
         self.specials = set(vocab.special_tokens.values())
         #: Special tokens of one byte that ordinary text, which lacks this byte, does not give.
         self.added_bytes = {token_id for token_id in vocab.special_only if len(self.tokens[token_id]) == 1}
-        self.ranks: Ranks
-        if vocab.merges is None:
-            reachable = self.reachable.items()
-            self.ranks = {token: token_id for token_id, token in reachable if token_id not in self.specials}
-        else:
-            self.ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
+        self.merge_table = vocab.merge_table
+        self.byte_ids = {
+            token: token_id
+            for token_id, token in self.reachable.items()
+            if len(token) == 1 and token_id not in vocab.not_looked_up
+        }
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
         self.form = vocab.normalization if vocab.normalization in FORMS else None
         self.unicode = vocab.unicode
         #: A pre-token that is a token is taken whole, so a token can be reached without merges.
         self.takes_whole = vocab.merges is None or vocab.ignore_merges
-        self.neighbours = Neighbours(self.reachable.values(), self.ranks)
-        self.texts_left_for_parts = BUDGET
 
     def run(self) -> Reach:
         texts: dict[int, str] = {}
@@ -144,11 +136,11 @@ class _Search:
         verdicts: dict[int, str | Unreachable | None] = {
             token_id: self.judge_text(token_id, text) for token_id, text in texts.items() if token_id not in produced
         }
+        verdicts |= self.search({token_id: texts[token_id] for token_id, found in verdicts.items() if found is None})
         verdicts |= {token_id: self.judge_part(token_id) for token_id in parts}
         verdicts |= {
             token_id: Unreachable(token_id, self.tokens[token_id], "decode-only") for token_id in self.decode_only
         }
-        verdicts |= self.search({token_id: texts[token_id] for token_id, found in verdicts.items() if found is None})
         witness = {token_id: found for token_id, found in verdicts.items() if isinstance(found, str)}
         forgeable = {
             token_id: witness.pop(token_id, texts.get(token_id, ""))
@@ -180,22 +172,20 @@ class _Search:
         text_of = np.searchsorted(offsets, first, "right") - 1
         return {token_id: texts[at] for token_id, at in zip(different.tolist(), text_of.tolist(), strict=True)}
 
-    def first_producing(self, token_id: int, texts: Iterable[str]) -> str | None:
-        """The first of some texts that gives a token."""
-        texts = iter(texts)
-        size = 4  # the first texts are the likeliest, and each may take long to find
-        while batch := list(islice(texts, size)):
-            size = min(4 * size, BATCH)
-            if (text := self.produced(batch).get(token_id)) is not None:
-                return text
-        return None
-
     def instead(self, text: str) -> tuple[bytes, ...]:
         """The tokens that a text gives; none if it cannot be encoded."""
         try:
             return tuple(self.tokens[token_id] for token_id in self.tokenizer.encode_ordinary(text))
         except ValueError:
             return ()
+
+    def merged(self, token: bytes) -> tuple[bytes, ...]:
+        """The tokens that the merges make of some bytes alone."""
+        parts = [bytes([byte]) for byte in token]
+        if not self.byte_ids.keys() >= set(parts):  # a byte without a token, which no merge has
+            return tuple(parts)
+        merged = self.merge_table.apply(array("I", [self.byte_ids[part] for part in parts]))
+        return tuple(self.tokens[token_id] for token_id in merged)
 
     def in_form(self, text: str) -> bool:
         return self.form is None or normalize(self.form, text, self.unicode) == text
@@ -207,7 +197,7 @@ class _Search:
         token = self.tokens[token_id]
         if not self.in_form(text):
             return Unreachable(token_id, token, "normalization", self.instead(text))
-        merged = tuple(merge_pretoken(token, self.ranks))
+        merged = self.merged(token)
         if merged != (token,) and not self.takes_whole:
             return Unreachable(token_id, token, "merges", merged)
         if token_id in self.added_bytes:
@@ -216,7 +206,7 @@ class _Search:
 
     def search(self, cut: dict[int, str]) -> dict[int, str | Unreachable]:
         """For tokens that their own text does not give, a text that does, or the reason ``pattern``."""
-        whole = {key: text for key, text in cut.items() if len(merge_pretoken(self.tokens[key], self.ranks)) > 1}
+        whole = {key: text for key, text in cut.items() if len(self.merged(self.tokens[key])) > 1}
         others = {key: text for key, text in cut.items() if key not in whole}
         around = _around(self.tokenizer)
         found = self.search_around(whole, islice(_surroundings(around), WHOLE_PRETOKEN_SURROUNDINGS))
@@ -246,51 +236,34 @@ class _Search:
 
     # Tokens that are not whole characters
 
-    def judge_part(self, token_id: int) -> str | Unreachable:
-        """A text that gives this token, the proof that there is none, or the reason ``pattern``."""
+    def judge_part(self, token_id: int) -> Unreachable | None:
+        """The proof that no text gives this token, if there is one."""
         token = self.tokens[token_id]
-        split = split_part(token)
-        if split is None:
+        body = whole_characters(token)
+        if body is None:
             return Unreachable(token_id, token, "utf-8")
-        _, body, _ = split
         if not self.in_form(body):
             return Unreachable(token_id, token, "normalization")
-        merged = tuple(merge_pretoken(token, self.ranks))
-        if merged != (token,):
-            return Unreachable(token_id, token, "merges", merged)
-        try:
-            completions = self.neighbours.completions(token)
-            first = next(completions, None)
-            if first is None:
-                return Unreachable(token_id, token, "neighbours")
-            text = self.first_producing(token_id, chain([first], islice(completions, WALKS)))
-        except TooManyPairs:
-            text = None
-        text = text or self.first_producing(token_id, self.sampled_completions(token))
-        return text or Unreachable(token_id, token, "pattern")
+        merged = self.merged(token)
+        return None if merged == (token,) else Unreachable(token_id, token, "merges", merged)
 
-    def sampled_completions(self, token: bytes) -> Iterator[str]:
-        """The token with every character that can complete it at either end, in four surroundings; where those are too
-        many, a random sample, so that all kinds of characters are among them. The same in every call."""
-        most = min(BUDGET // PART_SHARE, self.texts_left_for_parts) // 4
-        split = split_part(token)
-        if split is None or most <= 0:
-            return
-        head, body, tail = split
-        if len(head) == len(token):
-            fronts, backs = some_characters_with(token, most, before=True, after=True), [b""]
-        else:
-            fronts = some_characters_with(head, most, before=True) if head else [b""]
-            backs = some_characters_with(tail, most, after=True) if tail else [b""]
-        pairs: Iterable[tuple[bytes, bytes]] = product(fronts, backs)
-        count = len(fronts) * len(backs)
-        if count > most:
-            draw = random.Random(0).choice
-            pairs = ((draw(fronts), draw(backs)) for _ in range(most))
-        self.texts_left_for_parts -= 4 * min(most, count)
-        for front, back in pairs:
-            text = (front + body.encode() + back).decode("utf-8")
-            yield from (text, " " + text, "a" + text, text + "a")
+
+def whole_characters(token: bytes) -> str | None:
+    r"""Return the whole characters between the parts of characters at a token's ends; None if no UTF-8 holds the token.
+
+    >>> whole_characters(b"\xa0 caf\xc3"), whole_characters(b"\x80\x80"), whole_characters(b"a\xff")
+    (' caf', '', None)
+    """
+    body = token.lstrip(_CONTINUATION)
+    if len(token) - len(body) > 3:
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(body)
+    except UnicodeDecodeError:
+        return None
+    rest = decoder.getstate()[0]
+    return None if rest[:1] == b"\xed" and rest[1:] >= b"\xa0" else text  # a surrogate is refused at its third byte
 
 
 def _around(tokenizer: Tokenizer) -> list[str]:
@@ -300,7 +273,7 @@ def _around(tokenizer: Tokenizer) -> list[str]:
 
 
 def _surroundings(around: list[str]) -> Iterator[tuple[str, str]]:
-    """What to put before a token and after it, the shortest first."""
+    """Texts to put before a token and after it, the shortest first."""
     yield from ((one, "") for one in around)
     yield from (("", one) for one in around)
     yield from product(around, around)

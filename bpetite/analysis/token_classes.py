@@ -7,7 +7,7 @@ import regex
 
 __all__ = ["TOKEN_CLASSES", "token_class", "token_classes"]
 
-#: class -> what belongs to it, for people. A token belongs to the first class that fits.
+#: class -> its members, for people. A token belongs to the first class that fits.
 TOKEN_CLASSES = {
     "special": "special tokens",
     "byte": "one byte",

@@ -1,4 +1,4 @@
-"""What a tokenizer makes of text: compression by script, which tokens are used, which words are fragmented.
+"""Measures of text in tokens: compression by script, tokens in use, words that take many tokens.
 
 Texts are read as ordinary text, a few million characters at a time, so memory does not grow with the size of a file.
 Everything is counted with NumPy over arrays of tokens and of code points.
@@ -15,13 +15,19 @@ import numpy.typing as npt
 import regex
 
 from ..tokenizer import Tokenizer
+from .cells import character_sizes
 from .characters import COMMON, scripts_of
-from .positions import character_sizes
 
-__all__ = ["BLOCK", "Meter", "ScriptUse", "Usage", "measure", "pieces"]
+__all__ = ["ALL", "Meter", "ScriptUse", "Usage", "gathered", "measure", "pieces"]
 
-#: Characters that are measured at a time; longer documents are cut after a line.
+#: Characters that are measured at a time; longer documents are cut, see :func:`pieces`.
 BLOCK = 1 << 21
+
+#: Characters that are held over all groups until the largest of them is measured.
+HELD = 8 * BLOCK
+
+#: The group of texts that belong to none.
+ALL = "all"
 
 #: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
 RENYI_ORDER = 2.5
@@ -39,8 +45,8 @@ MOST_WORDS, KEPT_WORDS = 200_000, 50_000
 CODE_POINTS = 0x110000
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-# Where a document may be cut: after a line that ends in a mark other than white space, and before a letter. The split
-# patterns in use cut there as well, so the pieces give the tokens of the whole.
+# A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
+# use cut there as well, so the pieces give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S\n)(?=\p{L})")
 
 Numbers = npt.NDArray[Any]
@@ -68,7 +74,7 @@ class ScriptUse:
 
     @property
     def tokens_per_word(self) -> float:
-        """How many tokens a word overlaps, on average."""
+        """The tokens that a word overlaps, on average."""
         return self.word_tokens / max(self.words, 1)
 
     @property
@@ -89,13 +95,13 @@ class ScriptUse:
 
 @dataclass(repr=False)
 class Usage:
-    """What :func:`measure` found.
+    """The result of :func:`measure`.
 
     Attributes:
         documents: How many texts.
         ids: int64[n]: the ids of the vocabulary, ascending.
         counts: int64[n]: how often each of them occurred.
-        ordinary: bool[n]: which of them are not special tokens; ordinary text does not use those.
+        ordinary: bool[n]: False for special tokens, which ordinary text does not use.
         scripts: script -> its counts; "Common" holds spaces, digits, punctuation and symbols.
         word_tokens: How many words have 1, 2, ... tokens; the last of the ten counts 10 and more.
         costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
@@ -175,31 +181,36 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
         ValueError: A byte of a text has no token.
     """
     meter = Meter(tokenizer)
-    documents = 0
-    for held, begun in blocks(texts):
-        documents += begun
+    documents: Counter[str] = Counter()
+    for _, held in gathered(((ALL, text) for text in texts), documents):
         meter.add(held)
-    return meter.finished(documents)
+    return meter.finished(documents.total())
 
 
-def blocks(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Texts gathered into lists of about BLOCK characters, and how many texts begin in each list."""
-    held: list[str] = []
-    size = begun = 0
-    for text in texts:
-        begun += 1
+def gathered(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the texts of a group, about BLOCK characters at a time. OUT: how many texts each group has."""
+    held: dict[str, list[str]] = {}
+    sizes: Counter[str] = Counter()
+    for group, text in pairs:
+        documents[group] += 1
         for piece in pieces(text):
-            held.append(piece)
-            size += len(piece)
-            if size >= BLOCK:
-                yield held, begun
-                held, size, begun = [], 0, 0
-    if held:
-        yield held, begun
+            held.setdefault(group, []).append(piece)
+            sizes[group] += len(piece)
+            full = group if sizes[group] >= BLOCK else None
+            if full is None and sizes.total() >= HELD:
+                full = sizes.most_common(1)[0][0]
+            if full is not None:
+                yield full, held.pop(full)
+                del sizes[full]
+    yield from held.items()
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most BLOCK characters, cut where that changes no token."""
+    """Yield a text in pieces of at most BLOCK characters.
+
+    A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
+    such a line it ends after BLOCK characters, and the tokens around that place may differ from the whole text's.
+    """
     at = 0
     while len(text) - at > BLOCK:
         cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
@@ -223,7 +234,7 @@ class Meter:
         self.lengths: npt.NDArray[np.int64] = np.array([len(tokens[one]) for one in self.ids.tolist()], dtype=np.int64)
         self.dense: bool = len(self.ids) == 0 or bool(self.ids[-1] == len(self.ids) - 1)
         self.names: list[str] = [COMMON]
-        # Of each code point: the index of its script in `names`, whether it is part of words, whether both are known.
+        # For each code point: the index of its script in `names`, True in words, True once the two are known.
         self.script_of: npt.NDArray[np.uint8] = np.zeros(CODE_POINTS, dtype=np.uint8)
         self.is_word: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)
         self.known: npt.NDArray[np.bool_] = np.zeros(CODE_POINTS, dtype=bool)
@@ -233,7 +244,7 @@ class Meter:
         self.usage: Usage = Usage(0, self.ids, counts, ~np.isin(self.ids, specials))
 
     def finished(self, documents: int) -> Usage:
-        """What was counted, of so many documents."""
+        """Return the counts, of so many documents."""
         self.usage.documents = documents
         ranked = sorted(self.costly.items(), key=lambda item: (-item[1] * (item[0][1] - 1), item[0]))
         self.usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]

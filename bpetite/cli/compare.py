@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from ..analysis.side_by_side import UNITS, Unit, compare
+from ..analysis import compare
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, named_corpus_options, overwrite_option
-from .outputs import check_output, create_output, named, one_stream
-from .reports import manner, say, show, show_json
+from .outputs import check_output, one_stream, write_page
+from .reports import manner, show, show_json
 
 __all__ = ["command"]
 
@@ -41,10 +41,6 @@ class WithCorpus(Command):
 )
 @click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZERS...")
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
-@click.option(
-    "--per", type=click.Choice(UNITS), default="bytes", show_default=True,
-    help="What Gini counts tokens per; documents where those of all groups are translations.",
-)
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
@@ -54,7 +50,6 @@ def command(
     tokenizers: tuple[str, ...],
     files: tuple[str, ...],
     by: str | None,
-    per: Unit,
     as_json: bool,
     as_csv: bool,
     page: Path | None,
@@ -64,9 +59,8 @@ def command(
     """Measure TOKENIZERS (files, folders or names) on the same texts (text, JSON lines, JSON, Parquet, also .gz, .zst,
     .bz2, .xz; folders; globs), read as ordinary text.
 
-    Reports bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, the Gini coefficient
-    over groups, the share of the vocabulary that is used, tokens that no text can produce and the longest token. A
-    record without the key of --by is in the group "(none)".
+    Reports bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, the share of the
+    vocabulary that the texts use, and the longest token. A record without the key of --by is in the group "(none)".
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms of one output: choose one")
@@ -79,14 +73,11 @@ def command(
     texts: Any = sample.texts()
     if by is not None:
         texts = sample.by_group(by)
-    found = compare(loaded, texts, per=per, by=by, files=sample.files)
+    found = compare(loaded, texts, by=by, files=sample.files)
     if as_json:
         show_json(found.to_dict(), indent=1)
     elif as_csv:
         click.echo(found.to_csv().replace("\r\n", "\n"), nl=False)
     elif not manner.quiet:
         show(str(found))
-    if page is not None:
-        with create_output(page, overwrite) as file:
-            file.write(found.page().encode("utf-8"))
-        say(f"{named(page)}: written")
+    write_page(found, page, overwrite)

@@ -1,4 +1,4 @@
-"""``bpetite diff``: what differs between two tokenizers."""
+"""``bpetite diff``: the differences between two tokenizers."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from ..analysis import diff
-from ..analysis.pages.report_text import diff_text
 from .base import Command
 from .options import (
     COUNT_OR_NONE,
@@ -18,8 +17,8 @@ from .options import (
     overwrite_option,
     sample_options,
 )
-from .outputs import check_output, create_output, named, one_stream
-from .reports import manner, say, show, show_json
+from .outputs import check_output, one_stream, write_page
+from .reports import manner, show, show_json
 
 __all__ = ["command"]
 
@@ -65,11 +64,8 @@ def command(
     report = diff(first, second, texts, ordinary=ordinary, places=places, names=(a, b), files=read)
     if as_json:
         show_json(report.to_dict(), indent=1)
-    elif not manner.quiet and (text := diff_text(report)):
-        show(text)
-    if page is not None:
-        with create_output(page, overwrite) as file:
-            file.write(report.page().encode("utf-8"))
-        say(f"{named(page)}: written")
+    elif not (manner.quiet or report.same):
+        show(str(report))
+    write_page(report, page, overwrite)
     if not report.same:
         raise click.exceptions.Exit(1)

@@ -8,18 +8,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from ..errors import file_exists
+from .reports import say
 
-__all__ = ["check_output", "create_output", "is_stream", "named", "one_stream"]
+__all__ = ["check_output", "create_output", "is_stream", "named", "one_stream", "write_page"]
 
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
 
 
 def one_stream(what: str) -> str:
-    """The help of an output that is one stream.
+    """Return the help of an output that is one stream.
 
     >>> one_stream("the page")
     'Where the page goes; - is standard output.'
@@ -82,3 +83,18 @@ def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Bin
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with create_file(path, overwrite=overwrite) as file:
             yield file
+
+
+class Drawn(Protocol):
+    """A report that has a page."""
+
+    def page(self) -> str:
+        """Return the page."""
+
+
+def write_page(report: Drawn, page: Path | None, overwrite: bool) -> None:
+    """Write the page of a report, where one is asked for, and say so."""
+    if page is not None:
+        with create_output(page, overwrite) as file:
+            file.write(report.page().encode("utf-8"))
+        say(f"{named(page)}: written")

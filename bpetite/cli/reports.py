@@ -1,4 +1,4 @@
-"""What commands print: data on standard output; on standard error, for people, messages and progress bars."""
+"""The output of commands: data on standard output; messages and progress bars, for people, on standard error."""
 from __future__ import annotations
 
 import codecs
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass
 class Manner:
-    """How people are told, and how much: the options -q, --no-progress and --log of the command that runs."""
+    """The manner and amount of messages: the options -q, --no-progress and --log of the command that runs."""
 
     quiet: bool = False
     bars: bool = True
@@ -65,12 +65,12 @@ def log_line(text: str, event: str, **numbers: Any) -> str:
 
 
 def show(text: str, color: bool | None = None) -> None:
-    """What was asked for, on standard output."""
+    """Print the answer of a command, on standard output."""
     click.echo(text, file=sys.stdout, color=color)
 
 
 def discard_output() -> None:
-    """Drop what cannot be written to standard output: without this, flushing at exit would print an error."""
+    """Drop output that cannot be written: without this, flushing at exit would print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -112,7 +112,7 @@ def report_problems(summary: dict[str, Any]) -> None:
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
 
 
-#: What "filtered" counts in a summary.
+#: The counts of "filtered" in a summary.
 FILTERED = {
     "short": "shorter than --min-document-bytes, left out",
     "cut": "longer than --max-document-tokens, cut",

@@ -8,14 +8,13 @@ import sys
 import click
 
 from .. import bytelevel
-from ..analysis.characters import show
-from ..analysis.layout import lay_out
+from ..analysis.cells import lay_out
+from ..analysis.characters import token_repr
 from ..analysis.pages.terminal import coloured, listed, printable
 from ..tokenizer import Tokenizer
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
-from .reports import counted, say, show_json
-from .reports import show as put
+from .reports import counted, say, show, show_json
 
 __all__ = ["command"]
 
@@ -50,7 +49,7 @@ def command(
     """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    text = _standard_input() if text is None else _typed(text)
+    text = _standard_inshow() if text is None else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if from_printable:
         ids = _from_printable(loaded, text)
@@ -61,25 +60,25 @@ def command(
     layout = lay_out(loaded, ids)
     if as_json:
         tokens = [
-            {"id": cell.id, "token": show(cell.data), "bytes": cell.data.hex(), "special": cell.special}
+            {"id": cell.id, "token": token_repr(cell.data), "bytes": cell.data.hex(), "special": cell.special}
             for cell in layout.cells
         ]
         content = {"tokens": tokens, "characters": layout.characters, "bytes": layout.bytes}
         show_json(content)
     elif as_ids:
-        put(" ".join(map(str, ids)))
+        show(" ".join(map(str, ids)))
     elif as_printable:
-        put(printable(layout.cells))
+        show(printable(layout.cells))
     elif _colours(color):
-        put(coloured(layout.cells), color=True)
+        show(coloured(layout.cells), color=True)
     elif layout.cells:
-        put(listed(layout.cells))
+        show(listed(layout.cells))
     if not (as_json or as_ids or as_printable):
         rate = f"{layout.characters / max(len(ids), 1):.2f} characters per token"
         say(f"{counted(len(ids), 'token')}, {counted(layout.characters, 'character')}, {rate}")
 
 
-def _standard_input() -> str:
+def _standard_inshow() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as wrong:
@@ -115,5 +114,5 @@ def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
         try:
             ids.append(tokenizer.token_id(token))
         except KeyError:
-            raise click.ClickException(f"{written!r} ({show(token)}) is not a token of this tokenizer") from None
+            raise click.ClickException(f"{written!r} ({token_repr(token)}) is not a token of this tokenizer") from None
     return ids

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..analysis import view
-from ..analysis.viewing import WINDOW
+from ..analysis.view import WINDOW
 from .base import Command
 from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
 from .outputs import check_output, create_output, named, one_stream

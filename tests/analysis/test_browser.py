@@ -9,7 +9,7 @@ import pytest
 from browsing import find, find_all, ids_of, keys, prefer, resize
 
 from bpetite import Tokenizer
-from bpetite.analysis import audit, diff, view
+from bpetite.analysis import audit, compare, diff, view
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default::ResourceWarning")]
 
@@ -309,12 +309,13 @@ def pages() -> dict[str, str]:
         "two": view(small, text, large, names=names).page(),
         "audit": audit(small, [text], name=names[0], files=[names[0]] * 9).page(),
         "diff": diff(small, large, [text], names=names, files=[names[0]]).page(),
+        "compare": compare(dict(zip(names, (small, large), strict=True)), {"x": [text], "y": ["the"]}).page(),
         "elements": '<!doctype html><html lang="en"><meta charset="utf-8"><title>notebook</title>'
         f'<meta name="viewport" content="width=device-width"><body><main><h1>x</h1>{"".join(elements)}</main>',
     }
 
 
-KINDS = ["view", "two", "audit", "diff", "elements"]
+KINDS = ["view", "two", "audit", "diff", "compare", "elements"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -350,6 +351,13 @@ def test_nothing_is_wider_than_the_window_or_cut(
       return found;
     """)
     assert split == []
+
+
+def test_tables_of_a_comparison_fit_a_window(pages: dict[str, str], show: Callable[[str], Any]) -> None:
+    browser = show(pages["compare"])
+    resize(browser, 1200)
+    wide = "return [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert browser.execute_script(wide) == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

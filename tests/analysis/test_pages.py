@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.analysis import view
-from bpetite.analysis.layout import lay_out, rows_of
+from bpetite.analysis.cells import lay_out, rows_of
 
 TOK = Tokenizer.train("the cat sat on the mat. naïve café 猫🙂 " * 5, 300, special_tokens=["<|end|>"])
 OTHER = Tokenizer.train("cats and dogs 猫 " * 5, 280, special_tokens=["<|end|>"])

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, patterns
 from bpetite.analysis import measure, usage
 from bpetite.analysis.characters import COMMON, escape, invisible_name, main_script, scripts_of
 
@@ -63,10 +63,26 @@ def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = measure(TOK, [text, "x" * 50, "", text])
     module = __import__("sys").modules["bpetite.analysis.usage"]
     monkeypatch.setattr(module, "BLOCK", 64)
-    assert len(list(usage.blocks([text]))) > 50
+    assert len(list(usage.pieces(text))) > 50
     parts = measure(TOK, [text, "x" * 50, "", text])
     assert parts.to_dict() == whole.to_dict()
     assert parts.documents == 4
+
+
+def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such pieces give the tokens of the whole; others may not, where they are cut."""
+    monkeypatch.setattr(__import__("sys").modules["bpetite.analysis.usage"], "BLOCK", 64)
+    lines = "".join(f"Line {number} of the text.\n\n  More - of it 1999\n" for number in range(100))
+    for pattern in (patterns.GPT2, patterns.CL100K, patterns.O200K):
+        tok = Tokenizer.train(lines, 330, pattern=pattern)
+        parts = list(usage.pieces(lines))
+        assert len(parts) > 50
+        assert [one for part in parts for one in tok.encode_ordinary(part)] == tok.encode_ordinary(lines)
+    long = "the cat sat on the mat " * 100
+    parts = list(usage.pieces(long))
+    assert ("".join(parts), max(map(len, parts))) == (long, 64)
+    found, whole = measure(TOK, [long]).total.tokens, len(TOK.encode_ordinary(long))
+    assert whole < found < whole + 8 * len(parts)
 
 
 def test_sparse_ids() -> None:

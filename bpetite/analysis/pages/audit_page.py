@@ -1,78 +1,91 @@
-"""An audit as HTML: headline figures, findings, tables and plots."""
+"""The audit of a tokenizer, drawn: headline figures, findings, tables and plots."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..auditing import AuditReport
-from ..characters import COMMON, show
-from ..provenance import counted
+from ..characters import COMMON, token_repr
+from ..results import AuditReport, Finding
 from ..token_classes import TOKEN_CLASSES
 from ..usage import Usage
 from . import plots
-from .blocks import Section, cell, code, figure, head, report_element, report_page, table
-from .headlines import audit_headline
-from .report_text import describe
+from .render import Block, Code, Contents, Fault, Fine, Form, Raw, Table, counted, describe, draw, draws, figure
 
-__all__ = ["audit_element", "audit_page"]
+__all__ = ["audit_page"]
 
-#: Bars of the plot by script.
-SCRIPTS = 14
+#: Scripts that tables and plots show, and examples of a finding.
+SCRIPTS, EXAMPLES = 14, 8
 
-#: Examples shown of a finding.
-EXAMPLES = 8
+Section = tuple[str, list[Block]]
 
 
-def audit_page(report: AuditReport) -> str:
-    """The page of an audit. What tokens hold is escaped; the page has no script and needs no network."""
-    return report_page(f"Audit of {report.name}", _head(report), _sections(report))
-
-
-def audit_element(report: AuditReport) -> str:
-    """The same as one element with its own styles, for a notebook."""
-    return report_element(_head(report), _sections(report))
-
-
-def _head(report: AuditReport) -> str:
+@draws(AuditReport)
+def audit_page(report: AuditReport, form: Form) -> str:
+    """Draw an audit. The page has no script and needs no network."""
     verdict = counted(len(report.faults), "fault")
-    return head(f"Audit of {report.name}", verdict, not report.faults, audit_headline(report), report.provenance)
+    mark = Fault(verdict) if report.faults else Fine(verdict)
+    return draw(Contents(f"Audit of {report.name}", mark, _headline(report), report.files, _sections(report)), form)
+
+
+def _headline(report: AuditReport) -> list[tuple[str, str]]:
+    figures = [
+        (f"{len(report.tokens):,}", "tokens"),
+        (f"{len(report.unreachable):,}", "tokens that no text can produce"),
+    ]
+    usage = report.usage
+    if usage is None:
+        return figures
+    total, ordinary, unused = usage.total, int(usage.ordinary.sum()), len(usage.never_used)
+    return [
+        (f"{total.bytes_per_token:.3f}", "bytes per token"),
+        (f"{total.tokens_per_word:.3f}", "tokens per word"),
+        (f"{100 * total.whole_word_share:.1f} %", "of words are one token"),
+        *figures,
+        (f"{100 * unused / max(ordinary, 1):.1f} %", "of tokens never used"),
+        (f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"),
+        (f"{total.bytes:,}", "bytes of text"),
+    ]
 
 
 def _sections(report: AuditReport) -> Iterator[Section]:
-    yield "What was found", _findings(report)
+    rows = [_finding(one) for one in report.findings]
+    findings: Block = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=len(rows))
+    yield "Findings", [findings if rows else Raw("<p>Nothing.</p>", "Findings: nothing")]
     if report.usage is not None:
         yield from _usage_sections(report, report.usage)
-    yield "Its tokens", _tokens(report)
-    settings = ([cell(key.replace("_", " ")), code(describe(value))] for key, value in report.settings.items())
-    yield "What it is", table("Settings", [], settings, named=True)
+    yield "Tokens", _tokens(report)
+    settings = [[key.replace("_", " "), describe(value)] for key, value in report.settings.items()]
+    settings = [[key, Code(value)] for key, value in settings]
+    yield "Settings", [Table("Settings", [], settings, named=True, few=len(settings))]
 
 
-def _findings(report: AuditReport) -> str:
-    rows = []
-    for finding in report.findings:
-        mark = f'<span class="{"fault" if finding.severity == "fault" else "fine"}">{finding.severity}</span>'
-        examples = "<br>".join(code(describe(example)) for example in finding.examples[:EXAMPLES])
-        more = f"<br>and {finding.count - EXAMPLES:,} more" if finding.count > EXAMPLES else ""
-        rows.append([f"{finding.count:,}", mark, f"{cell(finding.message)}<br><small>{examples}{more}</small>"])
-    return table("Findings", ["count", "severity", "finding"], rows, numbers=1) or "<p>Nothing.</p>"
+def _finding(finding: Finding) -> list[str | list[str]]:
+    lines = [f"{finding.message} [{finding.code}]"]
+    lines += [Code(describe(example)) for example in finding.examples[:EXAMPLES]]
+    if finding.count > EXAMPLES:
+        lines.append(f"and {finding.count - EXAMPLES:,} more")
+    mark = Fault(finding.severity) if finding.severity == "fault" else Fine(finding.severity)
+    return [f"{finding.count:,}", mark, lines]
 
 
-def _tokens(report: AuditReport) -> str:
-    scripts = ([f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS])
-    classes = ([f"{len(ids):,}", cell(name), cell(TOKEN_CLASSES[name])] for name, ids in report.classes.items())
-    longest = ([str(one), str(len(report.tokens[one])), code(show(report.tokens[one]))] for one in report.longest)
-    return "\n".join([
-        '<div class="plots"><div>',
-        figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes"),
-        table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
-        "</div>",
-        table("Tokens by kind", ["tokens", "kind", "what belongs to it"], classes, numbers=1),
-        "</div>",
-        table("The longest tokens", ["id", "bytes", "the longest tokens"], longest, numbers=2),
-    ])  # fmt: skip
+def _tokens(report: AuditReport) -> list[Block]:
+    scripts = [[f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
+    classes = [[f"{len(ids):,}", name, TOKEN_CLASSES[name]] for name, ids in report.classes.items()]
+    longest = [
+        [str(one), str(len(report.tokens[one])), Code(token_repr(report.tokens[one]))] for one in report.longest
+    ]
+    lengths = figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes")
+    return [
+        Raw(f'<div class="plots"><div>{lengths}'),
+        Table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
+        Raw("</div>"),
+        Table("Tokens by kind", ["tokens", "kind", "members"], classes, numbers=1),
+        Raw("</div>"),
+        Table("The longest tokens", ["id", "bytes", "the longest tokens"], longest, numbers=2, few=8),
+    ]
 
 
 def _script(name: str) -> str:
-    return cell(name.replace("_", " "))
+    return name.replace("_", " ")
 
 
 def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
@@ -89,29 +102,29 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
         ["tokens never used", f"{len(usage.never_used):,} of {int(usage.ordinary.sum()):,}"],
     ]
     scripts = usage.by_size[:SCRIPTS]
-    named = [(script.replace("_", " "), use) for script, use in scripts if script != COMMON]
+    named = [(_script(script), use) for script, use in scripts if script != COMMON]
     drawn = [
-        (plots.bars([(script, use.bytes_per_token) for script, use in named], x="bytes per token"),
+        (plots.bars([(script, [use.bytes_per_token]) for script, use in named], x="bytes per token"),
          "Compression by script, most text first"),
-        (plots.bars([(script, use.tokens_per_character) for script, use in named], x="tokens per character"),
+        (plots.bars([(script, [use.tokens_per_character]) for script, use in named], x="tokens per character"),
          "Tokens per character by script"),
         (plots.zipf(usage.counts.tolist()), "How often tokens occur, by rank (Zipf)"),
         (plots.columns(dict(enumerate(usage.word_tokens, 1)), x="tokens per word", y="words", most=10),
          "Words by number of tokens"),
     ]  # fmt: skip
-    by_script = (
+    by_script = [
         [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
          f"{use.tokens_per_word:.2f}", _script(script)]
         for script, use in scripts
-    )  # fmt: skip
+    ]  # fmt: skip
     heads = ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"]
-    yield "What it makes of the texts", "\n".join([
-        table("Figures of the texts", [], figures, named=True),
-        f'<div class="plots">{"".join(figure(*one) for one in drawn)}</div>',
-        table("Figures by script", heads, by_script, numbers=5),
-    ])  # fmt: skip
-    most_used = ([f"{count:,}", str(one), code(show(report.tokens[one]))] for one, count in usage.most_used(20))
-    yield "The most used tokens", table("The most used tokens", ["count", "id", "token"], most_used, numbers=2)
-    costly = ([f"{count:,}", str(tokens), cell(word)] for word, count, tokens in usage.costly_words[:20])
+    yield "Texts", [
+        Table("Figures of the texts", [], figures, named=True),
+        Raw(f'<div class="plots">{"".join(figure(*one) for one in drawn)}</div>'),
+        Table("Figures by script", heads, by_script, numbers=5),
+    ]
+    most_used = [[f"{count:,}", str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
+    yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
+    costly = [[f"{count:,}", str(tokens), word] for word, count, tokens in usage.costly_words[:20]]
     heads = ["count", "tokens each", "word"]
-    yield "Words that take most tokens", table("Words that take most tokens", heads, costly, numbers=2)
+    yield "Words that take most tokens", [Table("Words that take most tokens", heads, costly, 2, few=10)]

@@ -1,119 +1,144 @@
-"""A comparison of two tokenizers as HTML: what differs, and the places of the texts that are cut differently."""
+"""The differences between two tokenizers, drawn: settings, tokens, merges, and the texts that are cut differently."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ..characters import show
-from ..comparing import DiffReport, Place
-from ..layout import Cell
-from .blocks import Section, cell, code, head, report_element, report_page, table
-from .headlines import diff_headline
+from ..cells import Cell
+from ..characters import token_repr
+from ..results import Difference, DiffReport
 from .markup import text_html, tokens_html
-from .report_text import describe
+from .render import Block, Code, Contents, Fault, Fine, Form, Raw, Table, describe, draw, draws
 
-__all__ = ["diff_element", "diff_page"]
+__all__ = ["diff_page"]
 
-#: Tokens shown of each difference between the vocabularies, and of a place on each side.
-TOKENS = 40
+#: Tokens shown of each difference between the vocabularies, and of a place on each side; text shows fewer.
+TOKENS, FEW = 40, 8
 
 #: Characters shown of a place.
 CHARACTERS = 200
 
-
-def diff_page(report: DiffReport) -> str:
-    """The page of a comparison. What tokens and texts hold is escaped; the page has no script."""
-    return report_page(f"{' and '.join(report.names)}: what differs", _head(report), _sections(report))
+Section = tuple[str, list[Block]]
 
 
-def diff_element(report: DiffReport) -> str:
-    """The same as one element with its own styles, for a notebook."""
-    return report_element(_head(report), _sections(report))
-
-
-def _head(report: DiffReport) -> str:
+@draws(DiffReport)
+def diff_page(report: DiffReport, form: Form) -> str:
+    """Draw the differences. The page has no script and needs no network."""
     a, b = report.names
-    verdict = "the same" if report.same else "different"
-    return head(f"A: {a}, B: {b}", verdict, report.same, diff_headline(report), report.provenance)
+    verdict = Fine("the same") if report.same else Fault("different")
+    return draw(Contents(f"A: {a}, B: {b}", verdict, _headline(report), report.files, _sections(report)), form)
+
+
+def _headline(report: DiffReport) -> list[tuple[str, str]]:
+    size_a, size_b = report.sizes
+    figures = [
+        (f"{size_a:,}", "tokens in A"),
+        (f"{size_b:,}", "tokens in B"),
+        (f"{report.shared:,}", "the same in both"),
+        (f"{len(report.moved):,}", "under other ids"),
+        (f"{len(report.only_a):,}", "only in A"),
+        (f"{len(report.only_b):,}", "only in B"),
+    ]
+    if report.documents is None:
+        return figures
+    change = 100 * (report.tokens_b / max(report.tokens_a, 1) - 1)
+    return [
+        (f"{report.documents_differing:,} of {report.documents:,}", "documents get other ids"),
+        (f"{change:+.2f} %", "tokens of the texts in B, against A"),
+        *figures,
+    ]
 
 
 def _sections(report: DiffReport) -> Iterator[Section]:
     if report.same:
         texts = "" if report.documents is None else " So are the ids of all texts."
-        yield "What differs", f"<p>Nothing: settings, special tokens, vocabularies and merges are the same.{texts}</p>"
+        said = f"Nothing: settings, special tokens, vocabularies and merges are the same.{texts}"
+        yield "Differences", [_said(said)]
         return
-    yield "Texts", _texts(report)
-    settings = ([cell(name.replace("_", " ")), *_both(sides)] for name, sides in report.settings.items())
-    yield "Settings", table("Settings", ["setting", "A", "B"], settings, named=True)
-    specials = ([code(literal), *_both(sides)] for literal, sides in report.specials.items())
-    yield "Special tokens", table("Special tokens", ["special token", "id in A", "id in B"], specials, named=True)
+    yield "Texts", list(_texts(report))
+    settings = [[name.replace("_", " "), *_both(sides)] for name, sides in report.settings.items()]
+    yield "Settings", [Table("Settings", ["setting", "A", "B"], settings, named=True)]
+    specials = [[Code(repr(literal)), *_both(sides)] for literal, sides in report.specials.items()]
+    yield "Special tokens", [Table("Special tokens", ["special token", "id in A", "id in B"], specials, named=True)]
     for side, only in (("A", report.only_a), ("B", report.only_b)):
-        rows = ([str(token_id), code(show(token))] for token, token_id in islice(only.items(), TOKENS))
-        title = f"Tokens only in {side}"
-        yield title, _more(table(title, ["id", "token"], rows, numbers=1), len(only))
-    moved = ([str(ours), str(theirs), code(show(one))] for one, (ours, theirs) in islice(report.moved.items(), TOKENS))
-    title = "Tokens under other ids"
-    yield title, _more(table(title, ["id in A", "id in B", "token"], moved, numbers=2), len(report.moved))
-    yield "Merges", _merges(report)
+        rows = [[str(token_id), Code(token_repr(token))] for token, token_id in islice(only.items(), TOKENS)]
+        yield _tokens(f"Tokens only in {side}", ["id", "token"], rows, len(only))
+    moved = islice(report.moved.items(), TOKENS)
+    rows = [[str(ours), str(theirs), Code(token_repr(one))] for one, (ours, theirs) in moved]
+    yield _tokens("Tokens under other ids", ["id in A", "id in B", "token"], rows, len(report.moved))
+    if report.first_merge is not None:
+        yield "Merges", [_merges(report, report.first_merge)]
+
+
+def _said(text: str) -> Raw:
+    return Raw(f"<p>{text}</p>", text)
 
 
 def _both(sides: tuple[object, object]) -> list[str]:
-    return [code(describe(one)) for one in sides]
+    return [Code(describe(one)) for one in sides]
 
 
-def _more(shown: str, count: int) -> str:
-    return f"{shown}<p>The first {TOKENS} of {count:,}.</p>" if count > TOKENS else shown
+def _tokens(title: str, heads: list[str], rows: list[list[str]], count: int) -> Section:
+    blocks: list[Block] = [Table(title, heads, rows, numbers=len(heads) - 1, few=FEW)]
+    if count > TOKENS:
+        blocks.append(Raw(f"<p>The first {TOKENS} of {count:,}.</p>"))
+    return title, blocks
 
 
-def _merges(report: DiffReport) -> str:
-    if report.first_merge is None:
-        return ""
+def _merges(report: DiffReport, first: int) -> Table:
     ours, theirs = (
-        "none" if pair is None else code(" + ".join(show(part) for part in pair)) for pair in report.merges_at_first
+        "none" if pair is None else Code(" + ".join(token_repr(part) for part in pair))
+        for pair in report.merges_at_first
     )
     rows = [
-        ["the same at the start", f"{report.first_merge:,}"],
+        ["the same at the start", f"{first:,}"],
         ["the next one in A", ours],
         ["the next one in B", theirs],
         ["only in A", f"{report.merges_only_a:,}"],
         ["only in B", f"{report.merges_only_b:,}"],
         ["in another order", f"{report.merges_reordered:,}"],
     ]
-    return table("Merges", [], rows, named=True)
+    return Table("Merges", [], rows, named=True)
 
 
-def _texts(report: DiffReport) -> str:
+def _texts(report: DiffReport) -> Iterator[Block]:
     if report.documents is None:
-        return ""
+        return
     if not report.documents_differing:
-        return f"<p>All texts get the same ids: {report.tokens_a:,} tokens.</p>"
-    said = (
-        f"<p>A makes {report.tokens_a:,} tokens of the texts, B {report.tokens_b:,}. They are cut differently in "
-        f"{report.cut_places:,} places; {report.other_ids:,} tokens are cut alike and have other ids.</p>"
+        yield _said(f"All texts get the same ids: {report.tokens_a:,} tokens.")
+        return
+    yield _said(
+        f"A makes {report.tokens_a:,} tokens of the texts, B {report.tokens_b:,}. They are cut differently in "
+        f"{report.cut_places:,} places; {report.other_ids:,} tokens are cut alike and have other ids."
     )
+    yield from (_place(place) for place in report.places if place.cut)
     title = "The same tokens under other ids"
-    rows = (
-        [str(place.document), str(place.offset), str(ours), str(theirs), code(show(token))]
+    rows = [
+        [str(place.document), str(place.offset), str(ours), str(theirs), Code(token_repr(token))]
         for place in report.places
         if not place.cut
         for (ours, token), (theirs, _) in zip(place.a, place.b, strict=True)
-    )
-    other_ids = table(title, ["document", "character", "id in A", "id in B", "token"], rows, numbers=4)
-    return said + "\n".join(_place(place) for place in report.places if place.cut) + other_ids
+    ]
+    yield Table(title, ["document", "character", "id in A", "id in B", "token"], rows, numbers=4)
 
 
-def _place(place: Place) -> str:
+def _place(place: Difference) -> Raw:
     text = place.text if len(place.text) <= CHARACTERS else f"{place.text[:CHARACTERS]}…"
-    sides = "".join(
-        f'<div class="side"><b>{name}</b><div class="text ids">{"".join(tokens_html(_cells(tokens), 0, titles=True))}'
-        f"{' …' if len(tokens) > TOKENS else ''}</div></div>"
-        for name, tokens in (("A", place.a), ("B", place.b))
-    )
-    return (
-        f'<div class="place"><p>Document {place.document:,}, character {place.offset:,}</p>'
+    where = f"Document {place.document:,}, character {place.offset:,}"
+    lines = [f"{where}: {place.before!r} [{text!r}] {place.after!r}"]
+    sides = []
+    for name, tokens in (("A", place.a), ("B", place.b)):
+        cells = "".join(tokens_html(_cells(tokens), 0, titles=True))
+        more = " …" if len(tokens) > TOKENS else ""
+        sides.append(f'<div class="side"><b>{name}</b><div class="text ids">{cells}{more}</div></div>')
+        listed = "  ".join(f"{token_id} {token_repr(token)}" for token_id, token in tokens[:FEW])
+        lines.append(f"  {name}  {listed}{'  ...' if len(tokens) > FEW else ''}")
+    html = (
+        f'<div class="place"><p>{where}</p>'
         f'<p class="text" dir="auto"><span class="dim">{_context(place.before)}</span><mark>{text_html(text)}</mark>'
-        f'<span class="dim">{_context(place.after)}</span></p>{sides}</div>'
+        f'<span class="dim">{_context(place.after)}</span></p>{"".join(sides)}</div>'
     )
+    return Raw(html, "\n".join(lines))
 
 
 def _context(text: str) -> str:

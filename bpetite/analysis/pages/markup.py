@@ -13,9 +13,9 @@ from importlib import resources
 from itertools import groupby
 from typing import Any
 
+from ..cells import Cell, groups
 from ..characters import escape as shown
 from ..characters import invisible_name
-from ..layout import Cell, groups
 
 __all__ = ["asset", "document", "element", "name_html", "text_html", "tokens_html"]
 
@@ -82,7 +82,7 @@ def document(
         f'<meta http-equiv="Content-Security-Policy" content="{escape("; ".join(policy), quote=True)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(_visible(title))}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n{tail}</body>\n</html>\n"
+        f"<title>{escape(shown(title))}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n{tail}</body>\n</html>\n"
     )
 
 
@@ -90,12 +90,6 @@ def _json(data: Any) -> str:
     """JSON for a script element: no character in it can end the element or begin a comment."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _visible(text: str) -> str:
-    """Text in which what cannot be seen is replaced by its name."""
-    names = ((character, invisible_name(character)) for character in text)
-    return "".join(character if character == " " or name is None else f"[{name}]" for character, name in names)
 
 
 # Tokens
@@ -122,7 +116,7 @@ def tokens_html(
         if len(group) == 1:
             yield tokens[0]
         else:
-            text = escape(_visible("".join(cell.text for cell in group)), quote=True)
+            text = escape(shown("".join(cell.text for cell in group)), quote=True)
             yield f'<span class="g" role="none" data-t="{text}">{"".join(tokens)}</span>'
 
 
@@ -141,7 +135,7 @@ def _token(cell: Cell, colour: int, different: bool, titles: bool) -> str:
 
 
 def _spoken(text: str) -> str:
-    """What a screen reader says for a token without a visible character; "" for the others.
+    """The words of a screen reader for a token without a visible character; "" for the others.
 
     >>> _spoken("  \\n"), _spoken(""), _spoken(" a")
     ('2 spaces, line end', 'part of a character', '')

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from .markup import COLOURS
 
-__all__ = ["bars", "columns", "grouped_bars", "zipf"]
+__all__ = ["bars", "columns", "zipf"]
 
 WIDTH, HEIGHT = 360, 200
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 34
@@ -68,7 +68,7 @@ def _ticks(highest: float, about: int = 4) -> list[float]:
 
 
 def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str:
-    """A histogram: a column for each number from 1 on; the last one counts ``most`` and more."""
+    """Draw a histogram: a column for each number from 1 on; the last one counts ``most`` and more."""
     counts = [0] * most
     for number, count in values.items():
         if number >= 1:
@@ -92,70 +92,53 @@ def columns(values: Mapping[int, int], *, x: str, y: str, most: int = 32) -> str
     return _svg(HEIGHT, label, parts + _x_axis(x))
 
 
-def _beside(names: Iterable[str]) -> int:
-    """The width of names at the left, where a letter is some 6.5 wide."""
-    return 16 + math.ceil(6.5 * max(map(len, names), default=0))
-
-
-def bars(values: Sequence[tuple[str, float]], *, x: str, digits: int = 2) -> str:
-    """Horizontal bars with names, in the order given."""
-    line, left = 22, _beside(name for name, _ in values)
-    height = line * len(values) + 24
-    highest = max((value for _, value in values), default=0) or 1
-    parts = []
-    for number, (name, value) in enumerate(values):
-        top = number * line + 4
-        length = (WIDTH - left - 40) * value / highest
-        parts += [
-            _text(left - 8, top + 12, name, "end"),
-            f'<rect x="{left}" y="{top}" width="{max(length, 1):.1f}" height="{line - 6}" rx="3" class="fill"/>',
-            _text(left + length + 6, top + 12, f"{value:.{digits}f}", "start"),
-        ]
-    parts.append(_text(left, height - 4, x, "start"))
-    return _svg(height, f"{x}: " + ", ".join(f"{name} {value:.{digits}f}" for name, value in values), parts)
-
-
-def grouped_bars(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float]]], *, x: str) -> str:
-    """Horizontal bars side by side: for each group one of each name, in its colour, with a legend above.
+def bars(
+    groups: Sequence[tuple[str, Sequence[float]]], *, x: str, names: Sequence[str] = (), digits: int = 2
+) -> str:
+    """Draw horizontal bars, a group of them for each name at the left, in the order given.
 
     Args:
-        names: What the bars of a group are.
-        groups: (group, a value for each name).
-        x: What the values are.
+        groups: (name, a value for each bar of the group).
+        x: The name of the values.
+        names: The names of a group's bars, for a legend; each has a colour.
+        digits: Digits after the point.
     """
-    thin, gap, legend = 9, 7, 16
-    left = _beside(group for group, _ in groups)
-    line = thin * len(names) + gap
-    above = legend * len(names) + 6
+    thick, gap, small = (8, 8, ' class="small"') if names else (16, 6, "")
+    step = thick + bool(names)
+    left = 16 + math.ceil(6.5 * max((len(group) for group, _ in groups), default=0))  # a letter is some 6.5 wide
+    above = 16 * len(names) + 6
+    line = step * max(len(names), 1) + gap
     height = above + line * len(groups) + 20
     highest = max((value for _, values in groups for value in values), default=0) or 1
     parts = []
     for number, name in enumerate(names):
-        top = number * legend + 3
         parts += [
-            f'<rect x="{left}" y="{top}" width="10" height="10" rx="2" class="fill{number % COLOURS}"/>',
-            _text(left + 16, top + 9, name, "start"),
+            f'<rect x="{left}" y="{16 * number + 3}" width="10" height="10" rx="2" class="fill{number % COLOURS}"/>',
+            _text(left + 16, 16 * number + 12, name, "start"),
         ]
     for number, (group, values) in enumerate(groups):
         top = above + number * line
         parts.append(_text(left - 8, top + (line - gap) / 2 + 4, group, "end"))
         for at, value in enumerate(values):
             length = max((WIDTH - left - 40) * value / highest, 1)
+            level = top + at * step
+            title = f"<title>{escape(names[at])}: {value:.3f}</title>" if names else ""
             parts += [
-                f'<rect x="{left}" y="{top + at * thin}" width="{length:.1f}" height="{thin - 1}" '
-                f'class="fill{at % COLOURS}"><title>{escape(names[at])}: {value:.3f}</title></rect>',
-                f'<text x="{left + length + 5:.1f}" y="{top + at * thin + 7}" class="small">{value:.2f}</text>',
+                f'<rect x="{left}" y="{level}" width="{length:.1f}" height="{thick}" rx="{thick // 5}" '
+                f'class="fill{at % COLOURS}">{title}</rect>',
+                f'<text x="{left + length + 6:.1f}" y="{level + thick * 0.75:.1f}"{small}>{value:.{digits}f}</text>',
             ]
     parts.append(_text(left, height - 4, x, "start"))
-    told = "; ".join(
-        f"{group}: " + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, values, strict=True))
-        for group, values in groups
-    )
-    return _svg(height, f"{x}. {told}", parts)
+    told = []
+    for group, values in groups:
+        written = [f"{value:.{digits}f}" for value in values]
+        pairs = zip(names, written, strict=True) if names else ()
+        told.append(f"{group} {', '.join(map(' '.join, pairs)) or written[0]}")
+    return _svg(height, f"{x}: {'; '.join(told)}", parts)
 
 
 def zipf(counts: Sequence[int]) -> str:
-    """How often the most frequent token occurs, the second, and so on, both axes logarithmic."""
+    """Draw the occurrences of the most frequent token, the second, and so on, both axes logarithmic."""
     ordered = sorted((count for count in counts if count), reverse=True)
     if len(ordered) < 2:
         return ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ... import bytelevel
-from ..characters import escape, show
-from ..layout import Cell, groups
+from ..cells import Cell, groups
+from ..characters import escape, token_repr
 
 __all__ = ["coloured", "listed", "printable"]
 
@@ -17,7 +17,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def coloured(cells: Iterable[Cell]) -> str:
-    """Tokens on coloured backgrounds; what a terminal would interpret is escaped.
+    """Return tokens on coloured backgrounds; escape sequences in them are escaped.
 
     Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
     """
@@ -46,7 +46,7 @@ def _visible_character(character: str) -> str:
 
 def listed(cells: Iterable[Cell]) -> str:
     """One token per line: its id, a tab, its text or bytes as Python writes them."""
-    fields = ([str(cell.id), show(cell.data), "special" if cell.special else ""] for cell in cells)
+    fields = ([str(cell.id), token_repr(cell.data), "special" if cell.special else ""] for cell in cells)
     return "\n".join("\t".join(filter(None, line)) for line in fields)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
 from bpetite.analysis import DiffReport, diff
-from bpetite.analysis.pages.report_text import diff_text
 
 CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
 SMALL = Tokenizer.train(CORPUS, 280)
@@ -29,7 +28,6 @@ def spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int, int]]:
 def test_the_same() -> None:
     report = diff(SMALL, Tokenizer.train(CORPUS, 280), [CORPUS, ""])
     assert report.same
-    assert diff_text(report) == ""
     assert (report.documents, report.documents_differing) == (2, 0)
     assert report.shared == len(SMALL)
 
@@ -129,10 +127,11 @@ def test_json_and_text() -> None:
     assert content["vocabulary"]["only_b"]["count"] == 6
     assert len(content["vocabulary"]["only_b"]["first"]) == 3
     assert content["texts"]["documents"] == 2
-    assert content["provenance"]["names"] == ["small", "large"]
-    said = diff_text(report)
-    assert said.startswith("A: small\nB: large\n  texts: corpus.txt\n  made ")
-    assert "24 are the same" in said
+    assert content["names"] == ["small", "large"]
+    said = str(report)
+    assert said.startswith("A: small, B: large: different\n")
+    assert "\n  Texts: corpus.txt\n  Made " in said
+    assert "the same at the start  24" in said
     assert "\x1b" not in said
     assert "\u202e" not in said
     assert DiffReport().same
@@ -180,7 +179,7 @@ def test_a_place_as_long_as_its_document() -> None:
     )
     report = diff(pairs, shifted, ["b" + "a" * 99_999])
     assert max(len(place.text) for place in report.places) > 90_000
-    assert len(diff_text(report)) < 5_000
+    assert len(str(report)) < 5_000
     assert len(report.page()) < 50_000
 
 
@@ -210,4 +209,4 @@ def test_tokens_that_only_decode_and_aliases() -> None:
     assert (report.only_a, report.only_b, report.moved, report.documents_differing) == ({}, {}, {}, 0)
     assert not report.same
     assert diff(Tokenizer.from_vocab(it), Tokenizer.from_vocab(it)).same
-    assert "unreachable" in diff_text(report)
+    assert "unreachable" in str(report)

@@ -1,21 +1,30 @@
-"""A text cut into coloured tokens as HTML: a page, and one element for a notebook."""
+"""A text cut into coloured tokens, drawn: a page, and one element for a notebook."""
 from __future__ import annotations
 
 from html import escape
 from itertools import zip_longest
 
-from ..layout import Cell, rows_of
-from ..viewing import TokenView
+from ..cells import Cell, rows_of
+from ..results import TokenView
 from .markup import asset, document, element, name_html, tokens_html
+from .render import Form, draws
+from .terminal import listed
 
-__all__ = ["text_element", "text_page"]
+__all__ = ["view_page"]
 
 #: Characters that a notebook's cell shows.
 NOTEBOOK_CHARACTERS = 4_000
 
 
-def text_page(view: TokenView) -> str:
-    """The page: one file of HTML that needs no network."""
+@draws(TokenView)
+def view_page(view: TokenView, form: Form) -> str:
+    """Draw a text cut into tokens; as text, one token a line for each tokenizer."""
+    if form == "text":
+        return "\n\n".join(listed(side.layout.cells) for side in view.sides)
+    return _page(view) if form == "page" else _element(view)
+
+
+def _page(view: TokenView) -> str:
     edges: list[set[tuple[int, int]] | None] = [None] * len(view.sides)
     if len(view.sides) == 2 and view.aligned:
         left, right = ({(cell.start, cell.end) for cell in side.layout.cells} for side in view.sides)
@@ -112,7 +121,7 @@ def _facts(who: str, facts: list[tuple[str, str]]) -> str:
 
 
 def _key(several: bool) -> str:
-    """What the marks mean, and the keys."""
+    """The meaning of the marks, and the keys."""
     marks = [
         '<u class="s">&nbsp;</u> space',
         '<u class="n"></u> line end',
@@ -141,7 +150,7 @@ def _key(several: bool) -> str:
 
 
 def _tools(view: TokenView) -> str:
-    """The bar that stays in sight: the search and what is shown."""
+    """The bar that stays in sight: the search and the switches."""
     differ = ""
     if len(view.sides) == 2 and view.aligned:
         differ = '<button type="button" id="differ">Next difference</button>'
@@ -160,7 +169,7 @@ def _tools(view: TokenView) -> str:
     )
 
 
-def text_element(view: TokenView) -> str:
+def _element(view: TokenView) -> str:
     """The first tokens of each side as one element with its own styles, without a script, for a notebook."""
     parts = []
     for side in view.sides:

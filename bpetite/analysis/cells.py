@@ -1,4 +1,4 @@
-"""Tokens laid out for display: which characters each one shows, which belong together, where lines end.
+"""Tokens laid out for display: the characters of each, groups that share characters, rows.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: they are shown
 as one group, and a later one shows only the characters that begin in it. Bytes that form no character, which only ids
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .positions import character_sizes, token_ends
 
-__all__ = ["Cell", "Layout", "groups", "lay_out", "rows_of"]
+__all__ = ["Cell", "Layout", "character_sizes", "groups", "lay_out", "rows_of", "token_ends"]
 
-#: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only what is in sight.
+#: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
 
 
@@ -27,10 +28,10 @@ class Cell:
     Attributes:
         id: Its id.
         data: Its bytes.
-        start: Where its bytes begin in those of the text.
-        special: Whether it is a special token.
+        start: The position of its first byte in the text.
+        special: True for a special token.
         text: The characters that begin in it; a byte that is not part of a character is U+DC00 plus the byte.
-        joined: Whether it begins inside a character that the token before began.
+        joined: True where it begins inside a character that the token before began.
     """
 
     id: int
@@ -42,7 +43,7 @@ class Cell:
 
     @property
     def end(self) -> int:
-        """Where its bytes end."""
+        """The end of its bytes."""
         return self.start + len(self.data)
 
 
@@ -53,6 +54,27 @@ class Layout:
     cells: list[Cell] = field(repr=False)
     characters: int
     bytes: int
+
+
+def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """int64[n]: where the bytes of each of n tokens end when all are joined.
+
+    >>> token_ends(Tokenizer({0: b"a", 1: b"abc"}, []), np.array([1, 0, 1])).tolist()
+    [3, 4, 7]
+    """
+    tokens = tokenizer.to_vocab().tokens
+    different, index = np.unique(ids, return_inverse=True)
+    lengths = np.array([len(tokens[token_id]) for token_id in different.tolist()], dtype=np.int64)
+    return np.cumsum(lengths[index])
+
+
+def character_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    """Return the length of each code point in UTF-8, 1 to 4 bytes.
+
+    >>> character_sizes(np.array([0x61, 0xE9, 0x732B, 0x1F642])).tolist()
+    [1, 2, 3, 4]
+    """
+    return 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
 
 
 def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
@@ -113,7 +135,7 @@ def rows_of(sides: Sequence[Layout]) -> list[list[list[Cell]]]:
 
 
 def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
-    """Where the row of a cell ends, in bytes; None for the last row."""
+    """The end of the row that a cell begins, in bytes; None for the last row."""
     for at in range(first, len(cells) - 1):
         cell = cells[at]
         if cell.end in edges and ("\n" in cell.text or at + 1 - first >= LONGEST_ROW):
@@ -122,6 +144,6 @@ def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
 
 
 def _edges(side: Layout) -> set[int]:
-    """Where a row may end: after a token, and not inside a character."""
+    """The places at which a row may end: after a token, and not inside a character."""
     joined = {cell.start for cell in side.cells if cell.joined}
     return {cell.end for cell in side.cells} - joined

@@ -8,101 +8,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .layout import Layout, lay_out
-from .positions import token_ends
-from .provenance import default_names
+from .cells import lay_out, token_ends
+from .results import Side, TokenView, default_names
 
-__all__ = ["WINDOW", "Side", "TokenView", "view"]
+__all__ = ["WINDOW", "view"]
 
 #: Characters that a page shows by default: a browser lays out some 15,000 tokens at once without a pause.
 WINDOW = 50_000
-
-
-@dataclass(frozen=True)
-class Side:
-    """The tokens of one of the tokenizers.
-
-    Attributes:
-        name: What the tokenizer is called.
-        tokens, different, specials: How many tokens, different ids and special tokens the whole text has.
-        layout: The tokens in the window.
-        start: Where the window begins, in bytes.
-    """
-
-    name: str
-    tokens: int
-    different: int
-    specials: int
-    layout: Layout = field(repr=False)
-    start: int
-
-
-@dataclass(frozen=True, repr=False)
-class TokenView:
-    """A text as one or two tokenizers cut it. A notebook shows it; :meth:`save` writes a page.
-
-    Attributes:
-        title: What the page is called.
-        sides: The tokens, for each tokenizer.
-        characters: Length of the whole text, as the first tokenizer normalizes it.
-        bytes: Its length in UTF-8.
-        first, last: The window, in characters.
-        line: The line of the text in which the window begins, from 1.
-        aligned: Whether the tokenizers see the same text, so that their tokens can be compared.
-    """
-
-    title: str
-    sides: tuple[Side, ...]
-    characters: int
-    bytes: int
-    first: int
-    last: int
-    line: int
-    aligned: bool
-
-    @property
-    def tokens(self) -> list[int]:
-        """How many tokens the whole text has, for each tokenizer."""
-        return [side.tokens for side in self.sides]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the window shows the whole text."""
-        return self.first == 0 and self.last == self.characters
-
-    def page(self) -> str:
-        """The page: one file of HTML that needs no network."""
-        from .pages.text_page import text_page
-
-        return text_page(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write the page.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        Path(path).write_text(self.page(), encoding="utf-8", newline="")
-
-    def to_html(self) -> str:
-        """The first tokens as one element with its own styles, to put into a page of yours; a notebook shows this."""
-        from .pages.text_page import text_element
-
-        return text_element(self)
-
-    _repr_html_ = to_html
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{side.name}: {side.tokens} tokens" for side in self.sides)
-        return f"<TokenView of {self.characters} characters: {counts}>"
 
 
 def view(
@@ -123,9 +41,9 @@ def view(
         text: ``str``, or UTF-8 ``bytes``.
         other: A second tokenizer, shown beside the first.
         ordinary: Recognise no special tokens.
-        title: What the page is called.
-        names: What the tokenizers are called.
-        start: Where the window begins, in characters.
+        title: The title of the page.
+        names: The names of the tokenizers.
+        start: The first character of the window.
         characters: How many characters it shows.
 
     Raises:

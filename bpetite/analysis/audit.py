@@ -1,140 +1,39 @@
-"""The audit of a tokenizer: what is in it, and what is wrong with it."""
+"""The audit of a tokenizer: its tokens and settings, and the mistakes in them."""
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from itertools import cycle
+from typing import Any, TypeVar
 
+from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
-from .characters import main_script, scripts_of, show
-from .provenance import Provenance, counted, default_names
+from .characters import main_script, scripts_of, token_repr
 from .reach import REASONS, Unreachable, reach
+from .results import AuditReport, Finding, Severity, default_names
 from .settings import settings_of
 from .token_classes import token_classes
 from .usage import Usage, measure
 
-__all__ = ["AuditReport", "Finding", "audit"]
+__all__ = ["audit"]
 
 #: How many examples a finding carries; its count covers all.
 EXAMPLES = 20
 
+#: Reasons for which training leaves tokens that no text can produce; another reason is a mistake.
+USUAL = ("utf-8", "decode-only")
+
+#: Characters of a text that are checked by a stream, which is slow.
+LONGEST = 1 << 16
+
 #: Bytes that no UTF-8 text holds, so that no text needs a token for them.
 NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 
-Severity = Literal["fault", "note"]
 Example = dict[str, Any]
 Case = TypeVar("Case")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that an audit found.
-
-    Attributes:
-        code: A stable name for programs, such as "missing-bytes".
-        severity: "fault": text is refused, changed or encoded otherwise than intended, or a mistake in the vocabulary
-            wastes ids. "note": good to know, and common in tokenizers that work well.
-        message: One sentence for people.
-        count: How many tokens, merges or bytes it concerns.
-        examples: The first of them: dicts with what there is to say, such as "id", "token" and "why".
-    """
-
-    code: str
-    severity: Severity
-    message: str
-    count: int
-    examples: tuple[Example, ...] = field(default=(), repr=False)
-
-
-@dataclass(repr=False)
-class AuditReport:
-    """What :func:`audit` found. A notebook shows it; :meth:`save` writes a page.
-
-    Attributes:
-        settings: Size, kind, pattern, normalization, special tokens, fingerprint.
-        tokens: id -> bytes.
-        classes: class of tokens -> ids, see :data:`bpetite.analysis.TOKEN_CLASSES`.
-        scripts: script -> number of tokens whose first character that has a script has this one.
-        lengths: length in bytes -> number of tokens; those that are special or only decode are not counted.
-        longest: The ids of the longest tokens, longest first.
-        unreachable: Tokens that no text can produce.
-        findings: Faults first, then notes.
-        usage: What was measured on the texts; None without texts.
-        provenance: What the tokenizer is called, the files that were read, date and versions.
-    """
-
-    settings: dict[str, Any]
-    tokens: dict[int, bytes]
-    classes: dict[str, list[int]]
-    scripts: dict[str, int]
-    lengths: dict[int, int]
-    longest: list[int]
-    unreachable: list[Unreachable]
-    findings: list[Finding]
-    usage: Usage | None = None
-    provenance: Provenance = field(default_factory=Provenance)
-
-    @property
-    def name(self) -> str:
-        """What the tokenizer is called."""
-        return self.provenance.names[0] if self.provenance.names else "tokenizer"
-
-    @property
-    def faults(self) -> list[Finding]:
-        """The findings that make ``bpetite audit --strict`` fail."""
-        return [finding for finding in self.findings if finding.severity == "fault"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON; tokens as ``{"id": ..., "token": ...}`` with the token as :func:`repr` shows it."""
-        return {
-            "name": self.name,
-            "provenance": self.provenance.to_dict(),
-            "settings": self.settings,
-            "kinds": {name: len(ids) for name, ids in self.classes.items()},
-            "scripts": self.scripts,
-            "lengths": {str(length): count for length, count in self.lengths.items()},
-            "longest": [{"id": token_id, "token": show(self.tokens[token_id])} for token_id in self.longest],
-            "unreachable": [
-                {"id": one.id, "token": show(one.token), "reason": one.reason} for one in self.unreachable
-            ],
-            "faults": len(self.faults),
-            "findings": [vars(finding) | {"examples": list(finding.examples)} for finding in self.findings],
-            "usage": None if self.usage is None else self.usage.to_dict(),
-        }
-
-    def page(self) -> str:
-        """The page: one file of HTML without a script, which needs no network."""
-        from .pages.audit_page import audit_page
-
-        return audit_page(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write the page.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        Path(path).write_text(self.page(), encoding="utf-8", newline="")
-
-    def to_html(self) -> str:
-        """The report as one element with its own styles, to put into a page of yours; a notebook shows this."""
-        from .pages.audit_page import audit_element
-
-        return audit_element(self)
-
-    _repr_html_ = to_html
-
-    def __repr__(self) -> str:
-        texts = "" if self.usage is None else f", {self.usage.total.bytes_per_token:.3f} bytes per token"
-        return (
-            f"<AuditReport of {self.name}: {len(self.tokens):,} tokens, {counted(len(self.faults), 'fault')}, "
-            f"{len(self.unreachable):,} unreachable{texts}>"
-        )
 
 
 def audit(
@@ -142,10 +41,13 @@ def audit(
 ) -> AuditReport:
     """Examine a vocabulary, and measure it on texts if there are any.
 
+    Each special token is checked to give its id, and its id to give its literal. Each text is checked, up to 65,536
+    characters, to come back from its ids, and to give the same ids in pieces as in one.
+
     Args:
         tokenizer: The tokenizer to examine.
         texts: Documents, read as ordinary text, one after the other; see :mod:`bpetite.analysis.usage`.
-        name: What the report calls the tokenizer.
+        name: The name of the tokenizer in the report.
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
@@ -164,19 +66,22 @@ def audit(
     texts_of = dict(_texts(ordinary))
     script_of = scripts_of("".join(texts_of.values()))
     found = reach(tokenizer)
-    usage = None if texts is None else measure(tokenizer, texts)
+    broken: dict[str, list[Example]] = {"round-trip": [], "streaming": []}
+    usage = None if texts is None else measure(tokenizer, _checked(tokenizer, texts, broken))
     findings = [
+        *_broken_texts(broken),
+        *_broken_specials(tokenizer, vocab),
         *_missing_bytes(vocab),
         *_forgeable(vocab, found.forgeable),
         *_merge_order(vocab),
         *_unreachable(found.unreachable),
         *_same_after_normalization(texts_of),
         *_overlapping_specials(vocab),
-        *_second_ways(vocab),
         *_gaps(vocab),
         *_unused(vocab, usage),
     ]
     return AuditReport(
+        name=default_names(tokenizer)[0] if name is None else name,
         settings=settings_of(tokenizer),
         tokens=vocab.tokens,
         classes=token_classes(vocab.tokens, specials),
@@ -186,7 +91,7 @@ def audit(
         unreachable=found.unreachable,
         findings=sorted(findings, key=lambda finding: finding.severity != "fault"),
         usage=usage,
-        provenance=Provenance(default_names(tokenizer) if name is None else (name,), tuple(files)),
+        files=tuple(files),
     )
 
 
@@ -199,7 +104,7 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
             continue
 
 
-# What can be wrong. Each function yields the findings for which there are cases.
+# Each function yields the findings for which there are cases.
 
 
 def _finding(
@@ -210,22 +115,61 @@ def _finding(
 
 
 def _token_example(vocab: Vocab, token_id: int, **more: Any) -> Example:
-    return {"id": token_id, "token": show(vocab.tokens[token_id]), **more}
+    return {"id": token_id, "token": token_repr(vocab.tokens[token_id]), **more}
 
 
-def _byte_example(byte: int) -> Example:
-    return {"byte": f"0x{byte:02X}"}
+def _checked(tokenizer: Tokenizer, texts: Iterable[str], broken: dict[str, list[Example]]) -> Iterator[str]:
+    """Texts as they come, each checked on its way. OUT: the texts that fail, by check."""
+    vocab = tokenizer.to_vocab()
+    normalize = normalizer(vocab.normalization, vocab.unicode) or str
+    for number, text in enumerate(texts):
+        head = text[:LONGEST]
+        expected, back = normalize(head), tokenizer.decode(tokenizer.encode_ordinary(head))
+        if back != expected:
+            broken["round-trip"].append({"text": number, "why": _first_difference(back, expected)})
+        if list(tokenizer.encode_iterable(_in_pieces(head))) != tokenizer.encode(head):
+            broken["streaming"].append({"text": number, "begins": ascii(text[:40])})
+        yield text
+
+
+def _first_difference(found: str, expected: str) -> str:
+    length = min(len(found), len(expected))
+    at = next((at for at in range(length) if found[at] != expected[at]), length)
+    return f"{found[at : at + 20]!r} instead of {expected[at : at + 20]!r} at character {at}"
+
+
+def _in_pieces(text: str) -> Iterator[str]:
+    at, sizes = 0, cycle((1, 7, 1000))
+    while at < len(text):
+        size = next(sizes)
+        yield text[at : at + size]
+        at += size
+
+
+def _broken_texts(broken: dict[str, list[Example]]) -> Iterator[Finding]:
+    message = "texts that decoding does not give back, in the tokenizer's normal form"
+    yield from _finding("round-trip", "fault", message, broken["round-trip"], dict)
+    message = "texts that give other ids in pieces than in one"
+    yield from _finding("streaming", "fault", message, broken["streaming"], dict)
+
+
+def _broken_specials(tokenizer: Tokenizer, vocab: Vocab) -> Iterator[Finding]:
+    wrong = [
+        (literal, token_id)
+        for literal, token_id in vocab.special_tokens.items()
+        if tokenizer.encode(literal).count(token_id) != 1
+        or (tokenizer.decode([token_id]) != literal and literal not in vocab.aliases)
+    ]
+    message = "special tokens whose literal does not give their id, or whose id does not give their literal"
+    return _finding("special-tokens", "fault", message, wrong, lambda case: {"special": case[0], "id": case[1]})
 
 
 def _missing_bytes(vocab: Vocab) -> Iterator[Finding]:
     known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
     missing = [byte for byte in range(256) if bytes([byte]) not in known]
     needed = [byte for byte in missing if byte not in NEVER_IN_UTF8]
-    invalid = [byte for byte in missing if byte in NEVER_IN_UTF8]
     message = "bytes without a token: text that holds them is refused"
-    yield from _finding("missing-bytes", "fault", message, needed, _byte_example)
-    message = "bytes without a token that no UTF-8 text holds"
-    yield from _finding("missing-invalid-bytes", "note", message, invalid, _byte_example)
+    return _finding("missing-bytes", "fault", message, needed, lambda byte: {"byte": f"0x{byte:02X}"})
 
 
 def _forgeable(vocab: Vocab, forgeable: dict[int, str]) -> Iterator[Finding]:
@@ -277,26 +221,14 @@ def _unreachable(unreachable: list[Unreachable]) -> Iterator[Finding]:
     )
     for reason, meaning in REASONS.items():
         found = by_reason[reason]
-        severity: Severity = "note" if all(map(_is_usual, found)) else "fault"
+        severity: Severity = "note" if reason in USUAL else "fault"
         message = f"tokens that no text can produce: {meaning}"
         yield from _finding(f"unreachable-{reason}", severity, message, found, _unreachable_example)
 
 
 def _unreachable_example(one: Unreachable) -> Example:
-    example = {"id": one.id, "token": show(one.token)}
-    return example | {"instead": [show(part) for part in one.instead[:8]]} if one.instead else example
-
-
-def _is_usual(one: Unreachable) -> bool:
-    """Whether training leaves such tokens: parts of characters that later merges absorb, or that the pattern separates
-    from the rest of their character; or they only decode. A token that its own merges do not make is a mistake."""
-    if one.reason in ("utf-8", "neighbours", "decode-only"):
-        return True
-    try:
-        one.token.decode("utf-8")
-    except UnicodeDecodeError:
-        return one.reason == "pattern"
-    return False
+    example = {"id": one.id, "token": token_repr(one.token)}
+    return example | {"instead": [token_repr(part) for part in one.instead[:8]]} if one.instead else example
 
 
 def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
@@ -307,7 +239,7 @@ def _same_after_normalization(texts: dict[int, str]) -> Iterator[Finding]:
         yield from _finding(
             f"same-after-{form}",
             "note",
-            f"groups of tokens that are the same text after {form}: what looks alike gets different ids",
+            f"groups of tokens that are the same text after {form}: texts that look alike get different ids",
             sorted(sorted(ids) for ids in groups.values() if len(ids) > 1),
             lambda ids: {"ids": ids[:8], "tokens": [ascii(texts[token_id]) for token_id in ids[:8]]},
         )
@@ -322,12 +254,6 @@ def _overlapping_specials(vocab: Vocab) -> Iterator[Finding]:
         [(one, other) for one in literals for other in literals if one != other and one in other],
         lambda case: {"special": case[0], "inside": case[1]},
     )
-
-
-def _second_ways(vocab: Vocab) -> Iterator[Finding]:
-    again = sorted(result for result, times in Counter(vocab.merge_results).items() if times > 1)
-    message = "tokens that several merges make"
-    return _finding("second-ways", "note", message, again, lambda token_id: _token_example(vocab, token_id))
 
 
 def _gaps(vocab: Vocab) -> Iterator[Finding]:

@@ -1,14 +1,11 @@
-"""Tokenizers side by side, against their figures computed one text and one token at a time."""
+"""Tokenizers compared on texts, against their figures computed one text and one token at a time."""
 import csv
 import io
 import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from html.parser import HTMLParser
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.analysis import DEFINITIONS, Comparison, compare, gini, measure
+from bpetite.analysis import Comparison, compare, measure
 
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 naïve 1999 " * 3
 ONE, TWO = Tokenizer.train(CORPUS, 330), Tokenizer.train(CORPUS[:60], 270, normalization="NFC")
 
-module = sys.modules["bpetite.analysis.side_by_side"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def searched_once() -> Iterator[None]:
-    """The search for unreachable tokens takes longer than all the rest, and gives the same each time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "reach", cache(module.reach))
-        yield
+module = sys.modules["bpetite.analysis.usage"]
 
 
 text = st.text("the cat's Кошка猫が9.\n🙂", max_size=30)
 
 
 @settings(max_examples=50, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(["de", "ja", "x"]), text), max_size=8), st.sampled_from(["bytes", "documents"])
-)
-def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]], per: Any) -> None:
-    found = compare([ONE, TWO], texts, per=per)
+@given(st.lists(st.tuples(st.sampled_from(["de", "ja", "x"]), text), max_size=8))
+def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]]) -> None:
+    found = compare([ONE, TWO], texts)
     assert found.documents == Counter(group for group, _ in texts)
     for figures, tok in zip(found.tokenizers, (ONE, TWO), strict=True):
-        costs = []
         for group in found.documents:
             inside = [one for of, one in texts if of == group]
             ids = [tok.encode_ordinary(one) for one in inside]
@@ -54,28 +40,10 @@ def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]], 
             use = figures.groups[group]
             assert (use.tokens, use.bytes) == (tokens, size)
             assert vars(use) == vars(measure(tok, inside).total)
-            if size if per == "bytes" else inside:
-                costs.append(tokens / (size if per == "bytes" else len(inside)))
         assert vars(figures.total) == vars(measure(tok, [one for _, one in texts]).total)
         assert figures.usage.renyi_efficiency == measure(tok, [one for _, one in texts]).renyi_efficiency
-        if len(costs) < 2:
-            assert figures.gini is None
-        else:
-            assert figures.gini is not None
-            assert math.isclose(figures.gini, plain_gini(costs), abs_tol=1e-12)
         used = {token_id for _, one in texts for token_id in tok.encode_ordinary(one)}
         assert math.isclose(figures.vocabulary_used, len(used) / (len(tok) - 1), abs_tol=1e-12)
-
-
-def plain_gini(costs: list[float]) -> float:
-    mean = sum(costs) / len(costs)
-    return sum(abs(a - b) for a, b in product(costs, repeat=2)) / (2 * len(costs) ** 2 * mean) if mean else 0.0
-
-
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=8))
-def test_gini(costs: list[float]) -> None:
-    assert math.isclose(gini(costs), plain_gini(costs), abs_tol=1e-12)
-    assert gini([]) == 0
 
 
 def test_fertility_by_hand() -> None:
@@ -100,7 +68,6 @@ def test_texts_in_every_form() -> None:
     ]
     plain = compare({"one": ONE}, ["the cat", "the dog", "mat"])
     assert plain.groups == []
-    assert plain.tokenizers[0].gini is None
     assert vars(plain.tokenizers[0].total) == vars(compare([ONE], by_group).tokenizers[0].total)
 
 
@@ -111,7 +78,7 @@ def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 200)
     monkeypatch.setattr(module, "HELD", 600)
     parts = compare([ONE], texts).to_dict()
-    assert parts["tokenizers"] == whole["tokenizers"]
+    assert parts == whole
 
 
 def found() -> Comparison:
@@ -126,22 +93,21 @@ def test_rows_json_and_csv() -> None:
     assert [(row["tokenizer"], row["group"]) for row in rows] == [
         (name, group) for name in ("<i>one", "two") for group in ("", *report.groups)
     ]
-    assert rows[0]["unreachable"] == str(report.tokenizers[0].unreachable)
-    assert rows[1]["unreachable"] == ""
+    assert rows[0]["longest_bytes"] == str(len(report.tokenizers[0].longest))
+    assert rows[1]["longest_bytes"] == ""
     assert float(rows[1]["bytes_per_token"]) == round(report.tokenizers[0].groups["<b>de</b>"].bytes_per_token, 4)
     content = json.loads(json.dumps(report.to_dict()))
-    assert [one["name"] for one in content["tokenizers"]] == ["<i>one", "two"]
-    assert content["tokenizers"][0]["groups"]["empty"]["tokens"] == 0
-    assert content["definitions"].keys() == DEFINITIONS.keys()
-    assert content["provenance"]["files"] == ["a.jsonl"]
+    assert [one["tokenizer"] for one in content["rows"] if one["group"] is None] == ["<i>one", "two"]
+    assert next(one for one in content["rows"] if one["group"] == "empty")["tokens"] == 0
+    assert content["files"] == ["a.jsonl"]
 
 
 def test_text_and_page(tmp_path: Path) -> None:
     report = found()
     said = str(report)
     assert "\x1b" not in said
-    assert all(name in said for name, _ in DEFINITIONS.values())
-    assert "bytes per token by lang" in said
+    assert all(name in said for name in ("tokens per word", "Renyi efficiency", "vocabulary used"))
+    assert "Bytes per token by lang" in said
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<b>" not in page
@@ -152,26 +118,31 @@ def test_text_and_page(tmp_path: Path) -> None:
         parser = HTMLParser()
         parser.handle_starttag = lambda tag, attributes, opened=opened: opened.append(tag)  # type: ignore[method-assign,misc]
         parser.feed(content)
-        assert opened.count("svg") == 9  # six figures of all texts, three by group
+        assert opened.count("svg") == 8  # five figures of all texts, three by group
     assert compare([ONE], []).page().startswith("<!doctype html>")
     assert repr(report).startswith("<Comparison of 2 tokenizers, bytes per token: <i>one ")
     assert repr(report.tokenizers[1]).startswith("<Figures of two: ")
 
 
+def test_names_keep_the_end_that_tells_them_apart() -> None:
+    folder = "/data/experiments/of-november/tokenizers"
+    report = compare({f"{folder}/a/tokenizer.json": ONE, f"{folder}/b/tokenizer.json": TWO}, {"x": ["the"], "y": [""]})
+    for one in "ab":
+        assert f"...kenizers/{one}/tokenizer.json" in str(report)
+        assert f"...kenizers/{one}/tokenizer.json</text>" in report.page()
+
+
 @pytest.mark.parametrize(
-    ("tokenizers", "texts", "options", "error", "message"),
+    ("tokenizers", "texts", "error", "message"),
     [
-        ([], ["a"], {}, ValueError, "no tokenizer to compare"),
-        (ONE, ["a"], {}, TypeError, r"use \[tokenizer\]"),
-        (["gpt2"], ["a"], {}, TypeError, "A: 'gpt2' is no Tokenizer"),
-        ([ONE], "text", {}, TypeError, r"not one str: use \[text\]"),
-        ([ONE], {"de": "text"}, {}, TypeError, r"texts\['de'\] is an iterable of texts"),
-        ([ONE], [b"text"], {}, TypeError, "a text is a str, or a pair of a group and a text, not b'text'"),
-        ([ONE], ["a"], {"per": "words"}, ValueError, "per is one of bytes, characters, documents, not 'words'"),
+        ([], ["a"], ValueError, "no tokenizer to compare"),
+        (ONE, ["a"], TypeError, r"use \[tokenizer\]"),
+        (["gpt2"], ["a"], TypeError, "A: 'gpt2' is no Tokenizer"),
+        ([ONE], "text", TypeError, r"not one str: use \[text\]"),
+        ([ONE], {"de": "text"}, TypeError, r"texts\['de'\] is an iterable of texts"),
+        ([ONE], [b"text"], TypeError, "a text is a str, or a pair of a group and a text, not b'text'"),
     ],
 )
-def test_what_is_refused(
-    tokenizers: Any, texts: Any, options: Any, error: type[Exception], message: str
-) -> None:
+def test_refusals(tokenizers: Any, texts: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        compare(tokenizers, texts, **options)
+        compare(tokenizers, texts)

@@ -1,23 +1,20 @@
-"""What differs between two tokenizers: settings, vocabulary, merge order, and the ids of texts."""
+"""The differences between two tokenizers: settings, vocabulary, merge order, and the ids of texts."""
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .characters import show
-from .positions import token_ends
-from .provenance import Provenance, counted, default_names
+from .cells import token_ends
+from .results import Difference, DiffReport, default_names
 from .settings import settings_of
 
-__all__ = ["DiffReport", "Place", "diff"]
+__all__ = ["diff"]
 
 #: Texts that are encoded in one call.
 BATCH = 256
@@ -32,182 +29,6 @@ REWRITTEN = 8
 _DERIVED = ("scanner", "fingerprint", "special_tokens", "tokens", "vocab_size", "merges")
 
 Ids = npt.NDArray[np.uint32]
-
-
-@dataclass(frozen=True, repr=False)
-class Place:
-    """A stretch of text that two tokenizers encode differently.
-
-    Attributes:
-        document: Index of the text.
-        offset: Where it begins there, in characters.
-        cut: True when the tokens' bytes differ; False for one token under two ids.
-        before, text, after: The stretch and its surroundings.
-        a, b: (id, bytes) of the tokens of each tokenizer.
-    """
-
-    document: int
-    offset: int
-    cut: bool
-    before: str
-    text: str
-    after: str
-    a: tuple[tuple[int, bytes], ...]
-    b: tuple[tuple[int, bytes], ...]
-
-    def __repr__(self) -> str:
-        text = self.text if len(self.text) <= AROUND else f"{self.text[:AROUND]}..."
-        return (
-            f"<Place in document {self.document}, character {self.offset}: {text!r}, {counted(len(self.a), 'token')} "
-            f"in A, {len(self.b):,} in B>"
-        )
-
-
-@dataclass(repr=False)
-class DiffReport:
-    """What :func:`diff` found. A notebook shows it; :meth:`save` writes a page.
-
-    Attributes:
-        settings: setting -> (value in A, value in B) where they differ.
-        specials: literal -> (id in A, id in B) where they differ; None where it is not a special token.
-        only_a, only_b: bytes -> id of tokens that the other does not have.
-        moved: bytes -> (id in A, id in B) of tokens that both have under different ids.
-        shared: How many tokens both have under the same id.
-        first_merge: The first rank at which the merge lists differ; None if they are equal.
-        merges_at_first: The merge of A and that of B at this rank; None after the end of a list.
-        merges_only_a, merges_only_b: How many merges the other does not have.
-        merges_reordered: How many of the common merges would have to move for their order to be the same.
-        documents: How many texts were compared; None if there were no texts.
-        documents_differing: How many of them get different ids.
-        tokens_a, tokens_b: How many tokens all texts have.
-        cut_places: How many stretches of text are cut into different tokens.
-        other_ids: How many tokens are cut alike and have different ids.
-        places: The first of both kinds.
-        provenance: What the tokenizers are called, the files that were read, date and versions.
-    """
-
-    settings: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    specials: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
-    only_a: dict[bytes, int] = field(default_factory=dict)
-    only_b: dict[bytes, int] = field(default_factory=dict)
-    moved: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    shared: int = 0
-    first_merge: int | None = None
-    merges_at_first: tuple[tuple[bytes, bytes] | None, tuple[bytes, bytes] | None] = (None, None)
-    merges_only_a: int = 0
-    merges_only_b: int = 0
-    merges_reordered: int = 0
-    documents: int | None = None
-    documents_differing: int = 0
-    tokens_a: int = 0
-    tokens_b: int = 0
-    cut_places: int = 0
-    other_ids: int = 0
-    places: list[Place] = field(default_factory=list)
-    provenance: Provenance = field(default_factory=Provenance)
-
-    @property
-    def same(self) -> bool:
-        """Nothing differs: neither the tokenizers nor the ids of the texts."""
-        return not (
-            self.settings
-            or self.specials
-            or self.only_a
-            or self.only_b
-            or self.moved
-            or self.first_merge is not None
-            or self.documents_differing
-        )
-
-    def to_dict(self, limit: int = 100) -> dict[str, Any]:
-        """For JSON; lists of tokens are cut at ``limit``, their counts are not."""
-
-        def tokens(found: dict[bytes, int]) -> dict[str, Any]:
-            first = [(token_id, token) for token, token_id in islice(found.items(), limit)]
-            return {"count": len(found), "first": _token_dicts(first)}
-
-        moved = [{"token": show(token), "a": a, "b": b} for token, (a, b) in islice(self.moved.items(), limit)]
-        merge_a, merge_b = (
-            None if pair is None else [show(part) for part in pair] for pair in self.merges_at_first
-        )
-        texts = None
-        if self.documents is not None:
-            counts = ("documents", "documents_differing", "tokens_a", "tokens_b", "cut_places", "other_ids")
-            places = [
-                vars(place) | {"a": _token_dicts(place.a), "b": _token_dicts(place.b)} for place in self.places[:limit]
-            ]
-            texts = {name: getattr(self, name) for name in counts} | {"places": places}
-        return {
-            "provenance": self.provenance.to_dict(),
-            "same": self.same,
-            "settings": {name: {"a": a, "b": b} for name, (a, b) in self.settings.items()},
-            "special_tokens": {literal: {"a": a, "b": b} for literal, (a, b) in self.specials.items()},
-            "vocabulary": {
-                "shared": self.shared,
-                "only_a": tokens(self.only_a),
-                "only_b": tokens(self.only_b),
-                "moved": {"count": len(self.moved), "first": moved},
-            },
-            "merges": {
-                "first_difference": self.first_merge,
-                "a": merge_a,
-                "b": merge_b,
-                "only_a": self.merges_only_a,
-                "only_b": self.merges_only_b,
-                "reordered": self.merges_reordered,
-            },
-            "texts": texts,
-        }
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the tokenizers are called."""
-        a, b = self.provenance.names or ("A", "B")
-        return a, b
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """How many tokens, as different byte strings, the vocabularies have."""
-        common = self.shared + len(self.moved)
-        return common + len(self.only_a), common + len(self.only_b)
-
-    def page(self) -> str:
-        """The page: one file of HTML without a script, which needs no network."""
-        from .pages.diff_page import diff_page
-
-        return diff_page(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write the page.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        Path(path).write_text(self.page(), encoding="utf-8", newline="")
-
-    def to_html(self) -> str:
-        """The report as one element with its own styles, to put into a page of yours; a notebook shows this."""
-        from .pages.diff_page import diff_element
-
-        return diff_element(self)
-
-    _repr_html_ = to_html
-
-    def __repr__(self) -> str:
-        a, b = self.names
-        if self.same:
-            return f"<DiffReport of {a} and {b}: the same>"
-        texts = ""
-        if self.documents is not None:
-            texts = f", {self.documents_differing:,} of {counted(self.documents, 'document')} with other ids"
-        return (
-            f"<DiffReport of {a} and {b}: {self.shared:,} tokens the same, {len(self.moved):,} under other ids, "
-            f"{len(self.only_a):,} only in A, {len(self.only_b):,} only in B{texts}>"
-        )
-
-
-def _token_dicts(tokens: Iterable[tuple[int, bytes]]) -> list[dict[str, Any]]:
-    return [{"id": token_id, "token": show(token)} for token_id, token in tokens]
 
 
 def diff(
@@ -227,7 +48,7 @@ def diff(
         texts: Documents to encode with both.
         ordinary: Read the texts as ordinary text, in which no special tokens are recognised.
         places: How many places of each kind to report.
-        names: What the report calls the tokenizers.
+        names: The names of the tokenizers in the report.
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
@@ -241,7 +62,8 @@ def diff(
     >>> diff(a, a, names=("old", "new"))
     <DiffReport of old and new: the same>
     """
-    report = DiffReport(provenance=Provenance(default_names(a, b) if names is None else tuple(names), tuple(files)))
+    first, second = default_names(a, b) if names is None else names
+    report = DiffReport((first, second), tuple(files))
     _compare_settings(a, b, report)
     _compare_vocabulary(a, b, report)
     _compare_merges(a.merges, b.merges, report)
@@ -301,7 +123,7 @@ def _longest_rise(numbers: Sequence[int]) -> int:
 
 
 class _TextComparison:
-    """Compares the ids of texts, and adds what differs to a report."""
+    """Compares the ids of texts, and adds the differences to a report."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer, report: DiffReport, ordinary: bool, places: int) -> None:
         self.sides = (a, b)
@@ -382,5 +204,5 @@ class _TextComparison:
             tuple((token_id, side.token_bytes(token_id)) for token_id in ids.tolist())
             for side, ids in zip(self.sides, (a, b), strict=True)
         )
-        place = Place(document, len(before), cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b)
+        place = Difference(document, len(before), cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b)
         self.report.places.append(place)
