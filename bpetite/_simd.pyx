@@ -1,4 +1,4 @@
-"""Which vector instructions the compiled loops use (headers/simd.h)."""
+"""The vector instructions of the compiled loops (headers/simd.h)."""
 from .errors import show
 
 import os
@@ -17,11 +17,11 @@ def simd():
     One of ``"avx512"``, ``"avx2"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
     build have. ``avx512`` needs VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since Zen 4); every 64-bit ARM
     processor has ``neon``; ``plain`` does without. All give the same results. The environment variable
-    ``BPETITE_SIMD`` asks for one by name, to compare them or to look for a fault; set it before importing bpetite.
+    ``BPETITE_SIMD`` names one, for comparisons or the search for a fault; set it before importing bpetite.
 
     Raises:
-        ValueError: ``BPETITE_SIMD`` names what this machine or this build does not have, or no such set. Importing
-            bpetite raises it too.
+        ValueError: ``BPETITE_SIMD`` names an unknown set, or one that this machine or build does not have. Importing
+            bpetite raises it, too.
 
     >>> import bpetite
     >>> bpetite.simd() in ("avx512", "avx2", "neon", "plain")
@@ -32,13 +32,13 @@ def simd():
 
 
 def forms():
-    """What `simd` can be on this machine, the best last."""
+    """The possible values of `simd` on this machine, the best last."""
     cdef int form
     return [bp_simd_name(form).decode("ascii") for form in range(BP_SIMD_FORMS) if bp_simd_has(form)]
 
 
 def check_environment():
-    """Raise the ValueError of `simd` where ``BPETITE_SIMD`` names what cannot be had."""
+    """Raise the ValueError of `simd` if ``BPETITE_SIMD`` names a set that this machine or build does not have."""
     cdef int form
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):

@@ -1,8 +1,7 @@
 """Text to token ids by one thread: special tokens out first, then the split pattern, then merges.
 
-Text that a compiled scanner cuts is read without the interpreter lock. What needs Python, a pattern that only
-`regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
-same.
+Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
+`regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
@@ -157,8 +156,8 @@ cdef class Encoder:
         self.core = core
         return 0
 
-    # The interpreter lock makes these safe as long as nothing runs Python code between a look at the pool and what
-    # follows from it (see _parallel.pyx).
+    # The interpreter lock makes these safe as long as no Python code runs between a look at the pool and the change
+    # that follows from it (see _parallel.pyx).
 
     cdef Worker take(self):
         cdef Worker worker
@@ -260,7 +259,7 @@ cdef class Encoder:
 
 
 cdef Worker _best(Encoder encoder, Worker own):
-    """The worker that knows most, of those given back and `own`."""
+    """The worker with the fullest cache: an idle one or `own`."""
     cdef Worker worker, best = own
     if encoder._spare is not None and encoder._spare.known() > best.known():
         best = encoder._spare

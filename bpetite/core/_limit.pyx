@@ -1,7 +1,7 @@
-"""A text that is encoded only as far as a limit of tokens asks for.
+"""Encoding of a text only as far as a limit of tokens demands.
 
-It is encoded a part at a time, each about as long as the tokens that are missing take at the rate so far. Only a
-compiled scanner says what is certain, so any other tokenizer encodes the whole text.
+The text is encoded in parts, each about as long as the missing tokens take at the rate so far. Only a compiled scanner
+knows the certain part of a text, so any other tokenizer encodes the whole text.
 """
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -49,7 +49,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
             size = min(SHORTEST + missing * part.end // worker.used, <Py_ssize_t> LONGEST)
     if refused is None and not wanted:
         return None
-    # What has been read: part.end counts bytes where the text is in UTF-8, else characters.
+    # The part read so far: part.end counts bytes where the text is in UTF-8, else characters.
     if view.utf8 == NULL:
         read = str.encode(text[:part.end], "utf-8")
     else:
@@ -60,7 +60,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
 
 
 cdef bint _is_plain(Encoder encoder, object text):
-    """Whether a compiled scanner alone cuts this text: normalization leaves ASCII as it is."""
+    """True if a compiled scanner alone cuts this text; normalization does not change ASCII."""
     return (encoder._pipeline is None and encoder.core.scanner is not None
             and isinstance(text, str) and text.isascii())
 

@@ -1,10 +1,9 @@
-"""Special tokens: which of them a call recognises or refuses, and where they are in UTF-8.
+"""Special tokens: the set that a call recognises or refuses, and their search in UTF-8.
 
-Of all occurrences the leftmost counts, and of those that start at one offset the longest. A sieve on two bytes (see
-sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are narrowed byte by byte to
-those that the text goes on with. Loading sorts, nothing more, so 100,000 literals take a fraction of a second.
-Rejected: one regular expression of all literals (seconds to compile, and slower by their number); a trie of hash tables
-(fast too, but a hundred bytes for each byte of the literals).
+The leftmost occurrence counts, and at one offset the longest. A sieve on two bytes (sieve.h) passes over ordinary text;
+where it stops, a search byte by byte narrows the sorted literals to those that the text goes on with. Loading only
+sorts, so 100,000 literals take a fraction of a second. Rejected: one regular expression of all literals (seconds to
+compile, and slower with their number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -16,7 +15,7 @@ from ..headers cimport token_t
 from ..errors import not_a_text, show
 
 cdef enum:
-    SUBSETS = 16           # sets of special tokens that are kept ready
+    SUBSETS = 16           # sets of special tokens whose finders are kept
 
 
 cdef class Specials:
@@ -87,7 +86,7 @@ cdef class Specials:
         return self.cut_beginning(text, True)[0]
 
     def cut_beginning(self, const uint8_t[::1] text not None, bint final=False):
-        """What is certain of a text that may go on: its special tokens, as for :meth:`cut`, and up to where.
+        """The certain special tokens of a text that may go on, as for :meth:`cut`, and the end of the certain part.
 
         >>> Specials({"<s>": 7}).cut_beginning(b"a<s><s")
         ([(1, 4, 7)], 4)
@@ -156,7 +155,7 @@ cdef class Specials:
 
 cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                    Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
-    """Specials.find, of those that start before `stop`."""
+    """Specials.find, restricted to a start before `stop`."""
     stop = min(stop, length - specials.shortest + 1)       # no literal starts there or later
     if specials.size == 0:
         return -1
@@ -208,7 +207,7 @@ cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t le
 
 
 cdef class SpecialSets:
-    """All special tokens of a tokenizer, and the sets of them that calls have asked for.
+    """All special tokens of a tokenizer, and the subsets that calls have asked for.
 
     Args:
         special_tokens: literal -> id.
@@ -262,11 +261,11 @@ def choose(special_tokens, allowed, disallowed):
     Args:
         special_tokens: literal -> id of a tokenizer.
         allowed: "all" or a collection of its literals.
-        disallowed: "all", which means all that are not allowed, or a collection of its literals.
+        disallowed: "all", which means every other one, or a collection of its literals.
 
     Raises:
         ValueError: A name is no special token of the tokenizer.
-        TypeError: Something that is neither "all" nor a collection, such as one literal, or None.
+        TypeError: A value that is neither "all" nor a collection, such as one literal, or None.
 
     >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
     (frozenset({'<s>'}), frozenset({'</s>'}))

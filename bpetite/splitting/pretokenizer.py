@@ -1,4 +1,4 @@
-"""Cutting text into pre-tokens: the compiled scanner where the pattern allows it, `regex` itself where not."""
+"""Cutting text into pre-tokens: the compiled scanner if the pattern allows it, else `regex` itself."""
 from __future__ import annotations
 
 from array import array
@@ -23,10 +23,10 @@ Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the match
 class Pretokenizer:
     """One split pattern, ready to cut.
 
-    `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
-    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of
-    Unicode that its classes are taken from, None for that of `regex`. `byte_splits`, if given, cut what the scanner
-    finds, also inside characters; :meth:`split` does without them.
+    `scanner_kind` is "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the pattern is not
+    compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of Unicode of its
+    classes, None for that of `regex`. `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters;
+    :meth:`split` does without them.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""Which code points a pattern tells apart, as `regex` sees them.
+"""The groups of code points that a pattern tells apart, as `regex` sees them.
 
 A pattern looks at a character only through its sets: is it a letter, is it a space, is it an apostrophe? Two code
 points that every set of a pattern treats alike can share one number, their *group*. GPT-2's pattern divides 1.1 million
 code points into eleven groups, and the automaton reads groups.
 
 Membership comes from `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`): it searches a string of
-all code points. So the two cannot disagree on a version of Unicode. Where an older version is named, a code point that
-it does not assign is a member of what its stand-in is a member of (`unicode_version.py`).
+all code points. So the two cannot disagree on a version of Unicode. With an older version, a code point that it does
+not assign is in the sets of its stand-in (`unicode_version.py`).
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Budget", "Groups", "NoTransducer"]
 #: o200k takes 250,000, the most of the published patterns.
 MAX_STEPS = 1_000_000
 LIMIT = 0x110000
-PAGE = 64  # code points in a page of the code-point map: what the last byte of a UTF-8 sequence tells apart
+PAGE = 64  # code points in a page of the code-point map: the range of the last byte of a UTF-8 sequence
 PLANE = 0x10000
 MAX_GROUPS = 254  # more have no codes of one byte
 SEARCH = 10_000  # steps for the code points that one expression matches
@@ -185,7 +185,7 @@ class Groups:
         return ranges_in(source, self.unicode)
 
     def sets_with(self, items: int) -> int:
-        """The sets that hold a character which these items, and no others, hold."""
+        """The sets that hold a character of exactly these items."""
         held = 0
         for number, (chars, (having, lacking)) in enumerate(zip(self.sets, self.masks)):
             inside = bool(items & having or ~items & lacking)

@@ -1,4 +1,4 @@
-"""Patterns that `regex` does not match as they read. They are left to `regex`, whose answer counts.
+"""Patterns that `regex` matches in another way than they read. They are left to `regex`, whose answer counts.
 
 All were found in version 2026.11.15:
 
@@ -6,8 +6,8 @@ All were found in version 2026.11.15:
   * Before `regex` tries a match at a character, it looks whether any match can begin with it. That test ignores case
     if one of these first characters does, and then a negated set excludes too much: in "BbBb", `(?i:s)|[^bc]+` matches
     nothing, though `[^bc]+` matches "B".
-  * Where case is ignored, a property means one thing alone and another beside other single characters, which `regex`
-    makes one set: `(?i:\\p{Lu})` matches U+0138, a small letter without a capital, and `(?i:\\p{Lu}|x)` does not.
+  * Where case is ignored, the meaning of a property alone changes next to other single characters, which `regex` makes
+    one set: `(?i:\\p{Lu})` matches U+0138, a small letter without a capital, and `(?i:\\p{Lu}|x)` does not.
 """
 from __future__ import annotations
 

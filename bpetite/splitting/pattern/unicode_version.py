@@ -1,8 +1,8 @@
-"""Which version of Unicode decides where text is split: that of ``regex``, or an older one that is asked for.
+"""The version of Unicode for splitting text: the version of ``regex``, or an older one that is asked for.
 
-Letters, digits and spaces are what Unicode says, and each version says it of more code points. Where a version is
-named, code points that it does not assign are read as U+D0000, which no version assigns: in no class but those of
-unassigned code points. Characters and ranges that a pattern writes out stay what they are.
+Unicode defines letters, digits and spaces, and each version adds code points to them. With a named version, a code
+point that it does not assign is read as U+D0000, which no version assigns: it is only in the classes of unassigned code
+points. Characters and ranges that a pattern writes out are unchanged.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unicode_version() -> str:
 
 
 def check_unicode(unicode: object) -> None:
-    """Raise TypeError or ValueError unless this is None or a version of Unicode that ``regex`` can be held to."""
+    """Raise TypeError or ValueError unless this is None or a version of Unicode that ``regex`` covers."""
     if unicode is None:
         return
     if not isinstance(unicode, str):
@@ -75,14 +75,14 @@ def unassigned(version: str) -> tuple[tuple[int, int], ...]:
 
 
 class StandIns(dict[int, int]):
-    """What a pattern sees of each code point if a version of Unicode is named: a table for `str.translate`.
+    """The code points that a pattern sees under a named version of Unicode: a table for `str.translate`.
 
     Every code point that the version does not assign has a stand-in that no version assigns, on the same side of every
     character and range that the pattern writes out. The table fills as code points are asked for.
 
     Raises:
-        ValueError: There is no such stand-in, because the pattern writes out what newer versions assign; or the pattern
-            compares parts of the text with each other.
+        ValueError: There is no such stand-in, because the pattern writes out code points that newer versions assign; or
+            the pattern compares parts of the text with each other.
 
     >>> "a\\u0378".translate(StandIns("16.0", r"\\\\w"))
     'a\\U000d0000'
@@ -122,7 +122,7 @@ class StandIns(dict[int, int]):
 
 
 def _cells(start: int, stop: int, edges: list[int]) -> list[int]:
-    """Where the parts begin into which edges cut the range."""
+    """The beginnings of the parts into which edges cut the range."""
     return [start, *edges[bisect_right(edges, start) : bisect_right(edges, stop - 1)]]
 
 

@@ -1,4 +1,4 @@
-"""Splits of pre-tokens that see bytes, not characters: what tokenizer.json has behind its ByteLevel."""
+"""Splits of pre-tokens that see bytes, not characters: the steps of a tokenizer.json behind its ByteLevel."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 

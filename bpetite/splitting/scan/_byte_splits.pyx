@@ -1,4 +1,4 @@
-"""Splits of pre-tokens that see bytes, not characters: what tokenizer.json has behind its ByteLevel.
+"""Splits of pre-tokens that see bytes, not characters: the steps of a tokenizer.json behind its ByteLevel.
 
 There, a pattern sees text in GPT-2's printable form, a character for each byte: the second byte of "²" is the digit "²"
 of that form, and a split at digits cuts between the two bytes. So these splits have a transducer of their own, over
