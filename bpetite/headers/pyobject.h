@@ -1,4 +1,4 @@
-/* What the compiled modules need of CPython's objects and Cython does not declare. */
+/* Access to CPython's objects that the compiled modules need and Cython does not declare. */
 #ifndef BPETITE_PYTHON_H
 #define BPETITE_PYTHON_H
 
