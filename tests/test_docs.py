@@ -295,6 +295,21 @@ def test_everything_that_is_called_has_an_example() -> None:
 # The pages
 
 
+def sentences(page: str) -> Iterator[str]:
+    """The sentences of a page, without code, tables, headings and comments."""
+    text = re.sub(r"^( *)```.*?^\1```$|<!--.*?-->", "", page, flags=re.M | re.S)
+    text = re.sub(r"^ *(?:\||#|:::|options:).*$", "", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "Code", text))
+    for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", text):
+        yield from re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])", " ".join(paragraph.split()))
+
+
+def test_no_sentence_is_long() -> None:
+    found = [(name_of(page), one) for page in PAGES for one in sentences(page.read_text(encoding="utf-8"))]
+    assert len(found) > 600
+    assert [(page, one) for page, one in found if len(re.findall(r"\w\S*", one)) > 35] == []
+
+
 def test_the_sidebar_is_short() -> None:
     pages = re.findall(r"- (?:[\w ]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     titles = [(ROOT / "docs" / page).read_text(encoding="utf-8").partition("\n")[0] for page in pages[2:]]
