@@ -207,23 +207,23 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text):
 
 cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) except -1:
     cdef uint32_t unknown = 0
-    cdef int64_t total = 0, found = 0
+    cdef int64_t total = 0, part = 0
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = found = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
+        total = part = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                found = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
-                if found < 0 or bp_work(&view.watch, n):
+                part = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
+                if part < 0 or bp_work(&view.watch, n):
                     break
-                total += found
+                total += part
                 at += n
         bp_watch_check(&view.watch)
-    if found < 0:
-        raise decoder.unknown(unknown, at - 1 - found)
+    if part < 0:
+        raise decoder.unknown(unknown, at - 1 - part)
     return total
 
 

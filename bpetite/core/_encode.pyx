@@ -27,22 +27,22 @@ cdef enum:
 
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
                      bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
-    cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
+    cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
     cdef int status = DONE
     if specials is not None and specials.size:
         limit = -1
         while at < stop:
-            found = specials.find_certain(text, at, length, final, &limit, &which)
-            if found < 0:
+            special = specials.find_certain(text, at, length, final, &limit, &which)
+            if special < 0:
                 break
-            status = worker.encode(text + at, found - at, readable - at, True, stop - at, &inside)
+            status = worker.encode(text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
-            if status != DONE or at < found or found >= stop:
+            if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
-            at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
+            at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = worker.encode(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside

@@ -91,15 +91,15 @@ cdef class Specials:
         >>> Specials({"<s>": 7}).cut_beginning(b"a<s><s")
         ([(1, 4, 7)], 4)
         """
-        cdef Py_ssize_t at = 0, found, limit = -1, which = 0, length = text.shape[0]
+        cdef Py_ssize_t at = 0, start, limit = -1, which = 0, length = text.shape[0]
         cdef const uint8_t* data = &text[0] if length else NULL
-        cdef list pieces = []
+        cdef list tokens = []
         while True:
-            found = self.find_certain(data, at, length, final, &limit, &which)
-            if found < 0:
-                return pieces, limit
-            at = found + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
-            pieces.append((found, at, self.ids[which]))
+            start = self.find_certain(data, at, length, final, &limit, &which)
+            if start < 0:
+                return tokens, limit
+            at = start + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
+            tokens.append((start, at, self.ids[which]))
 
     def spans(self, str text not None):
         """[(start, end, id), ...] of the special tokens in a text, in characters.
@@ -108,11 +108,11 @@ cdef class Specials:
         [(1, 4, 7)]
         """
         cdef bytes data = text.encode("utf-8")
-        cdef list found = self.cut(data), spans = []
+        cdef list tokens = self.cut(data), spans = []
         cdef Py_ssize_t at = 0, chars = 0, length
         if PyBytes_GET_SIZE(data) == len(text):
-            return found
-        for start, end, token_id in found:
+            return tokens
+        for start, end, token_id in tokens:
             chars += len(data[at:start].decode("utf-8"))
             length = len(data[start:end].decode("utf-8"))
             spans.append((chars, chars + length, token_id))
@@ -172,19 +172,19 @@ cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ss
 cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     """The number of the longest literal that text[0:length] begins with, or -1."""
     # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
-    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, found = -1
+    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, longest = -1
     cdef Py_ssize_t left, right, middle
     cdef uint8_t byte
     while low < high:
         if <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low]) == depth:
-            found = low
+            longest = low
             low += 1
         if low >= high or depth >= length:
             break
         if low + 1 == high:
             left = <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low])
             if left <= length and memcmp(specials.blob + specials.starts[low], text, left) == 0:
-                found = low
+                longest = low
             break
         byte = text[depth]
         left, right = low, high
@@ -203,7 +203,7 @@ cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t le
                 right = middle
         high = left
         depth += 1
-    return found
+    return longest
 
 
 cdef class SpecialSets:
@@ -238,16 +238,16 @@ cdef class SpecialSets:
 
 cdef int refuse(Specials refused, object text) except -1:
     cdef bytes data
-    cdef Py_ssize_t found, which = 0
+    cdef Py_ssize_t offset, which = 0
     if not isinstance(text, (str, bytes)):
         raise not_a_text(text)
     data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
-    found = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
-    if found < 0:
+    offset = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
+    if offset < 0:
         return 0
     literal = (<bytes> refused.blob[refused.starts[which]:refused.starts[which + 1]]).decode("utf-8")
     raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
-                     f"{len(data[:found].decode('utf-8')) if isinstance(text, str) else found}; allow it "
+                     f"{len(data[:offset].decode('utf-8')) if isinstance(text, str) else offset}; allow it "
                      f"(allowed_special) or take the text as it is (disallowed_special=())")
 
 

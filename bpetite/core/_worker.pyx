@@ -105,7 +105,7 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
     cdef Py_ssize_t slot, i, offset = 0
     cdef uint64_t pair
     cdef token_t left, right
-    found = set()
+    pairs = set()
     word_merges.find_later(core.tokens, core.merges, <uint8_t*> <char*> later)
     for slot in range(core.tokens.size):
         if not later[slot]:
@@ -116,9 +116,9 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
             raise MemoryError()
         bp_watch_check(&worker.watch)
         for i in range(1, worker.used):                # none where a byte has no token: no text gives this one
-            found.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
-    across.reserve(2 * len(found), core.merges.ranks + 1)
-    for pair in found:
+            pairs.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
+    across.reserve(2 * len(pairs), core.merges.ranks + 1)
+    for pair in pairs:
         left, right = <token_t> (pair >> 32), <token_t> pair
         across.add(left, right, min(core.merges.find(left, right), <uint32_t> core.merges.ranks), 0)
     return across

@@ -165,9 +165,9 @@ def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[i
     parts: list[str] = []
     sources: list[int] = []
     done = 0
-    for found in _combining_run.finditer(text):
-        start, end = found.span()
-        run = found.group()
+    for match in _combining_run.finditer(text):
+        start, end = match.span()
+        run = match.group()
         normal = normalize(form, run, unicode)
         if normal == run:
             continue

@@ -152,10 +152,10 @@ class OpenSpecials:
     def feed(self, data: bytes, final: bool) -> list[int]:
         """As for :class:`OpenText`."""
         data = self.open + data
-        found, limit = self.specials.cut_beginning(data, final)
+        tokens, limit = self.specials.cut_beginning(data, final)
         ids: list[int] = []
         at = 0
-        for start, end, token_id in found:
+        for start, end, token_id in tokens:
             ids += [*self.between.feed(data[at:start], True), token_id]
             at = end
         ids += self.between.feed(data[at:limit], final)

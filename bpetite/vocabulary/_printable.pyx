@@ -226,7 +226,7 @@ def members(bytes data not None):
     cdef const uint8_t* p
     cdef const uint8_t* key
     cdef const uint8_t* value
-    cdef dict found = {}
+    cdef dict values = {}
     cdef Py_ssize_t depth, count = 0
     cdef int state = reader.open(c"{", c"}")
     if state == 0:
@@ -262,13 +262,13 @@ def members(bytes data not None):
         if p >= end:
             return None
         try:
-            found[name.decode("ascii")] = (value - start, p - start)
+            values[name.decode("ascii")] = (value - start, p - start)
         except UnicodeDecodeError:
             return None
         count += 1
         reader.p = p
         state = reader.next(c"}")
-    return found if state == 0 and len(found) == count else None
+    return values if state == 0 and len(values) == count else None
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):

@@ -35,16 +35,16 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
     if vocab.merges is None:
         pairs, _ = last_steps(vocab.token_table, vocab.not_looked_up)
         results = (vocab.id_of[vocab.tokens[left] + vocab.tokens[right]] for left, right in pairs)
-    found: dict[int, tuple[int, ...]] = {}
+    parts: dict[int, tuple[int, ...]] = {}
     for pair, result in zip(pairs, results, strict=True):
-        found[result] = found.get(result, ()) + pair
-    return found
+        parts[result] = parts.get(result, ()) + pair
+    return parts
 
 
 def always_kept(vocab: Vocab) -> set[int]:
     """The ids of special tokens, and of bytes that text can have."""
-    found = {token_id for token_id, token in vocab.tokens.items() if len(token) == 1} - vocab.unreachable
-    return found.union(vocab.special_tokens.values())
+    fixed = {token_id for token_id, token in vocab.tokens.items() if len(token) == 1} - vocab.unreachable
+    return fixed.union(vocab.special_tokens.values())
 
 
 def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
@@ -53,13 +53,13 @@ def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
     >>> sorted(closure([3], {2: (0, 1), 3: (2, 1), 4: (2, 2)}))
     [0, 1, 2, 3]
     """
-    found: set[int] = set()
+    closed: set[int] = set()
     open_ = [*wanted]
     while open_:
-        if (token_id := open_.pop()) not in found:
-            found.add(token_id)
+        if (token_id := open_.pop()) not in closed:
+            closed.add(token_id)
             open_ += parts.get(token_id, ())
-    return found
+    return closed
 
 
 def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fixed: set[int], excess: int) -> set[int]:
@@ -134,11 +134,11 @@ def renumbered(
 def _with_ids(name: str, content: str, ids: Mapping[int, int]) -> str:
     """A file of ``transformers`` with the ids of special tokens, renumbered."""
     change: Callable[[dict[str, Any]], dict[str, Any]] | None = {
-        "tokenizer_config.json": lambda found: found | {
+        "tokenizer_config.json": lambda content: content | {
             "added_tokens_decoder": {
-                str(ids[int(old)]): token for old, token in found["added_tokens_decoder"].items() if int(old) in ids
+                str(ids[int(old)]): token for old, token in content["added_tokens_decoder"].items() if int(old) in ids
             }
-        } if "added_tokens_decoder" in found else found,
-        "added_tokens.json": lambda found: {text: ids[old] for text, old in found.items() if old in ids},
+        } if "added_tokens_decoder" in content else content,
+        "added_tokens.json": lambda content: {text: ids[old] for text, old in content.items() if old in ids},
     }.get(name)  # fmt: skip
     return content if change is None else json.dumps(change(json.loads(content)), ensure_ascii=False, indent=2)

@@ -229,13 +229,13 @@ class Vocab:
     def id_of(self) -> dict[bytes, int]:
         """bytes -> id of every token and of every alias. Equal bytes have the id of ordinary text, else the id of a
         special token, else an unreachable one."""
-        found = {token: token_id for token_id, token in self.tokens.items()}
-        if len(found) != len(self.tokens):
+        ids = {token: token_id for token_id, token in self.tokens.items()}
+        if len(ids) != len(self.tokens):
             special = set(self.special_tokens.values())
-            found.update((self.tokens[token_id], token_id) for token_id in special)
+            ids.update((self.tokens[token_id], token_id) for token_id in special)
             special |= self.unreachable
-            found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
-        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | found
+            ids.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
+        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | ids
 
     @cached_property
     def aliases(self) -> dict[str, int]:

@@ -125,10 +125,10 @@ class Automaton:
     def step(self, state: State, group: int) -> tuple[State, bool]:
         """Read one character: (the threads that live on, whether a match ended before this character)."""
         self.budget.spend(1 + len(state) // 8)
-        found = self.steps.get((state, group))
-        if found is None:
-            found = self.steps[state, group] = self.walk(state, group)
-        return found
+        step = self.steps.get((state, group))
+        if step is None:
+            step = self.steps[state, group] = self.walk(state, group)
+        return step
 
     def walk(self, state: State, group: int) -> tuple[State, bool]:
         live: list[int] = []

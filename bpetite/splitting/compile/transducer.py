@@ -278,10 +278,10 @@ def compose(first: Transducer, second: Transducer, budget: Budget) -> Transducer
 
 def undecided_characters(machine: Transducer) -> list[int]:
     """For each state, the number of last characters that may still get a cut before them."""
-    found = [max(0, max(out.bit_length() - 1 for out in outs)) for outs in machine.out]
+    reach = [max(0, max(out.bit_length() - 1 for out in outs)) for outs in machine.out]
     for _ in range(MARK):
-        found = [max(own, max(found[after] for after in row[:-1]) - 1) for own, row in zip(found, machine.next)]
-    return found
+        reach = [max(own, max(reach[after] for after in row[:-1]) - 1) for own, row in zip(reach, machine.next)]
+    return reach
 
 
 def restarts(machine: Transducer, budget: Budget) -> bool:

@@ -96,7 +96,7 @@ def sample() -> tuple[str, list[int], list[int]]:
 def ranges_of(source: str) -> Ranges:
     """The code points that the one-character regular expression `source` matches."""
     text, offsets, starts = sample()
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for match in regex.finditer(f"(?:{source})+", text):
         first, last = match.start(), match.end() - 1
         run, last_run = bisect_right(offsets, first) - 1, bisect_right(offsets, last) - 1
@@ -104,8 +104,8 @@ def ranges_of(source: str) -> Ranges:
         stop = starts[last_run] + last - offsets[last_run] + 1
         if stop - 1 == starts[last_run] and (stop - 1) % PLANE == 0 and (stop - 1) // PLANE in UNIFORM_PLANES:
             stop += PLANE - 3  # this character stands for its plane, except the noncharacters
-        found.append((start, stop))
-    return tuple(found)
+        ranges.append((start, stop))
+    return tuple(ranges)
 
 
 @lru_cache(maxsize=512)
@@ -117,7 +117,7 @@ def ranges_in(source: str, unicode: str | None) -> Ranges:
     from .unicode_version import stand_ins  # not at the top: few tokenizers name a version
 
     table = stand_ins(unicode, source)
-    found: list[tuple[int, int]] = []
+    members: list[tuple[int, int]] = []
     starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
     for start, stop, stand_in in zip(table.starts, [*table.starts[1:], LIMIT], table.stand_ins):
         inside: Iterable[tuple[int, int]]
@@ -127,10 +127,10 @@ def ranges_in(source: str, unicode: str | None) -> Ranges:
             inside = [(start, stop)] if regex.match(source, chr(stand_in)) else []
         for first, end in inside:
             first, end = max(first, start), min(end, stop)
-            if found and found[-1][1] == first:
-                first = found.pop()[0]
-            found.append((first, end))
-    return tuple(found)
+            if members and members[-1][1] == first:
+                first = members.pop()[0]
+            members.append((first, end))
+    return tuple(members)
 
 
 class Groups:

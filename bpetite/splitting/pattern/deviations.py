@@ -73,12 +73,12 @@ def first_sets(node: Node) -> list[CharSet]:
         return first_sets(node.part)
     if isinstance(node, Alternation):
         return [chars for choice in node.choices for chars in first_sets(choice)]
-    found: list[CharSet] = []
+    sets: list[CharSet] = []
     for part in node.parts if isinstance(node, Sequence) else ():
-        found += first_sets(part)
+        sets += first_sets(part)
         if not matches_empty(part) or (isinstance(part, Look) and not part.negated):
             break
-    return found
+    return sets
 
 
 def written(chars: CharSet) -> str:

@@ -297,11 +297,11 @@ class Parser:
         self.at += 2
         char = self.pattern[start + 1 : start + 2]
         if char in ("p", "P"):
-            found = PROPERTY.match(self.pattern, start + 1)
-            if not found:
+            match = PROPERTY.match(self.pattern, start + 1)
+            if not match:
                 raise self.refuse(start, "no property follows; write the letter without the backslash")
-            self.at = found.end()
-            return self.as_written("\\p" + found.group()[1:]), char == "p"
+            self.at = match.end()
+            return self.as_written("\\p" + match.group()[1:]), char == "p"
         if char and char in KNOWN_CLASSES:
             return self.as_written("\\" + char.lower()), char.islower()
         code = self.code_point(start, char)

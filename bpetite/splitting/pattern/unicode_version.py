@@ -93,16 +93,16 @@ class StandIns(dict[int, int]):
     def __init__(self, version: str, pattern: str) -> None:
         written = written_out(pattern, version)
         edges = sorted({edge for first, last in written for edge in (first, last + 1)})
-        found: dict[tuple[bool, ...], int] = {}
+        free: dict[tuple[bool, ...], int] = {}
         for start, stop in (*EMPTY_PLANES, *unassigned(list(ASSIGNED)[-1])):
             for point in _cells(start, stop, edges):
-                if (sides := _sides(point, written)) not in found and _free.match(chr(point)):
-                    found[sides] = point
+                if (sides := _sides(point, written)) not in free and _free.match(chr(point)):
+                    free[sides] = point
         self.starts: list[int] = [0]
         self.stand_ins: list[int | None] = [None]  # of the code points from starts[i] up to starts[i + 1]
         for start, stop in unassigned(version):
             for at in _cells(start, stop, edges):
-                stand_in = found.get(_sides(at, written))
+                stand_in = free.get(_sides(at, written))
                 if stand_in is None:
                     raise ValueError(
                         f"unicode={version!r}: the pattern {pattern!r} writes out U+{at:04X}, alone or in a range, "
@@ -117,8 +117,8 @@ class StandIns(dict[int, int]):
         stand_in = self.stand_ins[bisect_right(self.starts, point) - 1]
         if len(self) >= self.KEPT:
             self.clear()
-        self[point] = found = point if stand_in is None else stand_in
-        return found
+        self[point] = seen = point if stand_in is None else stand_in
+        return seen
 
 
 def _cells(start: int, stop: int, edges: list[int]) -> list[int]:
@@ -145,9 +145,9 @@ def matches(pattern: regex.Pattern[str], unicode: str | None, text: str) -> Iter
 def written_out(pattern: str, version: str) -> list[tuple[int, int]]:
     """The characters beyond ASCII and the ranges that a pattern writes out, (first, last), and perhaps more than those:
     whatever looks like one, as in `\\w-é`, does no harm."""
-    if found := _NEEDS_EQUAL.search(pattern):
+    if match := _NEEDS_EQUAL.search(pattern):
         raise ValueError(
-            f"unicode={version!r}: {found.group()!r} at offset {found.start()} of the pattern {pattern!r} is not "
+            f"unicode={version!r}: {match.group()!r} at offset {match.start()} of the pattern {pattern!r} is not "
             "supported where a version is named"
         )
     points = [_point(match.group()) for match in _CHARACTER.finditer(pattern)]

@@ -6,7 +6,7 @@ cdef struct byte_cut:
     # A pre-token that is being cut: text[at:end] has not been read.
     Py_ssize_t start, at, end
     uint32_t state
-    uint32_t found             # bit k: a cut k bytes before `at`
+    uint32_t cuts              # bit k: a cut k bytes before `at`
 
 
 cdef class ByteSplits:
