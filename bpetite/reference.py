@@ -51,9 +51,9 @@ def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
 def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[int] = ()) -> list[str]:
     """Cut text into pre-tokens; joined again they give the text.
 
-    Each match of the pattern is a pre-token, and so is the text between two matches. In a sequence of patterns, each
-    one cuts the parts that the one before left; None leaves the text whole. For a code point that counts as unassigned,
-    patterns see U+D0000, which no version of Unicode assigns, and must not write out any such code point.
+    What the pattern matches is a pre-token, and so is what lies between two matches. A sequence of patterns applies
+    each one inside the pieces of the one before; None leaves the text whole. Patterns see U+D0000, which no version of
+    Unicode assigns, for each of the code points that count as unassigned, and must not write out any of them.
 
     >>> split("I'll go", r"'ll| ?\\w+")
     ['I', "'ll", ' go']
@@ -75,7 +75,7 @@ def _split_once(text: str, pattern: str, unassigned: Container[int]) -> list[str
 
 
 def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut text at special tokens: pairs (part, is it special), leftmost first and the longest at one position.
+    """Cut text at special tokens: pairs (piece, is it special), leftmost first and the longest at one position.
 
     >>> cut_specials("a<s><s>", ["<s>"])
     [('a', False), ('<s>', True), ('<s>', True)]
@@ -146,7 +146,7 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
     Args:
         pretoken: The bytes of one pre-token.
         ranks: Either pair -> its index in the merge list, or token -> its id; then the rank of a pair is the id of
-            the joined token.
+            the two joined.
 
     >>> merge_pretoken(b"abc", {(b"b", b"c"): 0, (b"a", b"b"): 1})
     [b'a', b'bc']
@@ -228,7 +228,7 @@ def encode(
         text: Any str without lone surrogates.
         tokens: id -> bytes of every token that is not special only.
         merges: The merge list; None for a vocabulary of the ranks kind, in which a pre-token that is a token is
-            taken whole and otherwise the rank of a pair is the id of the joined token.
+            taken whole and otherwise the rank of a pair is the id of the two joined.
         special_tokens: literal -> id of the special tokens to recognise.
         pattern: The split pattern, see :func:`split`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
@@ -266,7 +266,7 @@ def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "st
     Args:
         ids: Token ids.
         tokens: id -> bytes, special tokens included.
-        errors: The treatment of bytes that are not UTF-8, as for ``bytes.decode``.
+        errors: What to do with bytes that are not UTF-8, as for ``bytes.decode``.
 
     Raises:
         KeyError: An id is not in the vocabulary.
@@ -383,7 +383,7 @@ def chunks(
 
 
 def count_pairs(words: Mapping[tuple[bytes, ...], int]) -> Counter[Pair]:
-    """Count each pair; every adjacent position counts, so (a, a) occurs twice in a a a.
+    """How often each pair occurs; every adjacent position counts, so (a, a) occurs twice in a a a.
 
     >>> count_pairs({(b"a", b"a", b"a"): 5})
     Counter({(b'a', b'a'): 10})

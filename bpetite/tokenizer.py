@@ -394,7 +394,7 @@ class Tokenizer(TokenizerBase):
 
         Args:
             keep: Tokens that stay, as ids, ``str`` or ``bytes``.
-            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts: what is used.
+            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts, for the use of each token.
             vocab_size: The number of tokens to be left, special tokens not counted, as for :meth:`train`: the tokens of
                 least use go, among equals the highest id first. The use of a removed token counts for its parts. When
                 None, every token goes that neither ``keep`` nor ``counts`` need.

@@ -393,7 +393,7 @@ cdef class TokenizerBase:
 
         Args:
             ids: An iterable of ints; it may be endless.
-            errors: As for :meth:`decode`, and so are ``skip_special_tokens`` and what is raised.
+            errors: As for :meth:`decode`, and so are ``skip_special_tokens`` and the errors.
 
         >>> from bpetite import Tokenizer
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))

@@ -56,7 +56,7 @@ BP_INLINE ptrdiff_t bp_count_unknown(const bp_unknown *unknown, ptrdiff_t count)
     return total;
 }
 
-/* Put their ids, `total` together, to their places in the output, of which out[0:used] is written. */
+/* Put their ids, `total` in all, to their places in the output; out[0:used] is written. */
 static inline void bp_put_unknown(const bp_unknown *unknown, ptrdiff_t count, ptrdiff_t total, uint32_t *out,
                                   ptrdiff_t used) {
     while (count-- > 0) {

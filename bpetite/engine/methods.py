@@ -62,7 +62,7 @@ def encode_iterable(
 
     Args:
         chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
-        allowed_special: As for :meth:`encode`, and so are the remaining arguments and what is raised.
+        allowed_special: As for :meth:`encode`, and so are the remaining arguments and the errors.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))

@@ -100,7 +100,7 @@ BP_INLINE uint32_t bp_pair_from(const bp_pairs *pairs, const bp_pair_entry *entr
     const uint64_t pair = (uint64_t)left << 32 | right;
     for (;;) {
         unsigned other = (entry->pair != pair) & (entry->rank != BP_NO_MERGE);
-        BP_OPAQUE(other); /* else compilers make two branches of it, one of which cannot be predicted */
+        BP_OPAQUE(other); /* else compilers make two branches of it, and one cannot be predicted */
         if (BP_LIKELY(!other)) break;
         entry = &pairs->entries[(uint64_t)(entry - pairs->entries + 1) & pairs->mask];
     }

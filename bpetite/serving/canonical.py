@@ -64,7 +64,7 @@ def is_canonical(
 
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`.
-        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and what is raised.
+        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and the errors.
 
     >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)

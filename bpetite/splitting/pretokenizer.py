@@ -66,13 +66,13 @@ class Pretokenizer:
             ends: array[int] = self.scanner.ends(data)
             if self.byte_splits is None:
                 return ends
-            pieces = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
-            return array("q", [start + end for start, parts in pieces for end in parts])
+            cuts = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
+            return array("q", [start + end for start, inside in cuts for end in inside])
         text = data.decode("utf-8")
         ends = array("q")
         at = 0
-        for piece in self.split(text):
-            at += len(piece.encode("utf-8"))
+        for pretoken in self.split(text):
+            at += len(pretoken.encode("utf-8"))
             ends.append(at)
         return ends
 
@@ -83,10 +83,10 @@ class Pretokenizer:
         """
         data = text.encode("utf-8")  # raises for a lone surrogate, with a scanner or without
         if self.scanner is None:
-            pieces = [text] if text else []
+            parts = [text] if text else []
             for stage in self.stages:
-                pieces = [part for piece in pieces for part in split_one(stage, piece)]
-            return pieces
+                parts = [part for whole in parts for part in split_one(stage, whole)]
+            return parts
         ends = self.scanner.ends(data)
         if len(data) == len(text):
             return [text[start:end] for start, end in zip([0, *ends], ends)]

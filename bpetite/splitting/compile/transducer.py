@@ -272,7 +272,7 @@ def compose(first: Transducer, second: Transducer, budget: Budget) -> Transducer
 
     machine = explore((0, (), 0), end, step, budget)
     if not restarts(machine, budget):
-        raise NoTransducer("a later split cuts inside a piece where the first would not begin anew")
+        raise NoTransducer("a later split cuts inside a part where the first would not begin anew")
     return machine
 
 

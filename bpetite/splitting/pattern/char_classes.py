@@ -149,7 +149,7 @@ class Groups:
         words = 1 + len(self.items) // 64  # of an int with a bit for each item
         self.budget.spend(len(self.items) * words)
         bits = {item: 1 << bit for bit, item in enumerate(self.items)}
-        #: For each set, the items of which any makes a member, and the items of which any lacking makes one.
+        #: For each set, the items that make a member, and the items whose absence makes one.
         self.masks: list[tuple[int, int]] = []
         for chars in self.sets:
             masks = [0, 0]

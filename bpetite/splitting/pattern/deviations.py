@@ -39,7 +39,7 @@ def check(pattern: str, tree: Node, groups: Groups) -> None:
         raise UnsupportedPattern(pattern, pattern, 0, "`regex` reads a set that excludes all characters as any of them")
     for source in (item.source for item in groups.items if item.source.startswith(CLASS_IGNORING_CASE)):
         if groups.ranges(source) != groups.ranges(f"(?i:{source}|{NOTHING})"):
-            raise UnsupportedPattern(pattern, pattern, 0, f"what {quoted(source)} means depends on what is beside it")
+            raise UnsupportedPattern(pattern, pattern, 0, f"the meaning of {quoted(source)} depends on its neighbours")
     first = first_sets(tree)
     items = [item for chars in first for item in chars.items]
     if (

@@ -16,7 +16,7 @@ cdef class ByteSplits:
 
     # Cut the pre-token text[start:end].
     cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t end) noexcept nogil
-    # Write the next ends, the last of which is that of the pre-token, and return how many; 0 when none is left.
+    # Write the next ends, at last the end of the pre-token, and return their number; 0 when none is left.
     # `capacity` is at least 5.
     cdef Py_ssize_t next_ends(self, byte_cut* cut, const uint8_t* text, Py_ssize_t* ends,
                               Py_ssize_t capacity) noexcept nogil
