@@ -21,7 +21,7 @@ cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
-    BEHIND = 1 << 10           # bytes or units that are read behind the stop of a stretch at first, then twice as many
+    BEHIND = 1 << 6            # bytes or units that are read behind the stop of a stretch at first, then twice as many
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 

@@ -445,15 +445,14 @@ cdef class TokenizerBase:
         finally:
             self._encoder.give(worker)
 
-    def _first_ids(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
-        """(ids, ends, text): uint32[n], the ids of a text from its beginning on until more than `limit` are certain,
-        all of them where there are no more; how many bytes the tokens up to each have; what they are, in UTF-8."""
+    def _token_ends(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
+        """(ends, data): int64[n], the bytes that the first tokens of a text have together, up to each, until more than
+        `limit` are certain, all of them where there are no more; and the text that these are, in UTF-8."""
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         cdef Worker worker = self._encoder.take()
         try:
             data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
-            ends = token_ends(worker)
-            return take_ids(worker), ends, data
+            return token_ends(worker), data
         finally:
             self._encoder.give(worker)
 

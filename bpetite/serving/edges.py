@@ -37,18 +37,19 @@ class Edges:
         disallowed_special: SpecialSelection,
     ) -> None:  # fmt: skip
         most = 4 * len(text) if limit is None else limit
-        ids, ends, utf8 = tokenizer._first_ids(text, most, allowed_special, disallowed_special)
+        ends, utf8 = tokenizer._token_ends(text, most, allowed_special, disallowed_special)
         self.tokenizer: TokenizerBase = tokenizer
         self.allowed_special: SpecialSelection = allowed_special
-        self.total: int = len(ids)
+        self.total: int = len(ends)
         self.data: bytes | str = utf8
         self._ends: Sequence[int] = ends
         self._traced: set[int] | None = None
         specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
-        rewritten = tokenizer.normalization is not None or tokenizer.scanner == "pipeline"
-        may_differ = rewritten or len({*specials.values()}) < len(specials)
-        if may_differ and not utf8.startswith(tokenizer.decode_bytes(ids)):
-            self._trace(text)
+        rewritten = tokenizer.scanner == "pipeline" or (tokenizer.normalization is not None and not text.isascii())
+        if rewritten or len({*specials.values()}) < len(specials):
+            ids = tokenizer.encode(text, allowed_special=allowed_special)
+            if tokenizer.decode_bytes(ids) != text.encode():
+                self._trace(text, ids)
 
     def part(self, start: int, end: int | None = None) -> str:
         """A part of the text."""
@@ -98,10 +99,9 @@ class Edges:
             return self.character(at) == at
         return at in self._traced and self._ends[token] > at
 
-    def _trace(self, text: str) -> None:
+    def _trace(self, text: str, ids: list[int]) -> None:
         from ..engine.offsets import offsets_of
 
-        ids = self.tokenizer.encode(text, allowed_special=self.allowed_special)
         spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
         # a composed mark belongs to its letter: tokens reach to the start of the next one
         starts = (start for start, _ in spans[1:])

@@ -111,7 +111,7 @@ def _end(
             raise
         if part is text or edges.total >= most + SPARE:
             break
-        size = max(size + size // 4, size * (most + most // 16 + 2 * SPARE) // max(edges.total, 1))
+        size = max(size + size // 4, size * (most + most // 8 + 2 * SPARE) // max(edges.total, 1))
     if edges.total <= most:
         return text
     left, step = most, 1
