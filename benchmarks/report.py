@@ -33,7 +33,7 @@ round by round, with the libraries in turn, so it holds on a machine that other 
 
 A vocabulary of {vocabulary:,} tokens (GPT-2's), {megabytes:g} MB of each text, documents of 4,000 characters in
 batches. Before anything is timed, ids and decoded texts of all libraries are compared with bpetite's, and bpetite's
-with the [definition](reference/parts.md). A library that lacks a call has no figure.
+with the [definition](reference/functions.md). A library that lacks a call has no figure.
 
 - What is measured is the second and later calls, with warm caches; a first call in a new process is slower.
 - "array" is a NumPy array of ids, or the object that a library has in its place; "batch" is of documents;
@@ -96,7 +96,8 @@ def table(numbers: dict[str, Any]) -> str:
         fastest = best(found)[0]
         cells = [*mine, *(cell(found, name) for name in KNOWN), f"{fastest} {cell(found, fastest)}"]
         lines.append(f"| {work} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    measured_on, run = next(iter(runs(numbers).items()))
+    return "\n".join([*lines, "", f"{measured_on}: {measured(run, run['versions'])}", ""])
 
 
 def readme(text: str, numbers: dict[str, Any]) -> str:

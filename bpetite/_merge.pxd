@@ -16,11 +16,11 @@ cdef enum:
     ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
     PERIOD = 32        # ids; a longer period is none
     LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
-    EDGE_TOKENS = 32   # tokens that are remembered of either end of a section
+    EDGE_TOKENS = 32   # tokens that are remembered at either end of a section
 
 
 cdef struct merge_node:
-    # A token in the linked list, with all that a step reads side by side.
+    # A token in the linked list, with all data that a step reads.
     uint32_t rank          # of the pair with the next token, or NO_MERGE
     token_t id
     uint32_t previous, next
@@ -41,10 +41,10 @@ cdef inline void edge_put(merge_edge* edge, token_t token_id, uint32_t since) no
 
 
 cdef struct merge_section:
-    # Tokens that are merged without regard to what is around them.
-    Py_ssize_t start, stop  # which of those given
-    token_t* ids           # in `copy`, or in place where they will not be merged again
-    Py_ssize_t size        # how many are left
+    # Tokens that are merged without regard to their neighbours.
+    Py_ssize_t start, stop  # their range in the whole array
+    token_t* ids           # in `copy`, or in place if they will not be merged again
+    Py_ssize_t size        # the number left
     token_t* copy
     uint64_t capacity      # of it
     merge_edge first, last
@@ -80,7 +80,7 @@ cdef inline void space_free(merge_space* space) noexcept nogil:
 
 cdef struct merge_pass:
     uint32_t rank          # of the pairs that are joined
-    Py_ssize_t pairs       # how many there are
+    Py_ssize_t pairs       # their number
     bint ordered           # no joined pair has had a lower rank
 
 
@@ -95,14 +95,14 @@ cdef class MergeTable:
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
 
-    # Filling: memory for that many pairs and ranks, once; then each pair. False where the pair is there already, which
+    # Filling: memory for that many pairs and ranks, once; then each pair. False for a pair that is known already, which
     # keeps its first rank.
     cdef int reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1
     cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil
     # The rank of a pair, NO_MERGE where it has none. The table has been filled.
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil
-    # Merge space.ids[0:n] until no pair has a rank; returns how many ids are left, -1 where there is no memory or the
-    # watch has been interrupted. The result does not depend on the size of the sections.
+    # Merge space.ids[0:n] until no pair has a rank; returns the number of ids left, -1 without memory or after an
+    # interruption of the watch. The result does not depend on the size of the sections.
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch, Py_ssize_t section=*) noexcept nogil
     # The same for up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten.
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil

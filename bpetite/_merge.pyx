@@ -1,37 +1,36 @@
 """Merging of token ids by a merge table.
 
-Of all neighbours that have a rank, the pair of lowest rank becomes one token, the leftmost such pair first,
-until none has a rank.
+The neighbouring pair of lowest rank becomes one token, among equals the leftmost pair first, until no pair has a rank.
 
 - Few tokens: keep the rank of each pair of neighbours in an array and scan it for the lowest. It is quadratic, but
   needs no bookkeeping, and pre-tokens are short.
-- Many are cut into sections, each merged as if it stood alone, with all it needs in the first caches. First by passes
-  over the array, each joining all pairs of the lowest rank from left to right, as long as a pass makes the array
-  shorter by a fixed share, as it does in runs of few letters; so all passes together are linear. They end where a
-  joined pair has a lower rank than the pass, which merge lists not made by training allow. Then by a linked list and a
-  heap of (rank, position), whose entries are checked when they are popped.
+- Many tokens are cut into sections, each merged as if it stood alone, with its data in the first caches. The first
+  method is passes over the array: each joins all pairs of the lowest rank from left to right, as long as a pass makes
+  the array shorter by a fixed share, as in runs of few letters; so all passes together are linear. They end when a
+  joined pair has a lower rank than the pass, which merge lists not made by training allow. The second method is a
+  linked list and a heap of (rank, position), whose entries are checked when they are popped.
 
 Two neighbouring sections are right unless a merge of the whole text joins a token at the end of one with a token at the
 start of the other. As long as none does, the merges of the whole text are those of the sections, in the order of the
 highest rank joined in the section so far. So each section records the tokens that have been at either end of it, with
-that rank when each came. A pair of such tokens that were there at the same time would be joined if it has a rank below
-the one at which the left token is gone, and not above the one at which the right token is; where they are equal, the
-leftmost is joined first. No such pair, no join across the cut (`apart`). Otherwise the first section is merged again,
-longer. Its length grows by factors that grow themselves, so the worst text costs twice what one heap over all of it
-does: n log n.
+that rank when each came. Two such tokens that existed at the same time would be joined if their pair has a rank below
+the one at which the left token is gone, and not above the one at which the right token is gone; at equal ranks the
+leftmost is joined first. Without such a pair, nothing is joined across the cut (`apart`). Otherwise the first section
+is merged again, longer. Its length grows by factors that grow themselves, so the worst text costs twice as much as one
+heap over all of it: n log n.
 
-Where a cut is most likely to hold is seen by merging a few tokens around it. In periodic text, such as a run of one
-letter, that depends on where the run begins; there the section itself is merged, by the heap alone, which keeps
-positions, to see where its tokens end, and the following sections are as long as the one whose cut has held.
+Merging a few tokens around a place shows a cut that is likely to hold. In periodic text, such as a run of one letter,
+it depends on the beginning of the run. There the section itself is merged, by the heap alone, which keeps positions, to
+find the ends of its tokens, and the following sections have the length of the one whose cut has held.
 
-Random letters with GPT-2's merges take 0.08 us a byte that way, 16 MB of them with one heap over all 0.43.
+Random letters with GPT-2's merges so take 0.08 us a byte; 16 MB of them take 0.43 us a byte with one heap over all.
 
-Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only for
-vocabularies in which every token is reached by merges of earlier ones, and those that people bring are not always so.
+Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only if
+merges of earlier tokens reach every token, and the vocabularies that people bring do not always have that property.
 
 The table is C (pairs.h); a dict of tuples would need the interpreter lock and three allocations per pair. Its small
-part and its filter save a quarter of the time that a new word takes when it is merged alone. The new words of a text
-are merged side by side (merge_words.h), which saves up to half of it.
+part and its filter save a quarter of the time of a new word that is merged alone. The new words of a text are merged in
+parallel (merge_words.h), which saves up to half of that time.
 """
 cimport cython
 from cpython.array cimport array, clone
@@ -75,7 +74,7 @@ cdef class MergeTable:
         return None if rank == NO_MERGE else (rank, self.pairs.joined[rank])
 
     def results(self):
-        """uint32 ids as an ``array('I')``: what each merge gives, in rank order; for a table made of a list."""
+        """The resulting id of each merge in rank order, an ``array('I')``; for a table made of a merge list."""
         cdef array made = clone(new_array("I"), self.ranks, False)
         if self.ranks:
             memcpy(made.data.as_voidptr, self.pairs.joined, self.ranks * sizeof(token_t))
@@ -86,10 +85,10 @@ cdef class MergeTable:
 
         Args:
             ids: uint32[n], an ``array('I')`` or a NumPy array; n is less than 2^32 - 1.
-            section: How many ids of a long array are merged at a time, at least 1; the result does not depend on it.
+            section: Ids of a long array that are merged at a time, at least 1; the result does not depend on it.
 
         Returns:
-            The ids that are left, as an ``array('I')``.
+            The remaining ids, as an ``array('I')``.
 
         >>> from array import array
         >>> from bpetite import Tokenizer
@@ -193,8 +192,8 @@ cdef class MergeTable:
 
 cdef Py_ssize_t merge_by_sections(MergeTable table, merge_space* space, Py_ssize_t n, Py_ssize_t size,
                                   bp_watch* watch) noexcept nogil:
-    # Invariant: what is left of space.ids[0:start] is in space.ids[0:kept], where start is that of the first
-    # section; space.ids[start:n] is as it was given.
+    # Invariant: space.ids[0:kept] holds the merged ids of space.ids[0:start], where start belongs to the first section;
+    # space.ids[start:n] is unchanged.
     cdef merge_section* section = &space.sections[0]
     cdef merge_section* following = &space.sections[1]
     cdef Py_ssize_t kept = 0, growth = SECTION_GROWTH, stop = cut(table, space, section, size, n, watch)
@@ -232,7 +231,7 @@ cdef bint merge_alone(MergeTable table, merge_space* space, merge_section* secti
                       Py_ssize_t n, bint certain, bp_watch* watch) noexcept nogil:
     """Merge ids from start, where a token starts if `certain`, up to stop, n at most.
 
-    Returns False where there is no memory, or the watch has been interrupted.
+    Returns False without memory, or after an interruption of the watch.
     """
     cdef uint32_t level = 0
     if bp_work(watch, stop - start) or not load(table, space, section, start, min(stop, n), certain and stop >= n):
@@ -246,9 +245,9 @@ cdef bint merge_alone(MergeTable table, merge_space* space, merge_section* secti
 
 cdef Py_ssize_t cut(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t stop, Py_ssize_t n,
                     bp_watch* watch) noexcept nogil:
-    """A place after `stop` where a token of the whole text is likely to end: merging a few ids from there on shows.
+    """A likely end of a token of the whole text after `stop`, found by merging a few ids from there on.
 
-    OUT: section, overwritten but for start and stop. Returns n where stop is not below, -1 as `merge_alone`.
+    OUT: section, overwritten but for start and stop. Returns n if stop is not below it, -1 as `merge_alone`.
     """
     cdef Py_ssize_t first = section.start, last = section.stop
     cdef uint32_t at = 0
@@ -266,9 +265,9 @@ cdef Py_ssize_t cut(MergeTable table, merge_space* space, merge_section* section
 
 cdef Py_ssize_t align(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t n,
                       bp_watch* watch) noexcept nogil:
-    """The end of a token of the section, far enough from its end that those before it are as in the whole text.
+    """The end of a token of the section, so far from the section's end that earlier tokens are those of the whole text.
 
-    OUT: section, overwritten but for start and stop. Returns as `cut`.
+    OUT: section, overwritten but for start and stop. Returns like `cut`.
     """
     cdef uint32_t at = 0, limit = <uint32_t> (section.stop - section.start) - ALIGN
     if not (load(table, space, section, section.start, section.stop, False)
@@ -280,7 +279,7 @@ cdef Py_ssize_t align(MergeTable table, merge_space* space, merge_section* secti
 
 
 cdef bint periodic(const token_t* ids, Py_ssize_t n) noexcept nogil:
-    """Whether the last ids repeat with a short period, and there are enough of them to align a cut."""
+    """True if the last ids repeat with a short period, and are enough to align a cut."""
     cdef Py_ssize_t period
     if n <= 2 * ALIGN:
         return False
@@ -309,7 +308,7 @@ cdef bint load(MergeTable table, merge_space* space, merge_section* section, Py_
 
 
 cdef bint apart(MergeTable table, const merge_edge* last, const merge_edge* first) noexcept nogil:
-    """Whether no token at the end of one section is ever joined with one at the start of the next."""
+    """True if no token at the end of one section is ever joined with one at the start of the next."""
     cdef int i, j
     cdef uint32_t i_until, j_until, rank
     if last.count > EDGE_TOKENS or first.count > EDGE_TOKENS:
@@ -327,7 +326,7 @@ cdef bint apart(MergeTable table, const merge_edge* last, const merge_edge* firs
 
 cdef bint merge_by_passes(MergeTable table, merge_section* section, uint32_t* ranks, uint32_t* level,
                           bp_watch* watch) noexcept nogil:
-    """Join by passes while they are worth it. OUT: the highest rank joined, unchanged where there was none."""
+    """Join by passes while they are worth it. OUT: the highest rank joined, unchanged without a join."""
     cdef merge_pass step = merge_pass(NO_MERGE, 0, True)
     cdef token_t* ids = section.ids
     cdef Py_ssize_t n = section.size, i

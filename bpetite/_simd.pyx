@@ -1,4 +1,4 @@
-"""Which vector instructions the compiled loops use (headers/simd.h)."""
+"""The vector instructions of the compiled loops (headers/simd.h)."""
 from .errors import short_repr
 
 import os
@@ -17,11 +17,11 @@ def simd():
     One of ``"avx512"``, ``"avx2"``, ``"neon"`` and ``"plain"``: the best set that the processor and the
     build have. ``avx512`` needs VBMI, VBMI2 and GFNI (Intel since Ice Lake, AMD since Zen 4); every 64-bit ARM
     processor has ``neon``; ``plain`` does without. All give the same results. The environment variable
-    ``BPETITE_SIMD`` asks for one by name, to compare them or to look for a fault; set it before importing bpetite.
+    ``BPETITE_SIMD`` names one, for comparisons or the search for a fault; set it before importing bpetite.
 
     Raises:
-        ValueError: ``BPETITE_SIMD`` names what this machine or this build does not have, or no such set. Importing
-            bpetite raises it too.
+        ValueError: ``BPETITE_SIMD`` names an unknown set, or one that this machine or build does not have. Importing
+            bpetite raises it, too.
 
     >>> import bpetite
     >>> bpetite.simd() in ("avx512", "avx2", "neon", "plain")
@@ -32,7 +32,7 @@ def simd():
 
 
 def forms():
-    """What `simd` can be on this machine, the best last."""
+    """The possible values of `simd` on this machine, the best last."""
     return _names(of_this_machine=True)
 
 
@@ -46,7 +46,7 @@ def _names(of_this_machine):
 
 
 def check_environment():
-    """Raise the ValueError of `simd` where ``BPETITE_SIMD`` names what cannot be had."""
+    """Raise the ValueError of `simd` if ``BPETITE_SIMD`` names a set that this machine or build does not have."""
     asked = os.environ.get("BPETITE_SIMD", "")
     if asked in ("", *forms()):
         return

@@ -1,8 +1,7 @@
 """The tokenizer: a vocabulary, and the engine that runs it.
 
-Thin methods: what is done per token is compiled and inherited (core/_tokenizer_base.pyx), everything else is a function
-of the room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other
-format.
+Thin methods: work per token is compiled and inherited (core/_tokenizer_base.pyx), everything else is a function of the
+room that its import names, imported where it is used: loading a tokenizer waits for no trainer and no other format.
 """
 from __future__ import annotations
 
@@ -49,15 +48,15 @@ class Tokenizer(TokenizerBase):
     Args:
         vocab: id -> bytes.
         merges: Pairs of token bytes in rank order. None makes a vocabulary of the ranks kind (tiktoken's): a
-            pre-token that is a token is taken whole, and the rank of a pair is the id of the two joined.
+            pre-token that is a token is taken whole, and the rank of a pair is the id of the joined token.
         special_tokens: Literals, or literal -> id. A literal that is in ``vocab`` keeps its id; others get the ids
             after the highest one, in the order given.
         pattern: The split pattern: a name ("cl100k"), a regular expression, a compiled one, a tuple of them or None,
             see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
-        unicode: The version of Unicode that has code points ("16.0"); None for that of ``regex``. See docs/unicode.md.
-        errors: How :meth:`decode` treats bytes that are not UTF-8: "strict", "replace" or another codec error name.
+        unicode: The version of Unicode to use, such as "16.0"; None for that of ``regex``. See docs/unicode.md.
+        errors: The handler of :meth:`decode` for bytes that are not UTF-8: "strict", "replace" or another codec error.
 
     Raises:
         ValueError: The vocabulary contradicts itself; the message names the value.
@@ -139,7 +138,7 @@ class Tokenizer(TokenizerBase):
             max_token_bytes: Learn no token longer than this many bytes.
             superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that
                 span up to four words. The corpus is read twice, so it cannot be an iterator.
-            superword_pattern: What cuts text when superwords are learned, and by the tokenizer when it encodes;
+            superword_pattern: The pattern that cuts text while superwords are learned, and in the tokenizer;
                 SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
@@ -174,7 +173,7 @@ class Tokenizer(TokenizerBase):
             vocab_size: As for :meth:`train`.
             options: Those of :meth:`train`, and those of reading: ``separator`` of the documents in text files
                 ("<|endoftext|>"), ``text_key`` of records ("text"), ``whole_files``, ``input_kind``, ``on_error``,
-                see :class:`bpetite.corpus.Options`; ``log`` is called with messages about what is passed over.
+                see :class:`bpetite.corpus.Options`; ``log`` is called with messages about skipped input.
 
         Raises:
             ValueError: As for :meth:`train`; a file that no reader knows, a record with a problem.
@@ -197,9 +196,9 @@ class Tokenizer(TokenizerBase):
         machines add up, and the merges are those of training on all the text at once.
 
         Args:
-            counts: pre-token (UTF-8 bytes) -> how often it occurs; or counts on disk, see :class:`bpetite.CountFile`.
+            counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
             vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern``,
-                ``normalization`` and ``unicode`` that are not given are those that the counts were made with.
+                ``normalization`` and ``unicode`` come from the counts unless given.
 
         Raises:
             ValueError: A negative count; an option out of range, or one that contradicts the counts.
@@ -239,10 +238,10 @@ class Tokenizer(TokenizerBase):
 
         Args:
             path_or_encoding: The file, or the encoding.
-            pattern: The split pattern, which a file does not hold; when not given, that of the published encoding
-                which ``name`` or the file's name names, see :func:`bpetite.get_encoding`.
-            special_tokens: Neither does a file hold these; those of the encoding when no pattern is given either.
-            name: The encoding that a file is of, where its own name does not say.
+            pattern: The split pattern, which a file does not hold; by default the pattern of the published encoding
+                with the name ``name``, or that of the file, see :func:`bpetite.get_encoding`.
+            special_tokens: A file does not hold these either; without a pattern, the encoding's by default.
+            name: The encoding of a file whose name does not tell.
             unicode: As for :class:`Tokenizer`; tiktoken 0.14 itself has "16.0".
 
         Raises:
@@ -257,14 +256,14 @@ class Tokenizer(TokenizerBase):
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
-        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with the same ids for what both Unicodes have.
+        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with its ids for characters known to both.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
                 the JSON itself, a ``tokenizers.Tokenizer``, or a ``transformers`` tokenizer with one inside.
 
         Raises:
-            FormatError: It is damaged, not byte-level BPE, or in some part cannot be honoured; the message says which.
+            FormatError: It is damaged, not byte-level BPE, or has a part that cannot be honoured; the message names it.
             OSError: A file cannot be read.
         """
         from .formats import huggingface
@@ -273,7 +272,7 @@ class Tokenizer(TokenizerBase):
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
-        """A tokenizer by name: what :meth:`load` takes, else one of the Hugging Face Hub.
+        """A tokenizer by name: any name of :meth:`load`, else one of the Hugging Face Hub.
 
         Args:
             name_or_directory: "bpetite-32k", "gpt-4o", "./my-model", "openai-community/gpt2".
@@ -310,15 +309,15 @@ class Tokenizer(TokenizerBase):
         """Write the tokenizer to a file; either the whole file is there afterwards, or nothing has changed.
 
         Args:
-            path: Where to.
+            path: The file or directory.
             format: "native", "huggingface" (a ``.json`` file, else a directory for ``AutoTokenizer``), "tiktoken", or
                 "gpt2" (a directory). None: ``tokenizer.json`` is huggingface, ``*.tiktoken`` tiktoken, others native.
             overwrite: Replace an existing file.
 
         Raises:
             FileExistsError: The file exists and ``overwrite`` is false.
-            FormatError: The format cannot hold this tokenizer; the message says what. A merge list is never turned
-                into ranks here, nor ranks into a merge list: see :meth:`to_ranks` and :meth:`to_merges`.
+            FormatError: The format cannot hold a part of this tokenizer, which the message names. Nor does it turn a
+                merge list into ranks, or ranks into a merge list: see :meth:`to_ranks` and :meth:`to_merges`.
             OSError: The file cannot be written.
         """
         from . import formats
@@ -338,26 +337,26 @@ class Tokenizer(TokenizerBase):
         num_threads: int | None = None,
         progress: Callable[..., None] | None = None,
     ) -> Tokenizer:
-        """This tokenizer with ``n`` more tokens, learned from text after those that it has.
+        """This tokenizer with ``n`` more tokens, learned from text after its own.
 
         No id changes: new tokens have the ids after the highest one, new special tokens follow. Everything else is
-        kept, with all steps that a tokenizer.json declares, which cut the corpus too; a text without new tokens keeps
-        its ids: where a list has a token that its merges do not make of its bytes, no merge is learned that would. A
-        merge list gets further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list that
-        gives its ids (:meth:`to_merges`).
+        kept, with all steps that a tokenizer.json declares, which cut the corpus, too. A text without new tokens keeps
+        its ids: no merge is learned for an existing token that the merges of its list do not make. A merge list gets
+        further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list with its ids
+        (:meth:`to_merges`).
 
         Args:
             corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
-            n: How many tokens to learn.
-            special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
+            n: The number of tokens to learn.
+            special_tokens: Further ones, as for :meth:`train`. They cut the corpus like those of the tokenizer.
             superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this
                 pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a
                 plain merge list.
             min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
 
         Raises:
-            ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
-                counts that were made with another pattern, normalization or version of Unicode.
+            ValueError: A byte has no token; a merge of a part that no byte or earlier merge gives; an option out of
+                range; counts that were made with another pattern, normalization or version of Unicode.
             UnicodeError: As for :meth:`train`.
             TrainingWarning: Only a warning: too few pairs for ``n``; fewer tokens are learned.
 
@@ -381,22 +380,22 @@ class Tokenizer(TokenizerBase):
         counts: Text | Iterable[Text] | Mapping[bytes, int] | CountFile | None = None,
         vocab_size: int | None = None,
     ) -> Pruned:
-        """This tokenizer without tokens that are not used, renumbered from 0 in the order of the ids.
+        """This tokenizer without unused tokens, renumbered from 0 in the order of the ids.
 
         A token goes only when no token that stays needs it, leaves first. Special tokens and single bytes always stay.
-        Text in which no token went is encoded as before; every pre-token of ``counts`` is encoded again to prove it. A
-        token that went is encoded as its parts.
+        Text without a removed token is encoded as before; every pre-token of ``counts`` is encoded again to prove it. A
+        removed token is encoded as its parts.
 
         Args:
             keep: Tokens that stay, as ids, ``str`` or ``bytes``.
-            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts: what is used.
-            vocab_size: How many tokens are to be left, special tokens not counted, as for :meth:`train`: those of least
-                use go, of several the highest id first. The use of one that went counts for its parts. When None, all
-                go that neither ``keep`` nor ``counts`` need.
+            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts, for the use of each token.
+            vocab_size: The number of tokens to be left, special tokens not counted, as for :meth:`train`: the tokens of
+                least use go, among equals the highest id first. The use of a removed token counts for its parts. When
+                None, every token goes that neither ``keep`` nor ``counts`` need.
 
         Raises:
-            ValueError: Nothing to go by; ``vocab_size`` is less than what has to stay; an unknown token in ``keep``;
-                counts that were made with another pattern, normalization or version of Unicode.
+            ValueError: No argument; ``vocab_size`` is less than the tokens that have to stay; an unknown token in
+                ``keep``; counts that were made with another pattern, normalization or version of Unicode.
 
         >>> tok = Tokenizer.train("ab ab ab cd", 260)
         >>> smaller, ids = tok.prune(counts=["ab ab"])
@@ -442,8 +441,8 @@ class Tokenizer(TokenizerBase):
         return tokenizer
 
     def as_tiktoken(self, name: str | None = None) -> Encoding:
-        """This tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults (special tokens in a text
-        raise unless allowed), its errors, see docs/tiktoken.md; its name, where it is a published encoding.
+        """This tokenizer in the shape of ``tiktoken.Encoding``, with its methods, defaults (special tokens in a text
+        raise unless allowed) and errors, see docs/tiktoken.md; a published encoding has its name.
 
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
@@ -482,7 +481,7 @@ class Pruned(NamedTuple):
 
     Attributes:
         tokenizer: The smaller tokenizer.
-        ids: old id -> new id of the tokens that it has, in order: ``embedding[list(ids)]`` are the rows of its model.
+        ids: old id -> new id of its tokens, in order: ``embedding[list(ids)]`` are the rows of its model.
     """
 
     tokenizer: Tokenizer

@@ -26,6 +26,8 @@ def on_page_markdown(markdown: str, *, page: Any, **kwargs: Any) -> str:
     source = PAGES.get(page.file.src_uri)
     if source is not None:
         return LINK.sub(target, (ROOT / source).read_text(encoding="utf-8"))
+    # GitHub's tables need a backslash before a pipe in code, which Python-Markdown would print
+    markdown = re.sub(r"^\|.*$", lambda row: row[0].replace(r"\|", "|"), markdown, flags=re.M)
     return re.sub(r"^<!-- help: ?(\w*) -->$", lambda found: help_of(found[1]), markdown, flags=re.M)
 
 

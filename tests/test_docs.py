@@ -40,17 +40,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: Pages that start a Ray or a Spark.
-CLUSTER = {"docs/scale.md", "docs/cookbook/ray-spark.md"}
+CLUSTER = {"docs/scale.md"}
 
 #: Pages whose commands take seconds.
-SLOW = {"docs/cookbook/compare.md", "docs/corpus.md", "docs/debugging.md", "docs/cookbook/trainers.md"}
+SLOW = {"docs/corpus.md", "docs/debugging.md"}
 
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {
-    ("README.md", "installs"): 1,
     ("README.md", "is the command that runs the tests"): 1,
     ("docs/corpus.md", "takes a bucket"): 1,
     ("docs/formats.md", "takes the network"): 1,
+    ("docs/quickstart.md", "installs"): 1,
     ("docs/scale.md", "takes Slurm"): 2,
     ("docs/speed.md", "takes minutes, and the peers to compare with"): 1,
 }
@@ -264,6 +264,32 @@ def test_everything_that_is_called_has_an_example() -> None:
     assert len(wanted) > 80
     bare = [name for name, member in wanted.items() if ">>> " not in (member.__doc__ or "")]
     assert [name for name in bare if not re.search(rf"\b{name}\b", code)] == []
+
+
+# The pages
+
+
+def sentences(page: str) -> Iterator[str]:
+    """The sentences of a page, without code, tables, headings and comments."""
+    text = re.sub(r"^( *)```.*?^\1```$|<!--.*?-->", "", page, flags=re.M | re.S)
+    text = re.sub(r"^ *(?:\||#|:::|options:).*$", "", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "Code", text))
+    for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", text):
+        yield from re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])", " ".join(paragraph.split()))
+
+
+def test_no_sentence_is_long() -> None:
+    found = [(name_of(page), one) for page in PAGES for one in sentences(page.read_text(encoding="utf-8"))]
+    assert len(found) > 600
+    assert [(page, one) for page, one in found if len(re.findall(r"\w\S*", one)) > 35] == []
+
+
+def test_the_sidebar_is_short() -> None:
+    pages = re.findall(r"- (?:[\w ]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    titles = [(ROOT / "docs" / page).read_text(encoding="utf-8").partition("\n")[0] for page in pages[2:]]
+    assert 15 < len(pages) <= 25
+    assert all(title.startswith("# ") for title in titles)
+    assert [title for title in titles if re.match("# (What|Which|Whether|Where|When|How)", title)] == []
 
 
 # The numbers

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..errors import show as value_of
+from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .results import Comparison, Figures
 from .usage import ALL, Meter, ScriptUse, gathered
@@ -75,7 +75,7 @@ def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[st
         named = dict(zip(letters, given, strict=False))
     for name, one in named.items():
         if not isinstance(one, Tokenizer):
-            raise TypeError(f"{name}: {value_of(one)} is no Tokenizer; Tokenizer.load takes a file or a name")
+            raise TypeError(f"{name}: {short_repr(one)} is no Tokenizer; Tokenizer.load takes a file or a name")
     if not named:
         raise ValueError("no tokenizer to compare")
     return named
@@ -93,5 +93,5 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
     for one in given:
         group, text = one if isinstance(one, tuple) and len(one) == 2 else (ALL, one)
         if not isinstance(text, str) or not isinstance(group, str):
-            raise TypeError(f"a text is a str, or a pair of a group and a text, not {value_of(one)}")
+            raise TypeError(f"a text is a str, or a pair of a group and a text, not {short_repr(one)}")
         yield group, text

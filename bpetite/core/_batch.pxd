@@ -11,7 +11,7 @@ from ._special cimport Specials
 cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
                        Py_ssize_t threads, Dropout dropout=*)
 
-# The error to raise for what is wrong with text i of n.
+# The error of text i of n, to be raised.
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n)
 
 # uint32 ids of all texts and int64 offsets; ids that go before and after those of each text.

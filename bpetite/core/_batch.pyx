@@ -1,9 +1,9 @@
 """Many texts at once: lists, one flat array with offsets, over several threads.
 
-The texts are inspected first with the interpreter lock held (where their characters are, how many), then encoded
-without it. Those of an Arrow array are read where they are; no Python object is made of them.
+The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
+without it. The texts of an Arrow array are read in place; no Python object is made for them.
 
-Threads take runs of texts (_parallel.pyx). The error raised is that of the first text that has one.
+Threads take runs of texts (_parallel.pyx). The error of the first faulty text is raised.
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -33,7 +33,7 @@ cdef enum:
 
 
 cdef class _Batch(Job):
-    """Texts to encode, run by run, and what has become of them."""
+    """Texts to encode, run by run, and their ids."""
     cdef Dropout dropout           # or None
     cdef IdLists id_lists          # makes the lists
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
@@ -44,7 +44,7 @@ cdef class _Batch(Job):
     cdef Py_ssize_t total          # bytes or units
     cdef Py_ssize_t guess          # ids
     cdef Py_ssize_t* runs          # run -> its first text; count + 1 entries
-    cdef Py_ssize_t* sizes         # run -> how many ids
+    cdef Py_ssize_t* sizes         # run -> its number of ids
     cdef list lists                # text -> list of ids, or None when arrays are wanted
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
@@ -209,7 +209,7 @@ cdef class _Batch(Job):
 
 
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
-    """What is wrong with a text, saying which of several it is."""
+    """The error of a text, with its number in the batch."""
     if n == 1:
         return error
     if isinstance(error, (UnicodeDecodeError, UnicodeEncodeError)):
@@ -268,7 +268,7 @@ cdef object count_each(Encoder encoder, object texts, Specials specials, Special
 
 
 cdef Buffer _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before, object after):
-    # INOUT: offsets of n texts. Returns their ids with others before and after those of each text.
+    # INOUT: offsets of n texts. Returns their ids with the template's before and after the ids of each text.
     cdef Buffer made = new_buffer(offsets[n] + n * (len(before) + len(after)))
     cdef Py_ssize_t i, at = 0, size, start, stop = 0
     for i in range(n):

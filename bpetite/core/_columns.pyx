@@ -1,7 +1,7 @@
 """Arrow arrays of text as offsets and bytes, so that no Python object is made for a text.
 
-Anything with Arrow's PyCapsule interface is one: arrays of pyarrow, series of polars and pandas. pyarrow reads it;
-where that is not installed, the items are read as Python objects, as those of any iterable are.
+Anything with Arrow's PyCapsule interface counts: arrays of pyarrow, series of polars and pandas. pyarrow reads it;
+without pyarrow, the items are read as Python objects like the items of any iterable.
 
 Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 This is Python code; it is compiled because compiled modules import it.
@@ -12,14 +12,14 @@ def chunks_of(texts):
     """The chunks of an Arrow array of text, or None for any other iterable.
 
     Args:
-        texts: str, bytes, or a dictionary, view or fixed-size form of them; no null among them.
+        texts: An array of str or bytes, also as dictionary, view or fixed-size form; it holds no null.
 
     Returns:
-        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are
-        int64[n + 1], ascending, within the data, and nobody else's.
+        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are a copy,
+        int64[n + 1], ascending and within the data.
 
     Raises:
-        TypeError: An Arrow table, an array of something else than text, or a null; with its index.
+        TypeError: An Arrow table, an array that holds no text, or a null; with its index.
         ValueError: The offsets of the array are damaged.
     """
     kind = type(texts)

@@ -4,9 +4,9 @@ Two passes: the sizes of all tokens give the length, then one allocation and one
 call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
 span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
 
-An array of uint32 is read where it is (NumPy makes one of other integers). Another thread, or another process that
-shares the memory, may write to it meanwhile. So the second pass checks each value that it reads against what the first
-has counted (join.h); where they differ, both are done again on a copy. Copying first would take longer than the check.
+An array of uint32 is read in place (NumPy converts other integers). Another thread, or another process that shares
+the memory, may write to it meanwhile. So the second pass checks each value against the count of the first (join.h);
+after a difference, both passes run again on a copy. Copying first would take longer than the check.
 """
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -35,7 +35,7 @@ from ..errors import UnknownTokenError, short_repr
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
     SLICE = 1 << 18        # ids between two looks at signals
-    SPAN_WORK = 64         # bytes; what the span of a token takes as long as
+    SPAN_WORK = 64         # bytes that take as long as the span of a token
 
 cdef struct id_view:
     # Positions of ids among the heads of a Decoder. IN: all zero, but for the buffer.
@@ -50,9 +50,9 @@ cdef struct id_view:
 cdef class Decoder:
     """Joins the bytes of token ids.
 
-    The first sixteen bytes of each token lie in an array of their own, beside one of two bytes each with the size and
-    whether the token is ASCII: nearly all tokens are copied as sixteen bytes at once, whatever their size. A token has
-    the position of its id in both, or of its slot where ids are too sparse for that.
+    One array holds the first sixteen bytes of each token, a second one its size and whether it is ASCII: nearly all
+    tokens are copied as sixteen bytes at once, whatever their size. A token has the position of its id in these arrays,
+    or of its slot where ids are too sparse for that.
     """
 
     def __dealloc__(self):
@@ -174,7 +174,7 @@ cdef class Decoder:
 
 
 cdef inline object joined(Decoder decoder, object ids, bint as_text):
-    """The bytes of tokens; as a str where that is asked for and all of them are ASCII."""
+    """The bytes of tokens; a str if that is asked for and all tokens are ASCII."""
     cdef id_view view
     cdef unsigned not_ascii = 0
     cdef int64_t total
@@ -202,28 +202,28 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text):
         release_ids(&view)
 
 
-# Both without the interpreter lock where there are many ids. join returns 0 where the ids are not those that
-# joined_size has seen.
+# These two release the interpreter lock for many ids. join returns 0 if the ids have changed since joined_size
+# counted them.
 
 cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) except -1:
     cdef uint32_t unknown = 0
-    cdef int64_t total = 0, found = 0
+    cdef int64_t total = 0, part = 0
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = found = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
+        total = part = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                found = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
-                if found < 0 or bp_work(&view.watch, n):
+                part = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
+                if part < 0 or bp_work(&view.watch, n):
                     break
-                total += found
+                total += part
                 at += n
         bp_watch_check(&view.watch)
-    if found < 0:
-        raise decoder.unknown(unknown, at - 1 - found)
+    if part < 0:
+        raise decoder.unknown(unknown, at - 1 - part)
     return total
 
 
@@ -244,7 +244,7 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, unsig
 
 
 cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
-    """OUT: the positions of all ids; an array of uint32 is read where it is. release_ids goes with it."""
+    """OUT: the positions of all ids; an array of uint32 is read in place. release_ids undoes it."""
     cdef Py_ssize_t i, slot
     if decoder.tokens is None:
         raise TypeError("this tokenizer has not been set up")
@@ -270,7 +270,7 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
 
 
 cdef bint hold_array(object ids, id_view* view) except -1:
-    """Whether ids is an array of uint32 as C has it; then it is read where it is."""
+    """True for a contiguous array of native uint32, which is then read in place."""
     cdef Py_buffer* buffer = &view.buffer
     try:
         PyObject_GetBuffer(ids, buffer, PyBUF_FORMAT | PyBUF_ND)
@@ -298,13 +298,13 @@ cdef object as_uint32(Decoder decoder, object ids):
     if given.size and (given.min() < 0 or given.max() > <uint32_t> -1):
         at = int(numpy.argmax((given < 0) | (given > <uint32_t> -1)))
         raise decoder.unknown(int(given[at]), at)
-    made = numpy.empty(given.size, numpy.uint32)   # astype may keep what the array says of its byte order
+    made = numpy.empty(given.size, numpy.uint32)   # astype may keep the byte order of the array
     made[:] = given
     return made
 
 
 cdef int read_sequence(Decoder decoder, object ids, id_view* view) except -1:
-    # IN: an exact list or tuple. A subclass may have any length and items that it likes to tell.
+    # IN: an exact list or tuple. A subclass may report any length and items.
     cdef bint is_list = PyList_CheckExact(ids)
     cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
     cdef PyObject* item
@@ -344,7 +344,7 @@ cdef void release_ids(id_view* view) noexcept:
 
 
 cdef int copy_ids(id_view* view) except -1:
-    """Go on with a copy of an array, which nobody else writes to."""
+    """Go on with a private copy of an array."""
     view.owned = <uint32_t*> malloc((view.n + 1) * sizeof(uint32_t))
     if view.owned == NULL:
         raise MemoryError(f"no memory for {view.n} token ids")
@@ -361,7 +361,7 @@ cdef object _index(object value, Py_ssize_t i):
 
 
 cdef list _listed(object ids):
-    """A list of what is neither list nor array."""
+    """A list of the ids of any other iterable."""
     hint = ""
     if isinstance(ids, int):
         hint = "; put one id into a list, too"

@@ -21,6 +21,6 @@ cdef class Dropout:
                           bp_watch* watch) noexcept nogil
 
 
-# What the arguments `dropout` and `seed` ask for; None for plain encoding. `kept` has the "dropout" that
+# The Dropout of the arguments `dropout` and `seed`; None for plain encoding. `kept` has the "dropout" that
 # the tokenizer's file declares.
 cdef Dropout chosen_dropout(object dropout, object seed, dict kept)

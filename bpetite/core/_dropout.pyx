@@ -1,17 +1,17 @@
 """BPE-dropout: merging that leaves out merges at random.
 
-Each step of merging drops every occurrence of a pair that has a rank with probability p, independently, and joins the
-best that is left, the lowest rank first, the leftmost of equals first; where none is left, merging ends. This is
-algorithm 1 of the paper; ``tests/support/oracles.py`` defines it by enumeration.
+Each step drops every occurrence of a pair that has a rank with probability p, independently, and joins the best pair
+that is left: the lowest rank first, among equals the leftmost. Without such a pair, merging ends. This is algorithm 1
+of the paper; ``tests/support/oracles.py`` defines it by enumeration.
 
 A coin for each candidate is not needed. In the order of rank and position, the number of candidates that are dropped
-before the first that is not has a geometric distribution, so a step draws one number, k, and joins candidate k. Few
-tokens are scanned for it. For many, the candidates are in a heap, from which as many as a step needs are moved to a
-sorted array and stay there: each is taken from the heap once. A step so moves some 1 / (1 - p) entries in that array.
+before the first survivor has a geometric distribution, so a step draws one number, k, and joins candidate k. Few
+tokens are scanned for it. For many, the candidates are in a heap, from which a step moves as many as it needs to a
+sorted array, where they stay: each leaves the heap once. A step so moves some 1 / (1 - p) entries in that array.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014). It starts anew for each pre-token, from the seed, the number
 of the text in its batch, and the position of the pre-token, so neither threads nor the order of the work matter. A draw
-is 53 bits compared with powers of p, multiplied in a fixed order: the same on every machine.
+compares 53 bits with powers of p, multiplied in a fixed order: the same on every machine.
 
 Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effective Subword Regularization", ACL 2020
 """
@@ -28,7 +28,7 @@ from ..errors import short_repr
 cdef enum:
     SCAN = 32                  # up to this many tokens are scanned for the merge that a step takes
     STEPS = 1024               # of merging a long pre-token between two reports of work
-    STEP_WORK = 64             # bytes that a step of it counts for
+    STEP_WORK = 64             # bytes that one such step counts for
 
 cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
@@ -99,7 +99,7 @@ cdef class Dropout:
 
 
 cdef Py_ssize_t count_dropped(Dropout dropout, uint64_t* state, Py_ssize_t candidates) noexcept nogil:
-    """How many of the candidates of a step are dropped before the first that is not; `candidates` where all are."""
+    """The number of candidates that a step drops before its first survivor; `candidates` if it drops them all."""
     cdef double drawn, bound = 1, next_bound
     cdef Py_ssize_t k = 0
     cdef int i, top = 0
@@ -155,11 +155,11 @@ cdef Py_ssize_t merge_by_scan(Dropout dropout, MergeTable merges, token_t* ids, 
 
 cdef struct candidates:
     # The pairs that have a rank, each as rank << 32 | position of its first token.
-    uint64_t* first        # the first of them, in order
-    Py_ssize_t ordered     # how many these are
-    uint64_t* heap         # all others; those that are gone stay until they are taken, and none comes twice, since the
-    Py_ssize_t heaped      # bytes of the pair at one position get more from step to step
-    Py_ssize_t size        # without those that are gone
+    uint64_t* first        # the lowest ones, in order
+    Py_ssize_t ordered     # their number
+    uint64_t* heap         # the rest; stale pairs stay until they are taken, and none comes twice, since the bytes of
+    Py_ssize_t heaped      # the pair at one position grow from step to step
+    Py_ssize_t size        # pairs that are not stale
 
 
 cdef Py_ssize_t merge_by_heap(Dropout dropout, MergeTable merges, merge_space* space, Py_ssize_t n, uint64_t state,
@@ -224,7 +224,7 @@ cdef uint32_t find_pair(candidates* pairs, const merge_node* nodes, Py_ssize_t k
 
 
 cdef inline Py_ssize_t place_of(const candidates* pairs, uint64_t pair) noexcept nogil:
-    """How many of those in order are before a pair."""
+    """The number of ordered pairs before a pair."""
     cdef Py_ssize_t low = 0, high = pairs.ordered, middle
     while low < high:
         middle = (low + high) >> 1

@@ -26,7 +26,7 @@ cdef class Encoder:
     # Before `helpers` threads take a worker each: those that begin with less are to know what the best one does, of
     # those given back and `own`, the calling thread's.
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
-    # What a helper takes.
+    # The arguments of a helper.
     cdef Worker take_taught(self)
     # Append the ids of a text; special tokens of `specials` are recognised, none where that is None.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1

@@ -1,8 +1,7 @@
 """Text to token ids by one thread: special tokens out first, then the split pattern, then merges.
 
-Text that a compiled scanner cuts is read without the interpreter lock. What needs Python, a pattern that only
-`regex` can split, normalization, the steps of a pipeline, is done stretch by stretch, with the merging compiled all the
-same.
+Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
+`regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
@@ -28,22 +27,22 @@ cdef enum:
 
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
                      bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
-    cdef Py_ssize_t at = 0, found, which = 0, inside = 0, limit = length
+    cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
     cdef int status = DONE
     if specials is not None and specials.size:
         limit = -1
         while at < stop:
-            found = specials.find_certain(text, at, length, final, &limit, &which)
-            if found < 0:
+            special = specials.find_certain(text, at, length, final, &limit, &which)
+            if special < 0:
                 break
-            status = worker.encode(text + at, found - at, readable - at, True, stop - at, &inside)
+            status = worker.encode(text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
-            if status != DONE or at < found or found >= stop:
+            if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
-            at = found + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
+            at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = worker.encode(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
@@ -157,8 +156,8 @@ cdef class Encoder:
         self.core = core
         return 0
 
-    # The interpreter lock makes these safe as long as nothing runs Python code between a look at the pool and what
-    # follows from it (see _parallel.pyx).
+    # The interpreter lock makes these safe as long as no Python code runs between a look at the pool and the change
+    # that follows from it (see _parallel.pyx).
 
     cdef Worker take(self):
         cdef Worker worker
@@ -260,7 +259,7 @@ cdef class Encoder:
 
 
 cdef Worker _best(Encoder encoder, Worker own):
-    """The worker that knows most, of those given back and `own`."""
+    """The worker with the fullest cache: an idle one or `own`."""
     cdef Worker worker, best = own
     if encoder._spare is not None and encoder._spare.known() > best.known():
         best = encoder._spare

@@ -1,10 +1,10 @@
 """Ids that several threads make section by section, joined in order while they are made.
 
-The number of ids in a section is known when it is made, their offset in the result when all before them are. So each
-section is made in memory of its own, and the thread that made it copies it soon after its offset is known, while it is
-still in that processor's cache; so is the memory when the thread uses it again for another section. Copying everything
-at the end took a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two
-large pages is written past the caches, where the processor can.
+The number of ids in a section is known once it is encoded, their offset in the result once all earlier sections are.
+So each section has memory of its own, and its thread copies it soon after the offset is known, while the ids are still
+in that processor's cache. The thread then uses the memory again for another section. Copying everything at the end took
+a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two large pages is
+written past the caches, if the processor can.
 
 All methods are called with the interpreter lock held; only the copying itself releases it.
 """
@@ -20,8 +20,8 @@ cdef enum:
 
 cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
 
-cdef list kept = []            # buffers for the sections of later calls: memory whose pages have been cleared
-cdef Py_ssize_t kept_ids = 0   # that they have room for
+cdef list kept = []            # buffers for the sections of later calls: their pages have been cleared
+cdef Py_ssize_t kept_ids = 0   # their capacity
 
 
 cdef class Share:
@@ -70,8 +70,8 @@ cdef class Gather:
     """The ids of all sections, in order.
 
     Args:
-        guess: How many there may be; 0 where one section is all. Memory that is not written to costs nothing; when the
-            guess was too low, more is allocated, and all is joined at the end.
+        guess: Their expected number; 0 for a single section. Memory that is not written to costs nothing. After a
+            guess that was too low, more is allocated, and everything is joined at the end.
     """
 
     def __cinit__(self, Py_ssize_t guess):

@@ -1,4 +1,4 @@
-"""Memory for token ids, all of it from here: results change hands between modules (id_memory.h)."""
+"""The allocator of all memory for token ids: results change hands between modules (id_memory.h)."""
 from libc.stdint cimport uint32_t
 
 from ..headers cimport token_t

@@ -22,5 +22,5 @@ cdef class IdMemory:
 # An array of uint32 of the ids that are used.
 cdef object array_of(IdMemory memory)
 
-# What a worker has put out as an array of uint32.
+# The output of a worker as an array of uint32.
 cdef object take_ids(Worker worker)

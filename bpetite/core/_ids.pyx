@@ -34,10 +34,10 @@ cdef object _frombuffer = None
 
 
 cdef class IdLists:
-    """Makes lists of the ids of a vocabulary: a reference each, where making an int object takes ten times as long.
+    """Makes lists of ids that share int objects: a reference each; a new int object would take ten times as long.
 
     Args:
-        tokens: Whose ids they are.
+        tokens: The tokens with these ids.
     """
 
     def __cinit__(self, TokenTable tokens not None):
@@ -81,7 +81,7 @@ cdef PyObject* _keep(IdLists lists, object value):
 
 
 cdef class IdMemory:
-    """Memory with token ids, which a NumPy array may be a view of."""
+    """The memory behind a NumPy array of token ids."""
 
     def __dealloc__(self):
         ids_free(self.ids, self.capacity)

@@ -1,7 +1,7 @@
-"""A text that is encoded only as far as a limit of tokens asks for.
+"""Encoding of a text only as far as a limit of tokens demands.
 
-It is encoded a part at a time, each about as long as the tokens that are missing take at the rate so far. Only a
-compiled scanner says what is certain, so any other tokenizer encodes the whole text.
+The text is encoded in parts, each about as long as the missing tokens take at the rate so far. Only a compiled scanner
+knows the certain part of a text, so any other tokenizer encodes the whole text.
 """
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -66,7 +66,7 @@ cdef bytes _utf8(const text_view* view, Py_ssize_t n):
 
 
 cdef bint _is_plain(Encoder encoder, object text):
-    """Whether a compiled scanner alone cuts this text: normalization leaves ASCII as it is."""
+    """True if a compiled scanner alone cuts this text; normalization does not change ASCII."""
     return (encoder._pipeline is None and encoder.core.scanner is not None
             and isinstance(text, str) and text.isascii())
 

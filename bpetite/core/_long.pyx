@@ -1,12 +1,12 @@
 """One long text over several threads.
 
 The text is cut at arbitrary characters into sections. Threads take one section after the other and encode it, reading
-on past its stop to the end of a pre-token. A section that starts inside a pre-token is cut wrongly at first, but a scan
-that is at the end of a pre-token depends on nothing before it: as soon as the section before ends where this section
-has an end too, both go on alike. So each section keeps a few ends near its start; after a common end the ids are
-certain, and what is before it is encoded again from where the section before stopped. A section that never meets the
-one before (one pre-token over several sections) is encoded again as a whole. The ids are those of one thread, for any
-pattern that looks ahead only, as all compiled ones do.
+on past its stop to the end of a pre-token. A section that starts inside a pre-token is cut wrongly at first. But a scan
+at the end of a pre-token depends on nothing before it: as soon as the previous section and this one have an end in
+common, the two scans agree. So each section keeps a few ends near its start. After a common end its ids are certain;
+the part before it is encoded again, from the stop of the previous section. A section that never meets the previous one
+(a pre-token over several sections) is encoded again as a whole. The ids are the ids of one thread for any pattern
+that only looks ahead, as all compiled patterns do.
 
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
@@ -24,18 +24,18 @@ from ._threads import next_share, worthwhile
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
     LARGEST_SECTION = 1 << 18  # its ids stay in the second-level cache until they are copied
-    READ_ON = 1 << 20          # how far after its stop a section looks for the end of a pre-token
-    MEETINGS = 9               # ends that a section keeps: its start, and those that follow
+    READ_ON = 1 << 20          # reach of the search for the end of a pre-token after the stop of a section
+    MEETINGS = 9               # ends that a section keeps: its start, and eight after it
     FIRST_MEETING = 16         # so many bytes or units, 32, 64, ... 2048 after it
 
 
 cdef class _Section:
-    """What one thread encodes: from start to the first end of a pre-token at or after stop.
+    """The work of one thread: from start to the first end of a pre-token at or after stop.
 
     Positions are bytes of a text in UTF-8, else units.
     """
     cdef Py_ssize_t start, stop
-    cdef Py_ssize_t end                    # up to where it has been encoded
+    cdef Py_ssize_t end                    # of the encoded part
     cdef int status
     cdef Py_ssize_t positions[MEETINGS]    # ends of pre-tokens, from start itself on
     cdef Py_ssize_t counts[MEETINGS]       # ids before each
@@ -43,12 +43,12 @@ cdef class _Section:
 
 
 cdef class _Text(Job):
-    """One text, its sections, and how far their ids have been joined."""
+    """One text, its sections, and the progress of joining their ids."""
     cdef text_view view
     cdef object text
     cdef Specials specials
     cdef list sections
-    cdef Py_ssize_t position               # up to where the ids have been joined
+    cdef Py_ssize_t position               # end of the joined part
 
     cdef int cut(self, Py_ssize_t threads) except -1:
         cdef _Section section
@@ -106,7 +106,7 @@ cdef class _Text(Job):
 
 
 cdef void _encode_section(_Section section, Worker worker, Specials specials, const text_view* view) noexcept nogil:
-    """Encode a section; first up to the ends that it keeps, from each to the next."""
+    """Encode a section, at first from each end that it keeps to the next one."""
     cdef text_stretch stretch
     cdef Py_ssize_t step
     section.kept = 0
@@ -127,7 +127,7 @@ cdef void _encode_section(_Section section, Worker worker, Specials specials, co
 
 
 cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position) noexcept:
-    """Which of the kept ends is at a position, or -1."""
+    """The index of the kept end at a position, or -1."""
     cdef Py_ssize_t i
     for i in range(section.kept):
         if section.positions[i] == position:

@@ -1,13 +1,13 @@
-"""Work that threads share: sections, taken one after the other, whose ids are joined in order meanwhile.
+"""Work sharing between threads: sections, taken one after the other, whose ids are joined in order meanwhile.
 
 Threads live for one call; each takes a worker of its own and asks for the next section when it is done with one, so
 uneven sections are shared evenly. Errors are raised after all threads have ended.
 
-What threads share is guarded by the interpreter lock and one rule: nothing that can run Python code stands between the
-choice of what is shared and the step that owns it. Such code may give up the lock. It runs as a finalizer wherever an
-object goes, and, up to Python 3.11, wherever one is made, since the cyclic collector runs in allocations; it runs as a
-handler of signals, too. So objects are made first; then what is shared is looked at and changed by steps of C. What
-takes longer has a flag of its own, `joining`: a thread that finds it set leaves its section to the one that joins.
+The interpreter lock guards the shared state, with one rule: nothing that can run Python code stands between choosing
+shared state and owning it. Such code may give up the lock. It runs as a finalizer wherever an object is freed, as a
+handler of signals, and up to Python 3.11 wherever an object is made, since the cyclic collector runs in allocations.
+So objects are made first; then steps of C read and change the shared state. Longer work has a flag of its own,
+`joining`: a thread that finds it set leaves its section to the thread that joins.
 """
 from ..headers cimport bp_stop, bp_watch_begin
 from ._gather cimport Buffer, Share
@@ -19,7 +19,7 @@ from ._threads import together
 
 
 cdef class Job:
-    """Sections to encode, and what has become of them."""
+    """Sections to encode, and their results."""
 
     cdef int run(self, Worker worker, Py_ssize_t threads) except -1:
         self.made = [None] * self.count
@@ -51,7 +51,7 @@ cdef class Job:
 
 
 def _work(Job job, Worker own):
-    """Encode sections until none is left: what one thread does. `own` is the calling one's worker, None in others."""
+    """Encode sections until none is left, as each thread does. `own` is the calling thread's worker, else None."""
     cdef Worker worker = own
     cdef Share share = None
     cdef Py_ssize_t section
@@ -68,7 +68,7 @@ def _work(Job job, Worker own):
                 continue
             try:
                 _encode_section(job, worker, share, section)
-            except Exception as error:             # what it is waits, since a section before it may have another
+            except Exception as error:             # it waits, since an earlier section may have another one
                 if worker.watch.interrupted:
                     raise
                 _fail(job, section, job.explain(error, worker))
@@ -91,7 +91,7 @@ cdef int _encode_section(Job job, Worker worker, Share share, Py_ssize_t section
 
 
 cdef int _join(Job job, Worker worker, Share share) except -1:
-    """Join the sections that have none missing before them; a thread that does already sees those of this one, too."""
+    """Join the sections with none missing before them, unless another thread is joining, which sees them, too."""
     if job.joining:
         return 0
     job.joining = True
@@ -104,7 +104,7 @@ cdef int _join(Job job, Worker worker, Share share) except -1:
 
 
 cdef object _fail(Job job, Py_ssize_t section, object error):
-    """Note the error of a section unless one before it has one; returns what was noted before, which may go then."""
+    """Note the error of a section unless an earlier section has one; returns the previous note, to be freed."""
     cdef object before = job.error
     if section < job.failed:
         job.failed = section

@@ -45,7 +45,7 @@ cdef class SpecialSets:
     cdef tuple resolve(self, object allowed, object disallowed)
 
 
-# Whether this is the str "all".
+# True for the str "all".
 cdef bint is_all(object names)
 
 # Raise ValueError, with the offset, where one of these special tokens is in a str or bytes.

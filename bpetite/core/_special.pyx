@@ -1,10 +1,9 @@
-"""Special tokens: which of them a call recognises or refuses, and where they are in UTF-8.
+"""Special tokens: the set that a call recognises or refuses, and their search in UTF-8.
 
-Of all occurrences the leftmost counts, and of those that start at one offset the longest. A sieve on two bytes (see
-sieve.h) passes over ordinary text; where it stops, the literals, sorted by their bytes, are narrowed byte by byte to
-those that the text goes on with. Loading sorts, nothing more, so 100,000 literals take a fraction of a second.
-Rejected: one regular expression of all literals (seconds to compile, and slower by their number); a trie of hash tables
-(fast too, but a hundred bytes for each byte of the literals).
+The leftmost occurrence counts, and at one offset the longest. A sieve on two bytes (sieve.h) passes over ordinary text;
+where it stops, a search byte by byte narrows the sorted literals to those that the text goes on with. Loading only
+sorts, so 100,000 literals take a fraction of a second. Rejected: one regular expression of all literals (seconds to
+compile, and slower with their number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -16,7 +15,7 @@ from ..headers cimport token_t
 from ..errors import not_a_text, short_repr
 
 cdef enum:
-    SUBSETS = 16           # sets of special tokens that are kept ready
+    SUBSETS = 16           # sets of special tokens whose finders are kept
 
 
 cdef class Specials:
@@ -88,20 +87,20 @@ cdef class Specials:
         return self.cut_beginning(text, True)[0]
 
     def cut_beginning(self, const uint8_t[::1] text not None, bint final=False):
-        """What is certain of a text that may go on: its special tokens, as for :meth:`cut`, and up to where.
+        """The certain special tokens of a text that may go on, as for :meth:`cut`, and the end of the certain part.
 
         >>> Specials({"<s>": 7}).cut_beginning(b"a<s><s")
         ([(1, 4, 7)], 4)
         """
-        cdef Py_ssize_t at = 0, found, limit = -1, which = 0, length = text.shape[0]
+        cdef Py_ssize_t at = 0, start, limit = -1, which = 0, length = text.shape[0]
         cdef const uint8_t* data = &text[0] if length else NULL
-        cdef list pieces = []
+        cdef list tokens = []
         while True:
-            found = self.find_certain(data, at, length, final, &limit, &which)
-            if found < 0:
-                return pieces, limit
-            at = found + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
-            pieces.append((found, at, self.ids[which]))
+            start = self.find_certain(data, at, length, final, &limit, &which)
+            if start < 0:
+                return tokens, limit
+            at = start + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
+            tokens.append((start, at, self.ids[which]))
 
     def spans(self, str text not None):
         """[(start, end, id), ...] of the special tokens in a text, in characters.
@@ -110,11 +109,11 @@ cdef class Specials:
         [(1, 4, 7)]
         """
         cdef bytes data = text.encode("utf-8")
-        cdef list found = self.cut(data), spans = []
+        cdef list tokens = self.cut(data), spans = []
         cdef Py_ssize_t at = 0, chars = 0, length
         if PyBytes_GET_SIZE(data) == len(text):
-            return found
-        for start, end, token_id in found:
+            return tokens
+        for start, end, token_id in tokens:
             chars += len(data[at:start].decode("utf-8"))
             length = len(data[start:end].decode("utf-8"))
             spans.append((chars, chars + length, token_id))
@@ -157,7 +156,7 @@ cdef class Specials:
 
 cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                    Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
-    """Specials.find, of those that start before `stop`."""
+    """Specials.find, restricted to a start before `stop`."""
     stop = min(stop, length - specials.shortest + 1)       # no literal starts there or later
     if specials.size == 0:
         return -1
@@ -174,19 +173,19 @@ cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ss
 cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     """The number of the longest literal that text[0:length] begins with, or -1."""
     # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
-    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, found = -1
+    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, longest = -1
     cdef Py_ssize_t left, right, middle
     cdef uint8_t byte
     while low < high:
         if <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low]) == depth:
-            found = low
+            longest = low
             low += 1
         if low >= high or depth >= length:
             break
         if low + 1 == high:
             left = <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low])
             if left <= length and memcmp(specials.blob + specials.starts[low], text, left) == 0:
-                found = low
+                longest = low
             break
         byte = text[depth]
         left, right = low, high
@@ -205,11 +204,11 @@ cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t le
                 right = middle
         high = left
         depth += 1
-    return found
+    return longest
 
 
 cdef class SpecialSets:
-    """All special tokens of a tokenizer, and the sets of them that calls have asked for.
+    """All special tokens of a tokenizer, and the subsets that calls have asked for.
 
     Args:
         special_tokens: literal -> id.
@@ -240,16 +239,16 @@ cdef class SpecialSets:
 
 cdef int refuse(Specials refused, object text) except -1:
     cdef bytes data
-    cdef Py_ssize_t found, which = 0
+    cdef Py_ssize_t offset, which = 0
     if not isinstance(text, (str, bytes)):
         raise not_a_text(text)
     data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
-    found = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
-    if found < 0:
+    offset = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
+    if offset < 0:
         return 0
     literal = (<bytes> refused.blob[refused.starts[which]:refused.starts[which + 1]]).decode("utf-8")
     raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
-                     f"{len(data[:found].decode('utf-8')) if isinstance(text, str) else found}; allow it "
+                     f"{len(data[:offset].decode('utf-8')) if isinstance(text, str) else offset}; allow it "
                      f"(allowed_special) or take the text as it is (disallowed_special=())")
 
 
@@ -263,11 +262,11 @@ def choose(special_tokens, allowed, disallowed):
     Args:
         special_tokens: literal -> id of a tokenizer.
         allowed: "all" or a collection of its literals.
-        disallowed: "all", which means all that are not allowed, or a collection of its literals.
+        disallowed: "all", which means every other one, or a collection of its literals.
 
     Raises:
         ValueError: A name is no special token of the tokenizer.
-        TypeError: Something that is neither "all" nor a collection, such as one literal, or None.
+        TypeError: A value that is neither "all" nor a collection, such as one literal, or None.
 
     >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
     (frozenset({'<s>'}), frozenset({'</s>'}))

@@ -1,11 +1,11 @@
 # cython: annotation_typing=False
 """Text of token ids that arrive one at a time.
 
-A stream keeps the bytes of the character that is not complete, three at most, and nothing of what it has given out: one
-id costs the same whatever came before, and a server holds as many streams as it has answers. A token of ASCII that
-follows whole characters, as nearly all do, is copied into a new str, and one that ends with a whole character is made
-one from its code points. Everything else goes through CPython's decoder, which stops before an incomplete character and
-so defines what a whole one is; it takes twice as long for a few bytes.
+A stream keeps the bytes of the incomplete character, three at most, and none of its output. So an id costs the same
+whatever came before, and a server can hold a stream for each answer. Nearly every token is ASCII after a whole
+character and is copied into a new str; a token that ends with a whole character becomes a str from its code points.
+Everything else goes through CPython's decoder, which stops before an incomplete character and so defines a complete
+one; it takes twice as long for a few bytes.
 """
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ cdef class StreamDecoder:
     cdef Decoder decoder
     cdef bytes handler             # the name of the error handler
     cdef frozenset skipped         # ids that give no text, or None
-    cdef uint8_t open[4]           # the bytes of a character that is not complete: three at most
-    cdef Py_ssize_t held           # how many there are
+    cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
+    cdef Py_ssize_t held           # their number
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
@@ -55,10 +55,10 @@ cdef class StreamDecoder:
         self.handler = self.decoder.handler(errors)
 
     def feed(self, ids):
-        """The text that these ids complete: whole characters, "" where there is none yet.
+        """The text that these ids complete: whole characters, or "" as long as there is none.
 
         Args:
-            ids: The next token id; or several, as for :meth:`bpetite.Tokenizer.decode`.
+            ids: The next token id, or several, as for :meth:`bpetite.Tokenizer.decode`.
 
         Raises:
             UnknownTokenError: A KeyError: an id is not in the vocabulary.
@@ -82,7 +82,7 @@ cdef class StreamDecoder:
         return text_of_many(self, ids)
 
     def flush(self):
-        """The text of what is pending, when no id follows; the stream is then as new.
+        """The text of the pending bytes at the end of the ids; the stream is then as new.
 
         Raises:
             UnicodeDecodeError: A character is not complete, and errors is "strict".
@@ -97,7 +97,7 @@ cdef class StreamDecoder:
         return text
 
     def copy(self):
-        """A stream of its own that goes on from here, for a second answer to the same beginning.
+        """An independent stream that goes on from here, for a second answer to the same beginning.
 
         >>> from bpetite import Tokenizer
         >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(context=[0xC3])
@@ -202,12 +202,12 @@ def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, sk
                   context: Ids = ()) -> StreamDecoder:
     """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
 
-    The texts that it gives, joined, are :meth:`bpetite.Tokenizer.decode` of all ids, as whole characters.
+    Its texts are whole characters, and joined they are :meth:`bpetite.Tokenizer.decode` of all ids.
 
     Args:
-        errors: What becomes of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
+        errors: The treatment of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
         skip_special_tokens: As for :meth:`bpetite.Tokenizer.decode`.
-        context: Ids whose text is shown already; where they end inside a character, the first ids complete it.
+        context: Ids whose text is out already; if they end inside a character, the first ids complete it.
 
     Raises:
         LookupError: No codec error handler has the name ``errors``.
@@ -222,7 +222,7 @@ def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, sk
 
 
 def texts_of(tokenizer, ids, errors, skip_special_tokens):
-    """The texts that ``decode_iterable`` yields; what is no iterable of ids is refused here and now."""
+    """The texts that ``decode_iterable`` yields; anything but an iterable of ids is refused at the call."""
     stream = StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens)
     try:
         if isinstance(ids, (str, bytes, bytearray)):
@@ -234,7 +234,7 @@ def texts_of(tokenizer, ids, errors, skip_special_tokens):
 
 
 def _texts(StreamDecoder stream not None, ids):
-    """Yield the texts of an iterator of ids as they are complete, then what is pending."""
+    """Yield the texts of an iterator of ids as they are complete, then the pending bytes."""
     for i, token_id in enumerate(ids):
         try:
             text = text_of_one(stream, token_id)

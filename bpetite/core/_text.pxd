@@ -38,11 +38,11 @@ cdef struct text_view:
 
 
 cdef struct text_stretch:
-    # What is encoded of a text: from start to the first end of a pre-token or special token at or after stop. In bytes
-    # where the text is in UTF-8, else in units.
+    # The part of a text to encode: from start to the first end of a pre-token or special token at or after stop. In
+    # bytes if the text is in UTF-8, else in units.
     Py_ssize_t start, stop
-    Py_ssize_t behind          # it is given up where no pre-token ends in so much behind stop
-    Py_ssize_t end             # OUT: up to where it has been encoded
+    Py_ssize_t behind          # the search for the end of a pre-token gives up so far behind stop
+    Py_ssize_t end             # OUT: the end of the encoded part
     Py_ssize_t bytes           # OUT: from start to there in UTF-8; on NO_TOKEN, to the byte that has no token
 
 
@@ -110,6 +110,6 @@ cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nog
     memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
-# How many ids a text may have, so that memory for most texts is taken at once: memory not written to costs nothing.
+# The expected number of ids, so that most texts need one allocation: memory that is not written to costs nothing.
 cdef inline Py_ssize_t guess_ids(const text_view* view) noexcept nogil:
     return view.length if view.utf8 == NULL else view.length // 2

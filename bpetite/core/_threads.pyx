@@ -1,11 +1,11 @@
 """Threads that end with the call that starts them: a group that works on one job, and a pool that keeps the order.
 
-Both start plain threads: importing `concurrent.futures` takes longer than many a small text, and `Thread.start` waits
-until the new thread runs, which holds the interpreter's lock then: 0.2 ms of two threads until both work.
+The group and the pool start plain threads: importing `concurrent.futures` takes longer than many a small text, and
+`Thread.start` waits until the new thread runs, which then holds the interpreter lock: 0.2 ms until two threads work.
 
 This is Python code; it is compiled because compiled modules import it, and because no signal strikes between its steps.
-One may strike in Python code that is called, such as that of `threading`, and leave a lock behind; so what is called
-here is written in C: every thread that has been started is known, and is waited for.
+A signal may strike inside called Python code, such as `threading`, and leave a lock behind; so this module calls only C
+functions, and it knows and awaits every thread that it has started.
 """
 import math
 import os
@@ -28,9 +28,9 @@ _Result = TypeVar("_Result")
 
 
 def thread_count(num_threads):
-    """The number of threads that compute: as asked for, or one for each processor that the process may use, and no more
-    than that. Further ones would take turns, with caches of their own: 32 on two processors took 1.2 to 1.9 times as
-    long.
+    """The number of computing threads: at most, and by default, one for each processor that the process may use.
+
+    Further threads would take turns, each with its caches: 32 on two processors took 1.2 to 1.9 times as long.
 
     Raises:
         TypeError: `num_threads` is neither an int nor None.
@@ -43,7 +43,7 @@ def thread_count(num_threads):
 
 
 def job_count(num_threads):
-    """The number of threads that wait for files and stores, too: as :func:`thread_count`, but as many as asked for.
+    """The number of threads that also wait for files and stores: any number, by default that of the processors.
 
     >>> job_count(3)
     3
@@ -62,8 +62,8 @@ def job_count(num_threads):
 
 
 def worthwhile(threads, size):
-    """No more threads than shorten the encoding of `size` bytes. The last of n threads saves 1 / (n * (n - 1)) of the
-    time that one takes, and has to be started first.
+    """The most threads that still shorten the encoding of `size` bytes: the last of n threads saves 1 / (n * (n - 1))
+    of the time that one takes, and has to be started first.
 
     >>> worthwhile(192, 16_000_000)
     22
@@ -72,8 +72,8 @@ def worthwhile(threads, size):
 
 
 def next_share(left, threads, most):
-    """How much of what is left, in bytes, a thread takes next, of `most` at most: less towards the end, so that all
-    threads end together, but not so little that they wait for each other when they take it.
+    """The bytes of the rest that a thread takes next, `most` at most: fewer towards the end, so that all threads end
+    together, but enough that they do not wait for each other when they take them.
 
     >>> next_share(16_000_000, 2, 1 << 18), next_share(1_000_000, 2, 1 << 18), next_share(50_000, 2, 1 << 18)
     (262144, 125000, 16384)
@@ -82,8 +82,8 @@ def next_share(left, threads, most):
 
 
 def processors():
-    """How many processors the process may use: those that it may run on, but no more than the quota of its control
-    groups comes to, rounded up. Further threads would be stopped for a part of each tenth of a second.
+    """The number of processors that the process may use: its processor affinity, but at most the quota of its control
+    groups, rounded up. Further threads would be stopped for a part of each tenth of a second.
 
     ``PYTHON_CPU_COUNT`` (Python 3.13) stands for the processors that it may run on; the quota holds all the same.
     """
@@ -101,7 +101,7 @@ def processors():
     return count if quota is None else max(1, min(count, math.ceil(quota)))
 
 
-_quota = 0.0, None  # when it is read next, and what it was
+_quota = 0.0, None  # the time of its next reading, and its last value
 
 
 def processor_quota(root=""):
@@ -200,7 +200,7 @@ def _join(started, interrupted):
 
 
 class Future(Generic[_Result]):
-    """The result of a call that another thread makes, or the error that it raises."""
+    """The result or the error of a call in another thread."""
 
     process = None  # which started a thread for it
 
@@ -228,7 +228,7 @@ class Future(Generic[_Result]):
         self._running.release()
 
     def done(self):
-        """Whether the call has ended, with a result or an error."""
+        """True once the call has ended, with a result or an error."""
         return not self._running.locked()
 
     def wait(self):
@@ -301,7 +301,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
 
 
 def _serve(queue):
-    """What a thread of a pool does: calls from the queue, until there is None."""
+    """The loop of a thread in a pool: calls from the queue, until there is None."""
     while (future := queue.get()) is not None:
         future.run()
         del future  # its result would be kept while the next one is awaited

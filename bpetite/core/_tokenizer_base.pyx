@@ -1,8 +1,8 @@
 # cython: annotation_typing=False
-"""The compiled base of bpetite.Tokenizer: what is in it, text to ids, ids to text.
+"""The compiled base of bpetite.Tokenizer: its content, text to ids, ids to text.
 
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
-lines over the vocabulary, the encoder and the decoder that it holds; it is the only base class there is.
+lines over the vocabulary, the encoder and the decoder that it holds. It is the only base class.
 
 Annotations are for people and ``help``; the stub has the same ones for type checkers.
 """
@@ -36,7 +36,7 @@ cdef object ORDINARY = object()    # stands for no special tokens at all, whatev
 
 
 cdef class TokenizerBase:
-    """What is in a tokenizer, text to token ids, and back."""
+    """The content of a tokenizer, text to token ids, and back."""
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
@@ -59,11 +59,11 @@ cdef class TokenizerBase:
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
-            pretokenizer: What cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
+            pretokenizer: Cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
-            pipeline: What cuts the text instead, in the rare cases where special tokens, splits or normalization are
-                not plain: `items(text, literals)` yields the ids of special tokens, bytes for the pretokenizer to
-                cut, and pairs of bytes and the ends of the pre-tokens in them. Not if it `is_compiled`.
+            pipeline: Cuts the text instead, unless it `is_compiled`, in the rare cases where special tokens, splits or
+                normalization are not plain: `items(text, literals)` yields the ids of special tokens, bytes for the
+                pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
         if not PyLong_CheckExact(cache_bytes):
             raise TypeError(f"cache_bytes is an int, not {short_repr(cache_bytes)}")
@@ -76,7 +76,7 @@ cdef class TokenizerBase:
         self._before, self._after = map(list, vocab.around)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
 
-    # ---- what is in it
+    # ---- its content
 
     @property
     def vocab(self):
@@ -113,7 +113,7 @@ cdef class TokenizerBase:
 
     @property
     def errors(self):
-        """How :meth:`decode` treats bytes that are not UTF-8, unless told otherwise."""
+        """The codec error handler of :meth:`decode` for bytes that are not UTF-8."""
         return self._vocab.errors
 
     @property
@@ -123,8 +123,8 @@ cdef class TokenizerBase:
 
     @property
     def scanner(self):
-        """How text is split: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" where the
-        vocabulary asks for what only :mod:`bpetite.engine.pipeline` does."""
+        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" for
+        steps that only :mod:`bpetite.engine.pipeline` has."""
         return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
 
     @property
@@ -134,8 +134,8 @@ cdef class TokenizerBase:
 
     @property
     def vocab_size(self):
-        """One more than the highest id: the rows that an embedding table needs. ``len(tok)`` counts tokens, which is
-        the same unless ids have gaps."""
+        """The highest id plus one: the rows that an embedding table needs. ``len(tok)`` is the number of tokens, which
+        is lower where ids have gaps."""
         return max(self._vocab.tokens, default=-1) + 1
 
     def token_bytes(self, token_id: int) -> bytes:
@@ -217,16 +217,16 @@ cdef class TokenizerBase:
 
         Args:
             text: str, or bytes in UTF-8.
-            allowed_special: Special tokens to recognise: "all" or a collection of literals. What is not recognised
-                is ordinary text.
+            allowed_special: Special tokens to recognise: "all" or a collection of literals. Any other literal is
+                ordinary text.
             disallowed_special: Special tokens that must not be in the text: a collection of literals, or "all" for
-                those that are not allowed.
+                every one that is not allowed.
             num_threads: Threads that share a long text; one for each usable processor when None, and never more. The
                 ids never depend on it.
-            add_special_tokens: Put the special tokens around it that the tokenizer's template says.
+            add_special_tokens: Put the special tokens of the tokenizer's template around the text.
             dropout: Leave out merges at random (BPE-dropout), each occurrence with this probability at each step; True
                 for the probability that the tokenizer's file declares. 0 is plain encoding, 1 gives bytes.
-            seed: With dropout, an int from 0 to 2**64 - 1 that decides what is left out; None draws one for this call.
+            seed: With dropout, an int from 0 to 2**64 - 1 that decides the draws; None draws one for this call.
 
         Raises:
             ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
@@ -273,13 +273,12 @@ cdef class TokenizerBase:
     def count(self, text: Text, *, limit: SupportsIndex | None = None, allowed_special: SpecialSelection = "all",
               disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
               add_special_tokens: bool = False) -> int:
-        """How many tokens :meth:`encode` gives for a text; no ids are handed to Python.
+        """The number of tokens that :meth:`encode` gives for a text; no ids are handed to Python.
 
         Args:
             text: As for :meth:`encode`, and so are the other arguments.
-            limit: Stop when more tokens than this are certain, and return ``limit + 1``. Of a long text only the
-                beginning is read then, on one thread, or nothing where its length tells; and what is not read is not
-                checked either.
+            limit: Stop when more tokens than this are certain, and return ``limit + 1``. Then only the beginning of a
+                long text is read, on one thread, or nothing if its length decides; the unread rest is not checked.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
@@ -306,7 +305,7 @@ cdef class TokenizerBase:
     def count_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
                     allowed_special: SpecialSelection = "all",
                     disallowed_special: SpecialSelection = ()) -> NDArray[np.int64]:
-        """How many tokens each text has, int64[n]; no ids are made of them. See :meth:`encode_batch`.
+        """The number of tokens of each text, int64[n]; no ids are made. See :meth:`encode_batch`.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
@@ -322,14 +321,13 @@ cdef class TokenizerBase:
         """A list of token ids for each text; see :meth:`encode`.
 
         Args:
-            texts: An iterable of str or UTF-8 bytes; or an Arrow array of them (of pyarrow, polars or pandas), of which
+            texts: An iterable of str or UTF-8 bytes, or an Arrow array of texts (pyarrow, polars or pandas), for which
                 no Python objects are made.
             num_threads: Threads to use; one for each usable processor when None, never more. No id depends on it.
             allowed_special: As for :meth:`encode`, and so are the other arguments. Dropout is another for each text.
 
         Raises:
-            ValueError: As for :meth:`encode`; of several texts with an error the first one counts, and the message
-                says which it is.
+            ValueError: As for :meth:`encode`, for the first text with an error; the message has its number.
 
         >>> from bpetite import Tokenizer
         >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
@@ -347,7 +345,7 @@ cdef class TokenizerBase:
                               allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
                               add_special_tokens: bool = False, dropout: float | bool | None = None,
                               seed: SupportsIndex | None = None) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """All token ids in one array, and where each text's begin; for the arguments see :meth:`encode_batch`.
+        """All token ids in one array, with the offset of each text; for the arguments see :meth:`encode_batch`.
 
         Returns:
             ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
@@ -378,13 +376,13 @@ cdef class TokenizerBase:
 
         Args:
             ids: A list or other sequence of ints, or a one-dimensional integer array.
-            errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
+            errors: The treatment of bytes that are not UTF-8, as for ``bytes.decode``; the tokenizer's own setting
                 (by default "strict") when None.
-            skip_special_tokens: Special tokens give no text, but for those that their file marks as "plain" ones.
+            skip_special_tokens: Special tokens give no text, unless their file marks them as "plain".
 
         Raises:
             UnknownTokenError: A KeyError: an id is not in the vocabulary; the argument is the id.
-            TypeError: ids are no sequence or array of ints; text and bytes are not taken for one.
+            TypeError: ids are no sequence or array of ints; a str or bytes is none.
             LookupError: No codec error handler has the name ``errors``.
             UnicodeDecodeError: The joined bytes are not UTF-8 and errors is "strict".
 
@@ -411,12 +409,12 @@ cdef class TokenizerBase:
                         bint skip_special_tokens: bool = False) -> Iterator[str]:
         """Yield the text of token ids in parts: whole characters, as soon as they are complete.
 
-        The parts joined are :meth:`decode` of all ids. What the last ids leave incomplete is treated as ``errors``
-        says, so "strict" raises UnicodeDecodeError at the end.
+        The parts joined are :meth:`decode` of all ids. ``errors`` decides about an incomplete character at the end,
+        where "strict" raises UnicodeDecodeError.
 
         Args:
             ids: An iterable of ints; it may be endless.
-            errors: As for :meth:`decode`, and so are ``skip_special_tokens`` and what is raised.
+            errors: As for :meth:`decode`, and so are ``skip_special_tokens`` and the errors.
 
         >>> from bpetite import Tokenizer
         >>> list(Tokenizer.train("ab ab ab", 258).decode_iterable([0xE4, 0xBD, 0xA0, 256]))
@@ -425,8 +423,8 @@ cdef class TokenizerBase:
         return texts_of(self, ids, errors, skip_special_tokens)
 
     def _shown(self, ids):
-        """The ids without those that ``skip_special_tokens`` leaves out. What decoding refuses stays as it is, so that
-        the message says where in the ids it is."""
+        """The ids without skipped special tokens. An invalid id stays, so that the message of the decoder has its
+        position."""
         cdef frozenset skipped = self._vocab.skipped
         if hasattr(ids, "__next__"):
             ids = list(ids)
@@ -439,7 +437,7 @@ cdef class TokenizerBase:
             return ids
         return list(filterfalse(skipped.__contains__, listed))
 
-    # ---- for what is done in Python
+    # ---- for methods in Python
 
     def _encode_pretoken(self, bytes pretoken not None):
         """Token ids of bytes that are taken as one pre-token; they need not be UTF-8."""
@@ -450,12 +448,12 @@ cdef class TokenizerBase:
         return self._encoder.specials.resolve(allowed_special, disallowed_special)[0].spans(text)
 
     def _char_spans(self, ids, bytes text not None):
-        """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
+        """(start, end) in characters of each token of a text that equals the joined bytes of the tokens."""
         return self._decoder.char_spans(ids, text)
 
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0):
-        """(ids, up to where in bytes) of what is certain of a text that goes on unless it is `final`: valid UTF-8 of
-        whole characters, which a scanner cuts as it is. `base` is where it begins in the whole text, for messages."""
+        """(ids, end in bytes) of the certain part of a text that goes on unless it is `final`: valid UTF-8 of whole
+        characters, which a scanner cuts without change. `base` is its offset in the whole text, for messages."""
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
@@ -480,7 +478,7 @@ cdef class TokenizerBase:
             self._encoder.give(worker)
 
     def _encode_items(self, items):
-        """The ids of what a pipeline yields: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
+        """The ids of a pipeline's items: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
         cdef Worker worker = self._encoder.take()
         try:
             self._encoder.encode_items(worker, items)

@@ -57,18 +57,18 @@ cdef extern from "core/unknown_words.h" nogil:
 
 
 cdef class Core:
-    # What encoding reads; nothing changes after construction, so threads share it.
+    # The tables that encoding reads; nothing changes after construction, so threads share it.
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
-    cdef readonly ByteSplits byte_splits   # what cuts pre-tokens again, or None
+    cdef readonly ByteSplits byte_splits   # cut pre-tokens again, or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
-    cdef bint batched                      # short pre-tokens are merged in one piece
+    cdef bint batched                      # short pre-tokens are merged as a whole
     cdef readonly Core words               # of the merges within words, which are done first; or None
-    # With words: the pairs of tokens of words that stand side by side in a token -> their rank in merges, which is
-    # merges.ranks where they have none.
+    # With words: the pairs of word tokens that are neighbours in a token -> their rank in merges, or merges.ranks
+    # without one.
     cdef readonly MergeTable across
-    cdef readonly WordMerges cuts          # where encode_cut cuts, or None
+    cdef readonly WordMerges cuts          # the cuts of encode_cut, or None
     cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
@@ -93,18 +93,18 @@ cdef class Worker:
     cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 
-    # How many words the caches hold.
+    # The number of words in the caches.
     cdef size_t known(self) noexcept nogil
-    # Whether another worker of the same core knows so much more that a copy of it is worth while.
+    # True if another worker of the same core knows so much more that a copy of its cache pays.
     cdef bint lacks(self, Worker other) noexcept nogil
-    # Know what it knows then. It must not be in use.
+    # Copy its cache. It must not be in use.
     cdef void learn(self, Worker other) noexcept nogil
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
-    # How many ids there are; with `counting`, begin anew.
+    # The number of ids; with `counting`, begin anew.
     cdef Py_ssize_t count(self) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read, up to the
     # first end of a pre-token at or after `stop`. Without `final` more text follows. OUT: *done, up to where it has

@@ -1,24 +1,24 @@
-"""UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes.
+"""UTF-8 in, token ids out: the tables of a tokenizer and the memory that one thread writes while it encodes.
 
 Core is read only and shared. A Worker holds everything that encoding writes: word cache, memory for merging, output. A
 call takes one from a pool, so two threads never write to the same worker, and no lock is held or waited for while text
 is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
-prefetches, bp_emit puts out the ids of those that the cache knows. Of the rest, short ones wait until there are some to
-be merged side by side (unknown_words.h), also from one block to the next; longer ones are merged at once. Then they are
-remembered (word_cache.h). Beside merging one after the other, 10 MB of English with an empty cache take a tenth less
-time with GPT-2's merges, a third less with cl100k.
+prefetches, bp_emit puts out the ids of the pre-tokens that the cache knows. Of the rest, short pre-tokens wait, also
+from one block to the next, until several can be merged in parallel (unknown_words.h); longer ones are merged at once.
+Then they enter the cache (word_cache.h). Compared with merging one after the other, 10 MB of English with an empty
+cache take a tenth less time with GPT-2's merges, a third less with cl100k.
 
-The cache begins empty. Filling it at first use with the tokens that are whole words was measured: 8 ms for those of
-GPT-2 and 6 ms for those of cl100k, which need no merging. A first text of 2,000 characters then takes 0.02 ms less, one
-of 100,000 0.1 to 0.5 ms, one of a megabyte 0 to 2 ms, and one of 10 MB gains about what the filling took.
+The cache begins empty. Filling it at first use with the tokens that are whole words took 8 ms for GPT-2 and 6 ms for
+cl100k, which needs no merging. A first text of 2,000 characters then takes 0.02 ms less, one of 100,000 0.1 to 0.5 ms,
+one of a megabyte 0 to 2 ms, and one of 10 MB gains about as much as the filling took.
 
 Where tokens span words, pre-tokens are phrases, and the cache knows few of them. Then a second worker, with a cache of
-its own, merges their words as far as no merge joins two of them (_word_merges.pyx), and what it gives is cut again,
-between two tokens that stand side by side in no token: what is left are single tokens, two thirds of it in English, and
-runs of two or three. That is ten times as fast as merging phrases from their bytes. Long phrases are not remembered;
-to remember them all, as words are, takes a tenth longer.
+its own, applies the merges that stay within words (_word_merges.pyx). Its result is cut again, between two tokens that
+are neighbours in no token. This leaves single tokens, two thirds of the result in English, and runs of two or three. So
+phrases take a tenth of the time that merging from their bytes takes. Long phrases do not enter the cache: a cache of
+all phrases takes a tenth longer.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -55,9 +55,9 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
-        byte_splits: What cuts pre-tokens again, or None.
-        word_merges: Those of the merges that are done first, word by word, where pre-tokens are phrases; or None.
-        cuts: Where `Worker.encode_cut` cuts; without it, that is not called.
+        byte_splits: Cuts pre-tokens again, or None.
+        word_merges: The merges to apply first, word by word, where pre-tokens are phrases; or None.
+        cuts: Gives the cuts of `Worker.encode_cut`, which needs it; or None.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
@@ -94,10 +94,10 @@ cdef class Core:
 
 
 cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
-    """The pairs of tokens of words that stand side by side in a token: no others are ever joined across.
+    """The pairs of word tokens that are neighbours inside a token: no merge joins across any other pair.
 
-    What the merges of words leave of a text is joined to longer tokens. The bytes of such a token have not been joined
-    with what is around them, so the merges of words have made of them what they make of these bytes alone.
+    Later merges join the tokens that the merges of words leave. The bytes of such a longer token have never been joined
+    with their surroundings, so the merges of words give for them the tokens that they give for these bytes alone.
     """
     cdef bytearray later = bytearray(core.tokens.size)
     cdef Worker worker = Worker(core.words, 64 << 20)
@@ -105,7 +105,7 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
     cdef Py_ssize_t slot, i, offset = 0
     cdef uint64_t pair
     cdef token_t left, right
-    found = set()
+    pairs = set()
     word_merges.find_later(core.tokens, core.merges, <uint8_t*> <char*> later)
     for slot in range(core.tokens.size):
         if not later[slot]:
@@ -116,16 +116,16 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
             raise MemoryError()
         bp_watch_check(&worker.watch)
         for i in range(1, worker.used):                # none where a byte has no token: no text gives this one
-            found.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
-    across.reserve(2 * len(found), core.merges.ranks + 1)
-    for pair in found:
+            pairs.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
+    across.reserve(2 * len(pairs), core.merges.ranks + 1)
+    for pair in pairs:
         left, right = <token_t> (pair >> 32), <token_t> pair
         across.add(left, right, min(core.merges.find(left, right), <uint32_t> core.merges.ranks), 0)
     return across
 
 
 cdef class Worker:
-    """What one thread writes to while it encodes.
+    """The memory that one thread writes while it encodes.
 
     Args:
         core: The tables.
@@ -262,7 +262,7 @@ cdef class Worker:
 
 cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                        Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-    """encode_block, but that pre-tokens may wait; after the last one of a text _encode_waiting takes them."""
+    """encode_block with pre-tokens that may wait; after the last one of a text _encode_waiting takes them."""
     cdef bp_keys keys
     cdef Py_ssize_t i = 0
     cdef int status = DONE
@@ -321,7 +321,7 @@ cdef int _count_block(Worker worker, const uint8_t* text, Py_ssize_t start, cons
 
 cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
                          bint* moved, Py_ssize_t* done) noexcept nogil:
-    """What to do with a pre-token that the cache does not know: it waits, or is merged and remembered.
+    """Encode a pre-token that the cache does not know: it waits, or is merged and enters the cache.
 
     OUT: *moved is set where keys prepared before have to be prepared again.
     """
@@ -342,7 +342,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
 
 
 cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssize_t* done) noexcept nogil:
-    """Merge and remember those waiting, and put their ids to their places."""
+    """Merge the waiting pre-tokens, remember them, and put their ids to their places."""
     cdef Py_ssize_t count = worker.waiting, total
     cdef int status = _merge_waiting(worker, text, done)
     worker.waiting = 0
@@ -386,7 +386,7 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
 
 
 cdef void _find_waiting(Worker worker, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
-    """OUT: slots, of those waiting that are tokens, -1 for the others."""
+    """OUT: slots, the token of each waiting pre-token that is one, else -1."""
     cdef bp_key keys[BP_WORDS]
     cdef Py_ssize_t k
     if not worker.core.whole:
@@ -422,7 +422,7 @@ cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_
 
 cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                        Py_ssize_t* done) noexcept nogil:
-    """Append the ids of a phrase: first those of its words, then what they are joined to."""
+    """Append the ids of a phrase: the ids of its words, then merged across words."""
     cdef int status
     worker.words.used = 0
     worker.words.watch = worker.watch
@@ -463,7 +463,7 @@ cdef int _join_words(Worker worker) noexcept nogil:
 
 
 cdef Py_ssize_t _join_many(Worker worker, token_t* ids, Py_ssize_t n) noexcept nogil:
-    """Merge n ids in place; returns as MergeTable.merge."""
+    """Merge n ids in place; returns like MergeTable.merge."""
     if not space_reserve(&worker.space, n):
         return -1
     memcpy(worker.space.ids, ids, n * sizeof(token_t))
@@ -475,7 +475,7 @@ cdef Py_ssize_t _join_many(Worker worker, token_t* ids, Py_ssize_t n) noexcept n
 
 cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                       Py_ssize_t* done) noexcept nogil:
-    """Append the ids of what is merged in one piece."""
+    """Append the ids of bytes that are merged as a whole."""
     cdef Py_ssize_t n = end - start, i, slot
     cdef token_t* ids
     slot = worker.core.tokens.find(text + start, n) if worker.core.whole and worker.dropout is None else -1

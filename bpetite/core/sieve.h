@@ -1,15 +1,15 @@
 /* A prefilter: the positions in a text where one of many strings may start, judged by their first two bytes.
 
    Up to four distinct pairs are compared one by one, sixteen positions at a time. More go through four shuffles:
-   each pair belongs to one of eight groups, and each nibble of the text says which groups it allows. What passes is
-   looked up in a bitmap of all 65,536 pairs. Without such instructions that bitmap is all there is. */
+   each pair belongs to one of eight groups, and each nibble of the text allows some groups. A position that passes is
+   looked up in a bitmap of all 65,536 pairs. Without such instructions the bitmap works alone. */
 #ifndef BPETITE_SIEVE_H
 #define BPETITE_SIEVE_H
 
 #include "../headers/bytes.h"
 #include "../headers/simd_vec16.h"
 
-/* How far ahead text is fetched, in bytes: a page, since processors do not read ahead into the next one by themselves. */
+/* Bytes by which text is prefetched: a page, since processors do not read ahead into the next one by themselves. */
 enum { BP_SIEVE_AHEAD = 4096 };
 
 typedef struct {
@@ -43,7 +43,7 @@ BP_INLINE int bp_sieve_pair(const bp_sieve *sieve, const uint8_t *p) {
 }
 
 #ifdef BP_HAS_VEC16
-/* Which of sixteen positions may start a string: bytes other than zero. IN: few, that of the sieve, a constant. */
+/* Nonzero bytes for those of sixteen positions that may start a string. IN: few, that of the sieve, a constant. */
 BP_INLINE bp_vec16 bp_sieve_compare(const bp_sieve *sieve, const int few, const uint8_t *p) {
     const bp_vec16 here = bp_vec_load(p), next = bp_vec_load(p + 1);
     bp_vec16 found = bp_vec_each8(0);

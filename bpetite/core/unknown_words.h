@@ -1,14 +1,14 @@
-/* Pre-tokens that the word cache does not know, and that wait to be merged side by side (merge_words.h).
+/* Pre-tokens that the word cache does not know, and that wait to be merged in parallel (merge_words.h).
 
-   What follows them is in the output already, their ids are not: `at` says where these belong. After the merging, what is
-   behind each of these places moves up, the last one first. */
+   The output already has the ids after them, but not their own, which belong at `at`. After the merging, the ids behind
+   each of these places move up, the last place first. */
 #ifndef BPETITE_UNKNOWN_WORDS_H
 #define BPETITE_UNKNOWN_WORDS_H
 
 #include "word_cache.h"
 #include "../headers/merge_words.h"
 
-enum { BP_WAITING_SPAN = 4096 }; /* ids behind the first place: what has to move stays in the first-level cache */
+enum { BP_WAITING_SPAN = 4096 }; /* ids behind the first place: moved ids stay in the first-level cache */
 
 typedef struct {
     uint64_t key[2];               /* as in bp_keys */
@@ -39,7 +39,7 @@ BP_INLINE void bp_wait(bp_unknown *unknown, ptrdiff_t count, const uint64_t *key
     one->same = same;
 }
 
-/* Remember what has been merged; returns 1 where the table of short entries was replaced. */
+/* Remember the merged words; returns 1 if the table of short entries was replaced. */
 static inline int bp_remember_unknown(bp_cache *cache, const bp_unknown *unknown, ptrdiff_t count, const uint8_t *text) {
     int moved = 0;
     for (ptrdiff_t i = 0; i < count; i++, unknown++)
@@ -49,14 +49,14 @@ static inline int bp_remember_unknown(bp_cache *cache, const bp_unknown *unknown
     return moved;
 }
 
-/* How many ids they have together. */
+/* The sum of their ids. */
 BP_INLINE ptrdiff_t bp_count_unknown(const bp_unknown *unknown, ptrdiff_t count) {
     ptrdiff_t total = 0;
     for (ptrdiff_t i = 0; i < count; i++) total += unknown[unknown[i].same].word.size;
     return total;
 }
 
-/* Put their ids, `total` together, to their places in the output, of which out[0:used] is written. */
+/* Put their ids, `total` in all, to their places in the output; out[0:used] is written. */
 static inline void bp_put_unknown(const bp_unknown *unknown, ptrdiff_t count, ptrdiff_t total, uint32_t *out,
                                   ptrdiff_t used) {
     while (count-- > 0) {

@@ -107,7 +107,7 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
 BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
 BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
-/* Replace what a cache holds by what another of the same bound does. Returns 0 without memory; then it is as it was. */
+/* Replace the content of a cache by that of another with the same bound. Returns 0 without memory, with no change. */
 static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
     bp_cache copy = *from;
     copy.shorts = (bp_short *)bp_allocate_zeros(bp_shorts(from), sizeof(bp_short));
@@ -257,7 +257,7 @@ static inline int bp_longs_room(bp_cache *cache) {
     return 1;
 }
 
-/* How many ids an entry holds. */
+/* The number of ids in an entry. */
 BP_INLINE size_t bp_inline_ids(const bp_cache *cache) { return cache->narrow ? BP_NARROW_IDS : BP_WIDE_IDS; }
 
 /* The index in the arena of an entry that does not hold its ids. */

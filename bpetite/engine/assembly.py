@@ -15,7 +15,7 @@ __all__ = ["parts_of"]
 
 
 def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
-    """What cuts a text, what normalizes it, and the pipeline that does both instead where the vocabulary asks for more
+    """The pre-tokenizer, the normalizer, and the pipeline that takes their place for a vocabulary that asks for more
     than the compiled core does."""
     pattern = vocab.pattern
     if not is_plain(pattern):

@@ -1,4 +1,4 @@
-"""Methods of the tokenizer, and a function of servers, that import what they need when they are called."""
+"""Methods of the tokenizer, and a function for servers, that import their modules when they are called."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -26,15 +26,15 @@ def encode_with_offsets(
     disallowed_special: SpecialSelection = (),
     num_threads: int | None = 1,
 ) -> tuple[list[int], list[tuple[int, int]]]:
-    """Token ids, and which characters of the text each token covers; so no token can be added.
+    """Token ids, and the characters of the text that each token covers; so no token can be added.
 
     Args:
         text: As for :meth:`encode`, and so are the other arguments.
 
     Returns:
-        The ids, and for each of them (start, end) in characters of the text. The spans tile the text in order; a
-        token that is a part of a character carries that character's span. What was put in or rewritten has the
-        span that ``tokenizers`` gives it: a composed character that of its first part.
+        The ids, and for each of them (start, end) in characters of the text. Spans ascend; a token that holds a part
+        of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten text has
+        the span that ``tokenizers`` gives it: a composed character has that of its first part.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> tok.encode_with_offsets("ab ab")
@@ -56,13 +56,13 @@ def encode_iterable(
     disallowed_special: SpecialSelection = (),
     add_special_tokens: bool = False,
 ) -> Iterator[int]:
-    """Yield the token ids of a text that arrives in chunks: exactly those of :meth:`encode` for the chunks joined,
-    wherever they are cut, each soon after it is certain, on this thread. At most twice the open pre-token is held, see
+    """Yield the token ids of a text that arrives in chunks, cut anywhere: exactly the ids of :meth:`encode` for the
+    joined chunks, each soon after it is certain, on this thread. At most twice the open pre-token is held, see
     :mod:`bpetite.engine.streaming`.
 
     Args:
         chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
-        allowed_special: As for :meth:`encode`, and so are the remaining arguments and what is raised.
+        allowed_special: As for :meth:`encode`, and so are the remaining arguments and the errors.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
@@ -119,9 +119,9 @@ def encode_padded(
         texts: The texts.
         padding: Fill up to the "longest" row, or to "max_length".
         pad_token: A special token or an id; :attr:`eot_token` when None.
-        options: Those of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
-            ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. What
-            ``add_special_tokens`` adds counts in ``max_length`` and is never cut off.
+        options: The options of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
+            ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. Tokens of
+            ``add_special_tokens`` count in ``max_length`` and are never cut off.
 
     Returns:
         ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
@@ -150,7 +150,7 @@ def padded_batches(
 ) -> Iterator[PaddedBatch]:
     """Yield rectangles of texts of similar length, each of at most ``max_tokens`` tokens, padding included.
 
-    All texts are encoded first; then come the shortest ones. ``rows`` of each batch says which texts are in it.
+    All texts are encoded first; the shortest ones come first. ``rows`` of a batch has the numbers of its texts.
 
     Args:
         texts: The texts.

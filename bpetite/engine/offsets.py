@@ -1,4 +1,4 @@
-"""Which characters of the given text each token covers, and which pre-token it belongs to.
+"""The characters of the given text that each token covers, and the pre-token that it belongs to.
 
 Characters of a rewritten text are aligned to those of the given text as Hugging Face's ``tokenizers`` aligns them, so
 that offsets and word numbers are those of its ``Encoding``.
@@ -28,20 +28,20 @@ __all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "tri
 #: (start, end) in characters.
 Span = tuple[int, int]
 
-#: The space in printable form, and what Unicode calls white space.
+#: The space in printable form, and Unicode's white space.
 BLANK = "Ġ\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
-#: Where characters can combine: ASCII never does with what is before it, nor changes.
+#: Text in which characters can combine: ASCII combines with nothing before it, and does not change.
 _combining_run = re.compile(r"[\0-\x7f]?[^\0-\x7f]+")
 
 
 class Origin:
-    """The text that tokens spell, and where it comes from.
+    """The text that tokens spell, and its origin.
 
     Attributes:
         starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
         ends: See ``starts``.
-        pretokens: int64: where the pre-tokens end in its UTF-8, in bytes; a special token counts as one.
+        pretokens: int64: the ends of the pre-tokens in its UTF-8, in bytes; a special token counts as one.
         literals: Number of a pre-token -> the characters of the normalized text that it takes up, for special tokens.
     """
 
@@ -59,7 +59,7 @@ class Origin:
         return b"".join(self._parts)
 
     def add(self, data: bytes, starts: Iterable[int], ends: Iterable[int], pretokens: Iterable[int]) -> None:
-        """Append ordinary text in UTF-8; ``pretokens`` are their ends in it."""
+        """Append ordinary text in UTF-8 with the ends of its pre-tokens."""
         self.starts += starts
         self.ends += ends
         self.pretokens.extend([self._size + end for end in pretokens])
@@ -67,8 +67,8 @@ class Origin:
         self._size += len(data)
 
     def add_special(self, token: bytes, literal: str, span: Span | None) -> None:
-        """Append a special token that takes up ``literal`` of the normalized text, ``span`` of the given text (None if
-        all of it is as given)."""
+        """Append a special token that takes up ``literal`` of the normalized text and ``span`` of the given text (None
+        for an unchanged text)."""
         self.literals[len(self.pretokens)] = literal
         size = len(token.decode("utf-8"))
         start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
@@ -82,13 +82,13 @@ class Origin:
 
 
 class TokenOrigins(NamedTuple):
-    """Where the tokens of a text come from.
+    """The origins of the tokens of a text.
 
     Attributes:
         spans: (start, end) of each token in characters of the text.
         words: The number of the pre-token that each belongs to, from 0; special tokens are counted.
-        literals: Number of a token -> the characters of the normalized text that it takes up, white space that it has
-            stripped included; for special tokens.
+        literals: Number of a token -> the characters of the normalized text that it takes up, with the white space that
+            it has stripped; for special tokens.
     """
 
     spans: list[Span]
@@ -99,7 +99,7 @@ class TokenOrigins(NamedTuple):
 def offsets_of(
     tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
 ) -> list[Span]:
-    """(start, end) in characters of a text for each of its ids; `allowed_special` is what encoding was told."""
+    """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding."""
     given = text if isinstance(text, str) else text.decode("utf-8")
     return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
 
@@ -107,7 +107,7 @@ def offsets_of(
 def trace_tokens(
     tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
 ) -> TokenOrigins:
-    """Where the tokens of a text come from; `allowed_special` is what encoding was told.
+    """The origins of the tokens of a text; `allowed_special` as in the encoding.
 
     >>> from bpetite import Tokenizer
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -150,7 +150,7 @@ def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] 
 
 
 def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[int]]:
-    """A text in a normal form, and for each of its characters the one of the text that it is aligned to.
+    """A text in a normal form, and for each of its characters the index of its origin in the text.
 
     Args:
         form: "NFC", "NFD", "NFKC" or "NFKD".
@@ -165,24 +165,24 @@ def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[i
     parts: list[str] = []
     sources: list[int] = []
     done = 0
-    for found in _combining_run.finditer(text):
-        start, end = found.span()
-        run = found.group()
+    for match in _combining_run.finditer(text):
+        start, end = match.span()
+        run = match.group()
         normal = normalize(form, run, unicode)
         if normal == run:
             continue
         parts += [text[done:start], normal]
         sources += range(done, start)
         made = [*_aligned(form, run, unicode)]
-        known = "".join([char for char, _ in made]) == normal  # else marks that `unicode` lacks stay where they are
+        known = "".join([char for char, _ in made]) == normal  # else marks that `unicode` lacks keep their places
         sources += [start + at for _, at in made] if known else [start] * len(normal)
         done = end
     return "".join([*parts, text[done:]]), [*sources, *range(done, len(text))]
 
 
 def _aligned(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
-    """(character, index of the one that it is aligned to): each takes the place of the next one that is not used up,
-    together with those that composing takes away; one too many shares the place of the one before it."""
+    """(character, index of its origin): each takes the place of the next unused character, together with those that
+    composing removes; an added character shares the place of the one before it."""
     at = 0
     for char, change in _changes(form, run, unicode):
         yield char, max(at - 1, 0) if change > 0 else at
@@ -190,8 +190,8 @@ def _aligned(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, in
 
 
 def _changes(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
-    """(character, change) of a text in a normal form; the change is 0 for a character in the place of one of the text,
-    1 for one more, -n for one in the place of 1 + n."""
+    """(character, change) of a text in a normal form; the change is 0 for a character that replaces one of the text, 1
+    for an added one, -n for one that replaces 1 + n."""
     decompose = partial(normalize, form.replace("C", "D"), unicode=unicode)
     parts = [(part, int(number > 0)) for char in run for number, part in enumerate(decompose(char))]
     # marks in the order of their classes, between characters that are none
@@ -238,7 +238,7 @@ def trim(tokens: Sequence[str], spans: Sequence[Span], prefix_space: bool) -> li
     Args:
         tokens: Printable forms of consecutive tokens of a text.
         spans: (start, end) of each in the text, in characters.
-        prefix_space: Keep a single space at the start of the first token, and of those at the start of the text.
+        prefix_space: Keep a single space at the start of the first token, and of any token at the start of the text.
 
     >>> trim(["Ġab", "Ġab", "Ċ"], [(0, 2), (2, 5), (5, 6)], True)
     [(0, 2), (3, 5), (5, 6)]

@@ -29,9 +29,9 @@ class BatchOptions(TypedDict, total=False):
         num_threads: Threads to use; one for each usable processor when None, and never more.
         allowed_special: Special tokens to recognise.
         disallowed_special: Special tokens that must not be in a text.
-        add_special_tokens: Put the special tokens around each text that the tokenizer's template says.
-        dropout: The probability of BPE-dropout; True for that which the tokenizer's file declares.
-        seed: What decides, with dropout, which merges are left out.
+        add_special_tokens: Put the special tokens of the tokenizer's template around each text.
+        dropout: The probability of BPE-dropout; True for the probability that the tokenizer's file declares.
+        seed: With dropout, decides the draws.
     """
 
     num_threads: int | None
@@ -43,12 +43,12 @@ class BatchOptions(TypedDict, total=False):
 
 
 class RowOptions(BatchOptions, total=False):
-    """How texts are encoded, and become rows.
+    """The options of encoding texts to rows.
 
     Keys:
         max_length: Tokens a row keeps at most; without it nothing is cut.
-        padding_side: Where padding goes, "left" or "right" (the default).
-        truncation_side: Where a text that is too long loses tokens, "left" or "right" (the default).
+        padding_side: The side of the padding, "left" or "right" (the default).
+        truncation_side: The side on which a text that is too long loses tokens, "left" or "right" (the default).
         stride: None (the default) drops the tokens that are cut off. A number keeps them in further rows of
             ``max_length`` tokens, each of which begins with the last ``stride`` tokens of the row before.
         pad_to_multiple_of: The width is rounded up to a multiple of this; 1 by default.

@@ -41,13 +41,13 @@ class PaddedBatch:
 
 
 class Rows:
-    """The rows that texts give, still without padding.
+    """The rows of texts, before padding.
 
     Args:
-        tokenizer: What encodes the texts.
+        tokenizer: Encodes the texts.
         texts: The texts.
         pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are the options.
-        options: What ``add_special_tokens`` adds counts in ``max_length`` and is never cut off.
+        options: Tokens of ``add_special_tokens`` count in ``max_length`` and are never cut off.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Rows:
         return rectangles()
 
     def _cut(self) -> tuple[npt.NDArray[np.uint32], Integers, Integers, Integers]:
-        """All ids; for each row the index of its text, its first token among them, and how many of them it has."""
+        """All ids; for each row the index of its text, its first token among the ids, and its number of tokens."""
         options = self.options
         ids, offsets = self.encode()
         room = None if options["max_length"] is None else options["max_length"] - self.special
@@ -170,7 +170,7 @@ def windows(
     Args:
         lengths: Tokens of each text.
         size: Tokens of a window at most; None cuts nothing.
-        truncation_side: Where a text that is too long loses tokens.
+        truncation_side: The side on which a text that is too long loses tokens.
         stride: None gives one window a text. A number below ``size`` covers the text with windows that overlap by that
             many tokens, in the order of the text; the one at ``truncation_side`` may be short.
 

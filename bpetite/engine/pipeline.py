@@ -1,8 +1,8 @@
 """The steps before merging, in Python, for a vocabulary that asks for more than patterns and plain special tokens.
 
 Special tokens that strip white space, a space put before a text, splits that drop or join fragments, rewritten text:
-each is rare, and each is done here as Hugging Face's ``tokenizers`` does it. Splitting by patterns and merging stay
-compiled, so a text that meets no rare case loses little speed.
+each is rare, and follows Hugging Face's ``tokenizers``. Splitting by patterns and merging stay compiled, so a text
+without a rare case loses little speed.
 
 Source: ``added_vocabulary.rs`` in https://github.com/huggingface/tokenizers
 """
@@ -37,8 +37,8 @@ _word = regex.compile(r"\w")
 _space_after = regex.compile(r"\s*")
 _space = regex.compile(r"\s")
 
-#: A stretch of the normalized text: the id of the special token that it is or None, its characters, and where each
-#: starts and ends in the given text.
+#: A stretch of the normalized text: the id of its special token or None, its characters, and the start and end of each
+#: in the given text.
 Stretch = tuple[int | None, str, list[int] | None, list[int] | None]
 
 
@@ -46,8 +46,8 @@ class Pipeline:
     """Text to special tokens and to stretches that the compiled core encodes.
 
     Attributes:
-        pretokenizer: What the core splits stretches with; "none" if they are split here.
-        is_compiled: Whether the core does all that the vocabulary asks for. Then the pipeline only traces.
+        pretokenizer: Splits stretches in the core; "none" if they are split here.
+        is_compiled: True if the core does everything that the vocabulary asks for. Then the pipeline only traces.
 
     Args:
         vocab: The vocabulary.
@@ -86,12 +86,12 @@ class Pipeline:
     def items(
         self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
     ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
-        """Yield what the core is to put out, in order.
+        """Yield the items that the core turns into ids, in order.
 
         Args:
             text: The text.
             allowed: The literals of the special tokens to recognise; None for none.
-            trusted: (start, end) in characters of the only parts in which they are recognised; None for everywhere.
+            trusted: (start, end) in characters of the parts in which they are recognised; None for the whole text.
 
         Yields:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
@@ -109,7 +109,7 @@ class Pipeline:
                 yield (space + stretch).encode("utf-8")
 
     def trace(self, text: str, allowed: tuple[str, ...] | None) -> offsets.Origin:
-        """The text that the tokens of a text spell, and where each character of it came from."""
+        """The text that the tokens of a text spell, and the origin of each of its characters."""
         origin = offsets.Origin()
         for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True):
             assert starts is not None  # asked for
@@ -119,7 +119,7 @@ class Pipeline:
                 continue
             for piece, start, put_in in self._pieces(stretch):
                 end = start + len(piece) - put_in
-                # what was put in front shares the place of the first character that came from the text
+                # an inserted prefix shares the place of the first character of the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
                 data = piece.encode("utf-8")
                 split = self._steps or self._late_steps
@@ -128,7 +128,7 @@ class Pipeline:
         return origin
 
     def _pieces(self, stretch: str) -> list[Fragment]:
-        """The pieces of a stretch, before any step that sees their printable form."""
+        """The parts of a stretch, before any step that sees their printable form."""
         pieces = [Fragment(stretch)] if stretch else []
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), pieces)
@@ -137,7 +137,7 @@ class Pipeline:
         return pieces
 
     def _lengths(self, piece: str) -> Iterable[int]:
-        """The lengths in bytes of the pre-tokens in a piece. In printable form a character is a byte."""
+        """The lengths in bytes of the pre-tokens in a part. In printable form a character is a byte."""
         if not self._late_steps:
             return (len(piece.encode("utf-8")),)
         cuts = [Fragment(encode_token(piece))]
@@ -184,7 +184,7 @@ class Pipeline:
         return self._normalize is None or stretch[first:last] in self._normalize(own)
 
     def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
-        """What finds special tokens in the text as it is, and in the normalized text."""
+        """The finders of special tokens in the given text and in the normalized text."""
         found = self._finders.get(allowed)
         if found is None:
             early: dict[str, str] = {}
@@ -209,8 +209,8 @@ class Pipeline:
     def _normalize_traced(
         self, text: str, starts: list[int], ends: list[int], *, whole: bool
     ) -> tuple[str, list[int], list[int]]:
-        """The normalized text, and where its characters start and end in the given text: what is put in has the place
-        of a character beside it, or with ``whole`` of all characters that it replaces."""
+        """The normalized text, and the start and end of its characters in the given text; an inserted character has
+        the place of a neighbour, or with ``whole`` of all characters that it replaces."""
         edge = starts[0]
         for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
@@ -233,8 +233,8 @@ def _inside(part: tuple[int, int], starts: list[int], ends: list[int]) -> tuple[
 
 
 def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int], list[int]]:
-    """The text rewritten, and for each character the first and the last one of the text that it comes from: the content
-    comes from those replaced; from the one before an empty match, -1 if there is none."""
+    """The rewritten text, and for each character the first and the last index of its origin: for inserted content the
+    replaced characters, or the one before an empty match, -1 if there is none."""
     made: list[str] = []
     firsts: list[int] = []
     lasts: list[int] = []

@@ -1,18 +1,18 @@
 """Encoding a text that arrives in chunks, exactly as if it were whole.
 
-What a chunk means can depend on what follows it: `<|endo` may become a special token, `'` a contraction, spaces belong
-to the word after them, an `e` may get an accent when text is normalized, two bytes are half a character. So each step
-keeps what is still open and passes on the rest:
+The text after a chunk can change its tokens: `<|endo` may become a special token, `'` a contraction, spaces belong to
+the word after them, an `e` may get an accent in normalization, two bytes are half a character. So each step keeps the
+open end and passes on the rest:
 
     chunk -> whole characters -> special tokens and the text between them -> normalized text -> closed pre-tokens -> ids
 
-The compiled encoder says how far a text is certain, and takes the first, second and fourth of these steps at once where
-nothing is normalized. What it leaves, the open pre-token or the start of a special token, is put before the next chunk.
-Once that is more than a few bytes, it is read again only when it has doubled, so the cost does not depend on how the
-text is cut; no more is held than twice what must be.
+The compiled encoder knows the certain part of a text. Without normalization it takes the first, second and fourth step
+at once. The rest, an open pre-token or the start of a special token, is put before the next chunk. A rest of more than
+a few bytes is read again only when it has doubled, so the cost does not depend on the cuts between chunks, and at most
+twice the necessary text is held.
 
 Two kinds of tokenizer hold more. Where only `regex` can split (`tok.scanner == "regex"`), or nothing splits, the text
-between two special tokens is held until it ends, because no prefix of it says what its rest may still change. A
+between two special tokens is held until it ends, because its rest may change any of its tokens. A
 tokenizer with rare steps from tokenizer.json (rewritten text, flags of special tokens) holds the whole text.
 """
 from __future__ import annotations
@@ -42,7 +42,7 @@ def encode_iterable(
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
 ) -> Iterator[int]:
-    """What :meth:`bpetite.Tokenizer.encode_iterable` yields, without the tokens of a template. Arguments are checked at
+    """The ids of :meth:`bpetite.Tokenizer.encode_iterable`, without the tokens of a template. Arguments are checked at
     the call, chunks when they are read."""
     given: object = chunks
     if isinstance(given, bytes) or not isinstance(given, Iterable):
@@ -72,7 +72,7 @@ def _at_the_end(tokenizer: TokenizerBase, data: Iterator[bytes], allowed_special
 
 
 def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
-    """Chunks to UTF-8 of whole characters; keeps back the bytes of one that is not complete.
+    """Chunks to UTF-8 of whole characters; keeps back the bytes of an incomplete one.
 
     >>> b"".join(characters([b"a\\xc3", b"\\xa9", "b"])).decode()
     'aéb'
@@ -109,7 +109,7 @@ def refusing(data: Iterator[bytes], refused: Collection[str]) -> Iterator[bytes]
 
 
 class OpenText:
-    """Text to ids; keeps back what more text may change, without a scanner all of it."""
+    """Text to ids; keeps back the part that more text may change, all of it without a scanner."""
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
         self.tokenizer = tokenizer
@@ -139,8 +139,8 @@ class OpenText:
 
 
 class OpenSpecials:
-    """Text to ids where only what is between special tokens is normalized and split; keeps back the same, and what may
-    be the start of a special token."""
+    """Text to ids where only the text between special tokens is normalized and split; also keeps back the possible
+    start of a special token."""
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials) -> None:
         self.specials = specials
@@ -152,10 +152,10 @@ class OpenSpecials:
     def feed(self, data: bytes, final: bool) -> list[int]:
         """As for :class:`OpenText`."""
         data = self.open + data
-        found, limit = self.specials.cut_beginning(data, final)
+        tokens, limit = self.specials.cut_beginning(data, final)
         ids: list[int] = []
         at = 0
-        for start, end, token_id in found:
+        for start, end, token_id in tokens:
             ids += [*self.between.feed(data[at:start], True), token_id]
             at = end
         ids += self.between.feed(data[at:limit], final)
@@ -164,7 +164,7 @@ class OpenSpecials:
 
 
 class Normalized:
-    """Text to ids; keeps back what a later character may combine with, and what the split may still change."""
+    """Text to ids; keeps back a last character that may combine, and text that the split may still change."""
 
     def __init__(self, text: OpenText) -> None:
         self.text = text
@@ -178,7 +178,7 @@ class Normalized:
         at: int | None = len(text)
         if not final:
             at = next((at for at in range(len(text) - 1, -1, -1) if starts_afresh(text[at], self.form)), None)
-        if at is None:  # nothing closes what is open
+        if at is None:  # the whole text is open
             self.parts.append(text)
             return []
         self.parts.append(text[:at])
@@ -189,10 +189,10 @@ class Normalized:
 
 @lru_cache(maxsize=4096)
 def starts_afresh(char: str, form: str) -> bool:
-    """Whether normalizing text that begins with `char` is independent of what comes before it.
+    """True if the normal form of text that begins with `char` does not depend on the text before it.
 
-    It is where the first character it decomposes into is no mark and, for the composed forms, is not the second part
-    of any character: then nothing before it can be reordered past it or take it in (Unicode Standard Annex 15, 9.1).
+    So it is if the first character of its decomposition is no mark and, in the composed forms, not the second part of
+    any character: then nothing before it can be reordered past it or absorb it (Unicode Standard Annex 15, 9.1).
     """
     first = unicodedata.normalize("NFKD" if "K" in form else "NFD", char)[0]
     if unicodedata.combining(first):
@@ -202,7 +202,7 @@ def starts_afresh(char: str, form: str) -> bool:
 
 @cache
 def second_parts() -> frozenset[str]:
-    """The characters that can be taken in by the one before them when text is composed."""
+    """The characters that composition can absorb into the one before them."""
     hangul = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
     decompositions = (unicodedata.decomposition(chr(code)) for code in range(0x30000))
     pairs = (parts.split() for parts in decompositions if parts and not parts.startswith("<"))

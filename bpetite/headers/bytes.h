@@ -34,7 +34,7 @@ BP_INLINE uint64_t bp_load64(const void *p) {
     return x;
 }
 
-/* The place of the lowest bit that is set, of which there is one. */
+/* The place of the lowest set bit; one is set. */
 BP_INLINE int bp_lowest_bit(uint64_t mask) {
 #ifdef _MSC_VER
     unsigned long at;

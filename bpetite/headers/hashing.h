@@ -1,6 +1,6 @@
 /* Hashes of byte strings and of pairs of ids, keyed with a secret of the process.
 
-   A hash decides where to look, never what is equal, so no result depends on the secret. Without one, whoever writes a
+   A hash decides the place of a look-up, never equality, so no result depends on the secret. Without one, whoever writes a
    text or a vocabulary could choose keys that all belong into one slot, and each look-up would pass all of them.
 
    - Strings: folded multiplications, as in wyhash, which Go's maps use where there are no AES instructions. No keys are

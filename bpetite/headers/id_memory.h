@@ -1,7 +1,7 @@
-/* Memory for token ids, of which no more is known than how many there are at most.
+/* Memory for token ids, with only an upper bound of their number known beforehand.
 
    From MAPPED_IDS on, it is a mapping of its own on Linux: asked for in large pages before the first touch, reserved
-   beyond the need, since what is not written to costs nothing, and cut to size without a copy. malloc did this for some
+   beyond the need, since unwritten pages cost nothing, and cut to size without a copy. malloc did this for some
    sizes only: a result of 8 MB came in 2,000 page faults, a tenth of the whole time. The mapping freed last is kept, up
    to KEPT_IDS, so that results that follow each other are written to the same pages; fresh ones have to be cleared.
 

@@ -1,9 +1,9 @@
-/* Merging many words side by side.
+/* Merging many words in parallel.
 
    Merging one word is a chain: find the lowest rank, join, look up the ranks of the two new pairs, which are somewhere in
-   megabytes, and again. Nothing of it can be done ahead. But words do not depend on each other, so of all words one pair is
-   joined and the entries of its new pairs are fetched, then those of all words are read. Without branches on what is in
-   the tables: whether a pair has a rank cannot be predicted. */
+   megabytes, and again. No step can be done ahead. But words do not depend on each other: one pair of each word is joined
+   and the entries of its new pairs are prefetched, then the entries of all words are read. No branch depends on the
+   content of the tables, since no processor can predict it. */
 #ifndef BPETITE_MERGE_WORDS_H
 #define BPETITE_MERGE_WORDS_H
 
@@ -11,7 +11,7 @@
 #include "simd.h"
 
 enum {
-    BP_WORDS = 32,         /* merged side by side */
+    BP_WORDS = 32,         /* merged in parallel */
     BP_WORD_WIDTHS = 3,
     BP_WORD_NARROWEST = 16, /* ids; each width is twice the one before, and a word has fewer ids than its width */
     BP_WORD_WIDEST = BP_WORD_NARROWEST << (BP_WORD_WIDTHS - 1),
@@ -100,7 +100,7 @@ BP_INLINE uint32_t bp_pair_from(const bp_pairs *pairs, const bp_pair_entry *entr
     const uint64_t pair = (uint64_t)left << 32 | right;
     for (;;) {
         unsigned other = (entry->pair != pair) & (entry->rank != BP_NO_MERGE);
-        BP_OPAQUE(other); /* else compilers make two branches of it, one of which cannot be predicted */
+        BP_OPAQUE(other); /* else compilers make two branches of it, and one cannot be predicted */
         if (BP_LIKELY(!other)) break;
         entry = &pairs->entries[(uint64_t)(entry - pairs->entries + 1) & pairs->mask];
     }

@@ -65,7 +65,7 @@ BP_INLINE uint64_t bp_pair_hash(const bp_pairs *pairs, uint32_t left, uint32_t r
     return bp_mix(&pairs->secret, (uint64_t)left << 32 | right);
 }
 
-/* Whether a pair of this hash may be in the table: 0 or 1. */
+/* 1 if a pair of this hash may be in the table, else 0. */
 BP_INLINE uint64_t bp_pair_likely(const bp_pairs *pairs, uint64_t hash) {
     return pairs->filter[(hash & pairs->filter_mask) >> 6] >> (hash & 63) & 1;
 }

@@ -1,4 +1,4 @@
-/* What the compiled modules need of CPython's objects and Cython does not declare. */
+/* Access to CPython's objects that the compiled modules need and Cython does not declare. */
 #ifndef BPETITE_PYTHON_H
 #define BPETITE_PYTHON_H
 
@@ -60,7 +60,7 @@ static inline PyObject *bp_str_of_utf8(const uint8_t *p, Py_ssize_t n) {
     return text;
 }
 
-/* The value of an int object in 0..2^32-1; -1 for another int, -2 for what is no int. No exception is set. */
+/* The value of an int object in 0..2^32-1; -1 for another int, -2 for any other object. No exception is set. */
 static inline int64_t bp_token_value(PyObject *object) {
     if (!PyLong_CheckExact(object) && !PyLong_Check(object)) return -2;
 #if PY_VERSION_HEX < 0x030C0000

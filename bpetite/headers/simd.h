@@ -1,4 +1,4 @@
-/* Which vector instructions this process uses.
+/* The vector instructions of this process.
 
    Loops that gain by them are written once, in headers without a name of an instruction set in theirs, and compiled once
    for each set. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes gives
@@ -42,7 +42,7 @@ static inline const char *bp_simd_name(int form) {
     return names[form];
 }
 
-/* Whether this build and this machine have the form. */
+/* True if this build and this machine have the form. */
 static inline int bp_simd_has(int form) {
     switch (form) {
     case BP_SIMD_PLAIN: return 1;

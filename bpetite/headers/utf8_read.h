@@ -137,7 +137,7 @@ BP_SHUFFLE_TARGET static inline bp_vec16 bp_utf8_faults(const uint8_t *p) {
                       bp_vec_and(bp_vec_or(third, fourth), bp_vec_each8(BP_TWO_MORE)));
 }
 
-/* How far p[at:n] is valid, by groups of 64 bytes, where a character begins at `at`, which is at least 3. The last
+/* The end of the valid part of p[at:n], by groups of 64 bytes; a character begins at `at`, which is at least 3. The last
    character may be cut. */
 BP_SHUFFLE_TARGET static ptrdiff_t bp_utf8_valid_groups(const uint8_t *p, ptrdiff_t at, ptrdiff_t n) {
     for (; n - at >= 64; at += 64) {
@@ -172,7 +172,7 @@ BP_SHUFFLE_TARGET static inline void bp_units_of_ascii(int kind, uint8_t *to, bp
     }
 }
 
-/* Four characters of three bytes each as units, where p[0:12] is that; returns whether it is. */
+/* Four characters of three bytes each as units; returns 0 if p[0:12] is anything else. */
 BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int kind, uint8_t *to, bp_vec16 c) {
     const bp_vec16 marks = bp_vec_and(c, bp_vec_load(bp_utf8_threes[0]));
     if ((bp_vec_signs(bp_vec_equal8(marks, bp_vec_load(bp_utf8_threes[1]))) & 0xFFF) != 0xFFF) return 0;

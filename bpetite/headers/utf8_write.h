@@ -1,8 +1,8 @@
 /* Writing UTF-8: from the code units of a str.
 
-   Sixteen at a time: most groups are ASCII and are narrowed. In others the bytes of four or of two characters are made
-   side by side, with room for the longest, and a byte shuffle moves them together; which one, the lengths of the
-   characters say. */
+   Sixteen at a time: most groups are ASCII and are narrowed. In others the bytes of four or of two characters are made in
+   parallel, with room for the longest, and a byte shuffle, chosen by the lengths of the characters, moves them
+   together. */
 #ifndef BPETITE_UTF8_WRITE_H
 #define BPETITE_UTF8_WRITE_H
 
@@ -69,7 +69,7 @@ BP_INLINE ptrdiff_t bp_utf8_from_units_plain(const int kind, const void *units, 
 }
 
 #ifdef BP_SHUFFLE_TARGET
-/* Which bytes to keep of four characters with two bytes each: bit j of the row's number says that character j has two.
+/* The bytes to keep of four characters with two bytes each: bit j of the row's number is set if character j has two.
    The second half is for the upper eight bytes of a vector. */
 static const uint8_t bp_utf8_fours[32][16] = {
     {0, 2, 4, 6, 0, 0, 0, 0}, {0, 1, 2, 4, 6, 0, 0, 0}, {0, 2, 3, 4, 6, 0, 0, 0}, {0, 1, 2, 3, 4, 6, 0, 0},

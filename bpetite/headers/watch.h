@@ -61,7 +61,7 @@ static inline int64_t bp_nanoseconds(void) {
 #endif
 }
 
-/* Whether this is the interpreter's main thread; -1 with an exception. IN: the lock is held. */
+/* 1 in the interpreter's main thread, else 0; -1 with an exception. IN: the lock is held. */
 static inline int bp_in_main_thread(void) {
     int result = -1;
     PyObject *threading = PyImport_ImportModule("threading");

@@ -1,4 +1,4 @@
-"""What servers of models ask of a tokenizer: each is a function whose first argument is the tokenizer.
+"""Functions for servers of models, with the tokenizer as their first argument.
 
 >>> from bpetite import Tokenizer, serving
 >>> serving.is_canonical(Tokenizer.train("ab ab ab", 258), [97, 98])

@@ -1,8 +1,8 @@
-"""Whether token ids are those that encoding gives: what a model has sampled often is not.
+"""The check of token ids against the encoding of their text: ids that a model has sampled often differ.
 
-The text is encoded again and compared. Looking at neighbours instead, as the audit does for one merge list, decides
-nothing where two pre-tokens meet and for pre-tokens that are looked up whole: cl100k's "\\t\\t622" is
-[197, 197, 19808], though "\\t\\t" alone is the token 298.
+The text is encoded again and compared. A check of neighbours, as in the audit of a merge list, is not enough where two
+pre-tokens meet, or where a pre-token is looked up whole: cl100k's "\\t\\t622" is [197, 197, 19808], though "\\t\\t"
+alone is the token 298.
 """
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["first_divergence", "is_canonical"]
 def first_divergence(
     tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> int | None:
-    """The index of the first id that differs from those of ``encode(decode(ids))``; None where all are the same.
+    """The index of the first id that differs from ``encode(decode(ids))``; None if all are equal.
 
-    Where one of the two is the beginning of the other, it is the length of the shorter. Where the bytes of the ids are
-    not UTF-8, so that no text has them, it is the index of the token with the first byte that is wrong.
+    If one sequence is the beginning of the other, it is the length of the shorter one. If the bytes of the ids are not
+    UTF-8, so that no text has them, it is the index of the token with the first invalid byte.
 
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`.
@@ -58,13 +58,13 @@ def first_divergence(
 def is_canonical(
     tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> bool:
-    """Whether ids are those of their text: ``encode(decode(ids)) == ids``, faster, and False where there is no text.
+    """True if ``encode(decode(ids)) == ids``, which this decides faster; False for ids that are no text.
 
-    Models that sample tokens give ids that training has never seen together; a check of rollouts finds them.
+    Models that sample tokens give sequences that training has never seen; a check of rollouts finds them.
 
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`.
-        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and what is raised.
+        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and the errors.
 
     >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)

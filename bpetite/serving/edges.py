@@ -1,7 +1,7 @@
-"""Where tokens of a text end between two of its characters: there it may be cut.
+"""Edges of a text, the ends of its tokens between two characters, at which it may be cut.
 
-As a rule the bytes of the tokens are the text in UTF-8, so their sizes say where each one ends. Where a text is
-rewritten before it is encoded they say nothing, and the offsets of the tokens are traced through what rewrites it.
+As a rule the bytes of the tokens are the text in UTF-8, so the sizes of the tokens give their ends. The ends in a text
+that is rewritten before it is encoded are traced through the rewriting.
 """
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Edges:
     Args:
         tokenizer: The tokenizer.
         text: The text.
-        limit: Nothing behind the first ``limit`` tokens and some more is read; all of it when None.
+        limit: Little is read behind the first ``limit`` tokens; the whole text when None.
         allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and what is raised.
 
     Attributes:
-        data: The text, as far as it has been read: in UTF-8, or as it is where it is traced.
-        total: How many tokens that has.
+        data: The part of the text that has been read: in UTF-8, or the str where it is traced.
+        total: Its number of tokens.
     """
 
     def __init__(
@@ -57,19 +57,19 @@ class Edges:
         return data if isinstance(data, str) else data.decode("utf-8")
 
     def width(self, part: str) -> int:
-        """How long a part of the text is."""
+        """The length of a part of the text."""
         return len(part) if isinstance(self.data, str) else len(part.encode("utf-8"))
 
     def count(self, start: int, end: int | None = None) -> int:
-        """How many tokens a part of the text has by itself."""
+        """The number of tokens of a part of the text by itself."""
         return self.tokenizer.count(self.data[start:end], allowed_special=self.allowed_special)
 
     def tokens(self, at: int) -> int:
-        """How many tokens end at an offset or before it."""
+        """The number of tokens that end at an offset or before it."""
         return bisect_right(self._ends, at)
 
     def edge(self, token: int, step: int = -1) -> int:
-        """The last edge that at most `token` tokens end before, or with step=1 the first after at least so many."""
+        """The last edge after at most `token` tokens, or with step=1 the first one after at least so many."""
         while 0 < token < self.total and not self._is_edge(token):
             token += step
         return len(self.data) if token >= self.total else self._ends[token - 1] if token > 0 else 0
@@ -82,8 +82,8 @@ class Edges:
         return at
 
     def last(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
-        """An edge behind an offset such that the text from `start` to there has at most `most` tokens by itself: the
-        last one nearly always, and never one that takes long to find. With it, how many it has."""
+        """An edge behind an offset such that the text from `start` to the edge has at most `most` tokens by itself,
+        nearly always the last such edge, found in bounded time; and the number of these tokens."""
         before, left, step = self.tokens(start), most, 1
         while left and (end := self.edge(before + left)) > floor:
             count = self.count(start, end)
@@ -103,7 +103,7 @@ class Edges:
         from ..engine.offsets import offsets_of
 
         spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
-        # a mark that was composed belongs to its letter: tokens reach to where another one starts
+        # a composed mark belongs to its letter: tokens reach to the start of the next one
         starts = (start for start, _ in spans[1:])
         covered = accumulate((end for _, end in spans), max)
         self.data, self.total = text, len(ids)

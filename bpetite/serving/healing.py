@@ -1,4 +1,4 @@
-"""Token healing, for a prompt that ends inside a word: what stands of it, and which tokens can come next."""
+"""Token healing for a prompt that ends inside a word: its certain ids, and the tokens that can come next."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ __all__ = ["completions", "heal", "prefixes"]
 
 
 def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
-    """The ids of a text that stand whatever follows it, and the bytes behind them, whose ids depend on that.
+    """The ids of a text that no continuation changes, and the bytes behind them, whose ids a continuation decides.
 
     A model that goes on from all ids of "https:" does not give "//", because in its training "://" was one token. So
-    let it go on from these ids, with a next token that begins with the bytes (:func:`completions`) or with which they
-    begin (:func:`prefixes`; the rest of them is then what the token after it must begin with or continue).
+    let it go on from these ids, with a next token that begins with the bytes (:func:`completions`) or that the bytes
+    begin with (:func:`prefixes`; the rest of the bytes then constrains the token after it in the same way).
 
     For every text x, ``encode(text + x)`` is these ids, then ``encode`` of the bytes, as text, and x.
 
@@ -30,8 +30,8 @@ def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelect
         allowed_special: As for :meth:`bpetite.Tokenizer.encode`; the start of such a token is among the bytes as well.
 
     Returns:
-        The ids, and the bytes: of the open pre-token; where ``tok.scanner`` is neither "vector" nor "tables", all
-        after the last special token; of a pipeline, or where normalization leaves no place to cut, the whole text.
+        The ids, and the bytes of the open pre-token. If ``tok.scanner`` is neither "vector" nor "tables", the bytes are
+        all after the last special token; with a pipeline, or a normalization that allows no cut, the whole text.
 
     Raises:
         ValueError, UnicodeError: As for :meth:`bpetite.Tokenizer.encode`.
@@ -65,7 +65,7 @@ def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelect
         whole = given.decode("utf-8")
         spans = offsets_of(tokenizer, whole, ids, allowed_special)
         rest = whole[spans[certain][0] if certain < len(spans) else len(whole) :].encode("utf-8")
-    may_differ = tokenizer.normalization is not None or not as_given  # what is behind may be rewritten otherwise alone
+    may_differ = tokenizer.normalization is not None or not as_given  # alone, the rest may be rewritten otherwise
     if may_differ and tokenizer.encode(rest, allowed_special=allowed_special) != ids[certain:]:
         return [], given
     return ids[:certain], rest

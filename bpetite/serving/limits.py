@@ -1,6 +1,6 @@
 """Texts within a limit of tokens: cut short, or in chunks, for models with a limit and for retrieval.
 
-The text is encoded, which says where tokens end (edges.py), and each part once more, to count its own tokens.
+The text is encoded, which gives the ends of its tokens (edges.py), and each part once more, to count its own tokens.
 """
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 #: A chunk ends behind blank lines, or behind a line.
 BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 
-FEW = 256  # characters that tell how long the tokens of a text are
-SPARE = 32  # tokens that are read before those that are kept: the first ones are not those of the whole text
+FEW = 256  # characters that suffice to estimate the length of a text's tokens
+SPARE = 32  # tokens that are read before the kept part: the first ones may differ from those of the whole text
 
 
 class Splitter(Protocol):
@@ -37,9 +37,9 @@ class Chunk(NamedTuple):
 
     Attributes:
         text: The part.
-        start: Where it begins, in characters.
-        end: Where it ends.
-        tokens: How many tokens it has by itself.
+        start: Its beginning, in characters.
+        end: Its end.
+        tokens: The number of its tokens by itself.
     """
 
     text: str
@@ -57,22 +57,22 @@ def truncate(
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
 ) -> str:
-    """The beginning of a text that has at most ``max_tokens`` tokens; the text itself where all of it has.
+    """The beginning of a text that has at most ``max_tokens`` tokens; the text itself if the whole text has.
 
-    It ends where one of the text's tokens ends, and between two characters. What counts is its own encoding, which may
-    differ from the text's next to the cut; nothing that a template would add is counted. Where a compiled scanner cuts
-    the text, what lies far behind the cut is not read, nor checked; see ``tok.scanner``.
+    It ends at the end of a token of the text, between two characters. Its own encoding counts, which may differ from
+    the text's next to the cut; the tokens of a template are not counted. If a compiled scanner cuts the text, the part
+    far behind the cut is neither read nor checked; see ``tok.scanner``.
 
     Args:
         text: The text.
         max_tokens: The limit, 0 or more.
-        truncation_side: Where the text loses tokens; "left" gives the end of the text instead. Of a long one only the
-            end is read, and what is kept begins where a token of that ends.
+        truncation_side: The side that loses tokens; "left" gives the end of the text instead. Only the end of a long
+            text is read, and the result begins at the end of one of its tokens.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is kept or cut off as
             a whole.
 
     Raises:
-        ValueError: The limit is negative; a disallowed special token is in what has been read.
+        ValueError: The limit is negative; a disallowed special token is in the part that was read.
         TypeError: The text is no str.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -133,18 +133,18 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a text, each of at most ``max_tokens`` tokens, which together cover it in order.
 
-    A chunk ends where one of the text's tokens ends, and between two characters; where no such edge is near enough,
-    behind any character. What counts is its own encoding, which may differ from the text's next to a cut. The whole
-    text is encoded at the call, so what is raised for a text is raised there.
+    A chunk ends at the end of a token of the text, between two characters; if no such edge is near enough, behind any
+    character. Its own encoding counts, which may differ from the text's next to a cut. The call encodes the whole text,
+    and raises the errors of the text.
 
     Args:
         text: The text.
-        max_tokens: The most tokens of a chunk, 1 or more. What a template would put around it is not counted.
-        overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the one before; later
-            where it would not get beyond that end.
-        boundaries: Where chunks end if they can: behind a "paragraph" (blank lines), a "line", or the matches of a
-            compiled regular expression. The last such place in a chunk counts; where there is none, the chunk ends as
-            without. The rest of a text that fits is one chunk.
+        max_tokens: The most tokens of a chunk, 1 or more. The tokens of a template are not counted.
+        overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the previous one; later
+            if it would not get beyond that end.
+        boundaries: Preferred ends of chunks: behind a "paragraph" (blank lines), a "line", or the matches of a compiled
+            regular expression. The last such place in a chunk counts; a chunk without one ends as usual. The rest of a
+            text that fits is one chunk.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is never cut.
 
     Raises:
@@ -190,7 +190,7 @@ def _chunks(edges: Edges, most: int, overlap: int, last_boundary: Callable[[int,
 
 
 def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> tuple[int, int, int]:
-    """The chunk behind another one, and its tokens; it shares fewer where it would not get beyond that one's end."""
+    """The next chunk and its number of tokens; a smaller overlap if it would not get beyond the previous end."""
     shared = overlap if end else 0
     while shared:
         first = edges.edge(edges.tokens(end) - shared)
@@ -202,7 +202,7 @@ def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> 
 
 
 def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
-    """The same behind any character, where no edge will do: one of those that are 1, 2, 4, ... farther."""
+    """The next chunk with an end behind any character, if no edge fits: 1, 2, 4, ... characters farther."""
     found, size = None, 1
     while (end := edges.character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
         found = end, count
@@ -215,7 +215,7 @@ def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
 
 
 def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, int], int]:
-    """A function that gives the last boundary behind one character and up to another, or the first one of these."""
+    """A function for the last boundary behind one character and up to another, or the first of these."""
     if boundaries is None:
         return lambda low, high: low
     splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries

@@ -1,4 +1,4 @@
-"""Texts in parts: some are trusted to hold special tokens, and others are not; some are no text."""
+"""Texts in segments: trusted to hold special tokens, untrusted, or bytes that are no text."""
 from __future__ import annotations
 
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encode_bytes", "encode_segments"]
 
-#: What Python's decoder makes of bytes that are not UTF-8: no valid text has such a character.
+#: The characters that Python's decoder gives for bytes that are not UTF-8: no valid text has one.
 _ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
@@ -33,11 +33,11 @@ def encode_segments(
     A special token that untrusted text spells, or that a seam between two segments runs through, is ordinary text.
 
     Args:
-        parts: Pairs (text, is it trusted): a template's own text is, what users write is not.
+        parts: Pairs (text, is it trusted): the text of a template is, the text of users is not.
         seams: "join" encodes the segments as one text, so that tokens reach over seams as in
             :meth:`bpetite.Tokenizer.encode`; "cut" encodes each by itself.
         allowed_special: The special tokens to recognise in trusted segments, as for :meth:`bpetite.Tokenizer.encode`.
-        disallowed_special: Those that must not be in any segment.
+        disallowed_special: Special tokens that must not be in any segment.
 
     Raises:
         ValueError: A disallowed special token is in a segment; a byte has no token; ``seams`` is neither.
@@ -51,7 +51,7 @@ def encode_segments(
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {short_repr(seams)}')
-    if disallowed_special == "all":  # those that are not allowed, in whatever segment
+    if disallowed_special == "all":  # every one that is not allowed, in any segment
         allowed_in_all = tokenizer.special_tokens if allowed_special == "all" else allowed_special
         disallowed_special = tokenizer.special_tokens.keys() - {*allowed_in_all}
     pairs = [*parts]
@@ -109,13 +109,13 @@ def encode_bytes(
     num_threads: int | None = 1,
 ) -> list[int]:
     """Token ids of data that need not be text. With ``errors="bytes"`` :meth:`bpetite.Tokenizer.decode_bytes` gives
-    the data back, whatever it is (but for normalization, which rewrites text).
+    any data back, unless the tokenizer normalizes text.
 
     Args:
         data: Bytes.
-        errors: What becomes of bytes that are not UTF-8: "strict" raises, as :meth:`bpetite.Tokenizer.encode` does;
-            with "bytes" each run of them, as Python's decoder finds them, is a pre-token, and the text on either side
-            is encoded alone.
+        errors: The treatment of bytes that are not UTF-8: "strict" raises, as :meth:`bpetite.Tokenizer.encode` does;
+            with "bytes" each run of them that Python's decoder finds is a pre-token, and the text on either side is
+            encoded alone.
         allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and
             ``num_threads``.
 

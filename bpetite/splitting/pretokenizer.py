@@ -1,4 +1,4 @@
-"""Cutting text into pre-tokens: the compiled scanner where the pattern allows it, `regex` itself where not."""
+"""Cutting text into pre-tokens: the compiled scanner if the pattern allows it, else `regex` itself."""
 from __future__ import annotations
 
 from array import array
@@ -23,10 +23,10 @@ Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the match
 class Pretokenizer:
     """One split pattern, ready to cut.
 
-    `scanner_kind` says how it cuts: "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the
-    pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of
-    Unicode that its classes are taken from, None for that of `regex`. `byte_splits`, if given, cut what the scanner
-    finds, also inside characters; :meth:`split` does without them.
+    `scanner_kind` is "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the pattern is not
+    compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of Unicode of its
+    classes, None for that of `regex`. `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters;
+    :meth:`split` does without them.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Pretokenizer:
             ends: array[int] = self.scanner.ends(data)
             if self.byte_splits is None:
                 return ends
-            pieces = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
-            return array("q", [start + end for start, parts in pieces for end in parts])
+            cuts = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
+            return array("q", [start + end for start, inside in cuts for end in inside])
         text = data.decode("utf-8")
         ends = array("q")
         at = 0
-        for piece in self.split(text):
-            at += len(piece.encode("utf-8"))
+        for pretoken in self.split(text):
+            at += len(pretoken.encode("utf-8"))
             ends.append(at)
         return ends
 
@@ -83,10 +83,10 @@ class Pretokenizer:
         """
         data = text.encode("utf-8")  # raises for a lone surrogate, with a scanner or without
         if self.scanner is None:
-            pieces = [text] if text else []
+            parts = [text] if text else []
             for stage in self.stages:
-                pieces = [part for piece in pieces for part in split_one(stage, piece)]
-            return pieces
+                parts = [part for whole in parts for part in split_one(stage, whole)]
+            return parts
         ends = self.scanner.ends(data)
         if len(data) == len(text):
             return [text[start:end] for start, end in zip([0, *ends], ends)]

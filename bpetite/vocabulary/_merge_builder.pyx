@@ -21,9 +21,9 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
 
     Args:
         tokens: The vocabulary.
-        merges: Pairs of ids in rank order; the token that a pair becomes is the one whose bytes are the two joined.
-            None for the ranks kind: every split of a token into two tokens is a pair, and the rank of a pair is the
-            place of the joined token in the order of the ids.
+        merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None for the ranks kind:
+            every split of a token into two tokens is a pair, and the rank of a pair is the place of the joined token in
+            the order of the ids.
         excluded: Ids that take no part in merges of the ranks kind; an empty token never does.
 
     Raises:
@@ -213,15 +213,15 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
 
 
 def last_steps(TokenTable tokens not None, excluded=frozenset()):
-    """The last step of each token when its bytes are merged by ranks: what is left of them without the tokens as long.
+    """The last step of each token when its bytes are merged by ranks, without tokens of its length.
 
     Args:
         tokens: The vocabulary.
         excluded: Ids that take no part; an empty token never does.
 
     Returns:
-        Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and how
-        many tokens of two bytes or more are not reached.
+        Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and the
+        number of tokens of two bytes or more that are not reached.
 
     Raises:
         MemoryError: No memory for the tables.
@@ -269,7 +269,7 @@ def last_steps(TokenTable tokens not None, excluded=frozenset()):
 
 
 cdef list _by_length(TokenTable tokens):
-    """The slots, those of short tokens first."""
+    """The slots, short tokens first."""
     cdef list lengths = []
     cdef Py_ssize_t slot
     for slot in range(tokens.size):
@@ -279,7 +279,7 @@ cdef list _by_length(TokenTable tokens):
 
 cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table, merge_space* space, Py_ssize_t slot,
                              bp_watch* watch) noexcept nogil:
-    """How many ids the bytes of a token become; 0 where one of them has none, -1 as MergeTable.merge.
+    """The number of ids that the bytes of a token become; 0 if a byte has none, -1 as MergeTable.merge.
 
     OUT: space.ids.
     """

@@ -1,13 +1,13 @@
-"""Vocabularies in GPT-2's printable form, read straight from the bytes of a file: vocab.json, merges.txt, and the same
-two as members of another JSON file.
+"""Vocabularies in GPT-2's printable form, read straight from the bytes of a file: vocab.json, merges.txt, and the
+corresponding members of another JSON file.
 
 The way through `json` makes a str of every token, a pair and a dict entry of it, then bytes of the str; merges become
 lines, parts and look-ups. Here a token goes from the file to its bytes in one step, and a merge to its two ids.
 
-Only what is right is read. For anything else (an id twice or that is no uint32, a character that stands for no byte, a
-merge of what is no token, a bracket too many) the functions return None, and the caller takes the way through `json`,
-which accepts the rare case or says what is wrong and where. So no error messages are made here, and what is accepted
-here must be accepted there, with the same result.
+Only correct input is read. For any other (a repeated id or one that is no uint32, a character that stands for no byte,
+a merge of bytes that are no token, a bracket too many) the functions return None, and the caller goes through `json`,
+which accepts the rare case or raises the error with its offset. So this module has no error messages, and `json` must
+accept everything that it accepts, with the same result.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -82,8 +82,8 @@ cdef class _Reader:
 
     Args:
         data: The file.
-        start: Where the part begins; at the beginning of the file, a byte-order mark is skipped.
-        stop: Where it ends.
+        start: The beginning of the part; at the beginning of the file, a byte-order mark is skipped.
+        stop: The end of the part.
     """
 
     cdef bytes data               # keeps the memory alive
@@ -108,7 +108,7 @@ cdef class _Reader:
         free(self.token)
 
     cdef bint blanks(self) noexcept nogil:
-        """Skip JSON's white space; returns whether anything follows."""
+        """Skip JSON's white space; returns False at the end of the part."""
         while self.p < self.end and self.p[0] in (c" ", c"\n", c"\r", c"\t"):
             self.p += 1
         return self.p < self.end
@@ -135,7 +135,7 @@ cdef class _Reader:
         return 1 if self.p[0] != closing else self.next(closing)
 
     cdef int next(self, uint8_t closing) noexcept nogil:
-        """Read what follows an item: 1 before the next item, 0 at the end, -1 if it is neither."""
+        """Read the separator after an item: 1 before the next item, 0 at the end, -1 for anything else."""
         if self.read(c","):
             return 1
         return 0 if self.take(closing) and not self.blanks() else -1
@@ -214,8 +214,8 @@ def members(bytes data not None):
         data: The file.
 
     Returns:
-        key -> (start, stop) of its value, in the order of the file. None for what is no object, a key that occurs twice
-        or has an escape, or damage.
+        key -> (start, stop) of its value, in the order of the file. None for anything but an object, for a repeated key
+        or one with an escape, and for damage.
 
     >>> members(b'{"a": {"b": []}, "c": 5}')
     {'a': (6, 15), 'c': (22, 23)}
@@ -226,7 +226,7 @@ def members(bytes data not None):
     cdef const uint8_t* p
     cdef const uint8_t* key
     cdef const uint8_t* value
-    cdef dict found = {}
+    cdef dict values = {}
     cdef Py_ssize_t depth, count = 0
     cdef int state = reader.open(c"{", c"}")
     if state == 0:
@@ -262,13 +262,13 @@ def members(bytes data not None):
         if p >= end:
             return None
         try:
-            found[name.decode("ascii")] = (value - start, p - start)
+            values[name.decode("ascii")] = (value - start, p - start)
         except UnicodeDecodeError:
             return None
         count += 1
         reader.p = p
         state = reader.next(c"}")
-    return found if state == 0 and len(found) == count else None
+    return values if state == 0 and len(values) == count else None
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
@@ -276,12 +276,11 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
 
     Args:
         data: The file.
-        start: Where the object begins in it, white space before it included.
-        stop: Where it ends, white space after it included; -1 for the end of the file.
+        start: The beginning of the object, with white space before it.
+        stop: The end of the object, with white space after it; -1 for the end of the file.
 
     Returns:
-        id -> bytes, in the order of the file; None where anything is wrong. Tokens with the same bytes are not looked
-        for.
+        id -> bytes, in the order of the file; None for any fault. Tokens with equal bytes are not detected.
 
     >>> read_tokens('{"Ġa": 5, "\\\\u0120": 3}'.encode())
     {5: b' a', 3: b' '}
@@ -306,10 +305,10 @@ def read_merges(bytes data not None, TokenTable table not None):
 
     Args:
         data: The file.
-        table: The vocabulary. Of two tokens with the same bytes, the one with the lower id is meant.
+        table: The vocabulary. Among tokens with the same bytes, the lowest id counts.
 
     Returns:
-        Pairs of ids; None where anything is wrong.
+        Pairs of ids; None for any fault.
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
     cdef list pairs = []

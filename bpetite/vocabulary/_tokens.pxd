@@ -23,18 +23,18 @@ cdef class TokenTable:
     cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
     cdef uint64_t direct           # entries of slot_of
-    # Hash table of slot + 1, 0 for empty, and bits of the hash above it: what has another hash is not compared.
+    # Hash table of slot + 1, 0 for empty, with bits of the hash above it: only entries with equal bits are compared.
     cdef uint32_t* by_bytes
     cdef uint64_t mask             # of by_bytes
     cdef int tag_shift             # bits of by_bytes that are the slot's
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
-    # Whether the token of a slot has these bytes.
+    # True if the token of a slot has these bytes.
     cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
-    # The slot of the token with these bytes, or -1; of several that are not hidden the lowest.
+    # The lowest slot of a token with these bytes that is not hidden, or -1.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
-    # The same for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
+    # find for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
 
 

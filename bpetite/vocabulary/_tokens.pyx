@@ -22,7 +22,7 @@ cdef class TokenTable:
     """Tokens of a vocabulary.
 
     Args:
-        tokens: id -> bytes, at most 2^31 - 1 of them. Of two with the same bytes the one of the lower id is found.
+        tokens: id -> bytes, at most 2^31 - 1 tokens. Equal bytes find the lowest id.
         unreachable: Ids that are never found by their bytes; neither is a token without bytes.
 
     Raises:
@@ -131,7 +131,7 @@ cdef class TokenTable:
             place = (place + 1) & self.mask
 
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil:
-        # Each pass fetches for all keys what the next one reads of them.
+        # Each pass prefetches for all keys the data that the next pass reads.
         cdef uint64_t places[BP_FOUND_AT_ONCE]
         cdef uint32_t tags[BP_FOUND_AT_ONCE]
         cdef uint64_t hash

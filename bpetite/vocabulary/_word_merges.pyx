@@ -1,14 +1,13 @@
 """The merges of a vocabulary that come before those across words.
 
-The pre-tokens of a vocabulary with superwords are phrases, nearly each of them another one, which no cache knows. What
-comes again and again is words. They can be merged on their own as far as the merges reach that join no words: let a
-limit be any rank, and cut a phrase between two bytes where none of the merges below it has the first as the last byte
-of its left token and the second as the first byte of its right one. None of them joins across such a cut, in whatever
-order they are applied; so the tokens of the phrase, when no pair of a rank below the limit is left, are those of its
-parts. As the lowest rank always goes first, the merges of the phrase go on from there.
+The pre-tokens of a vocabulary with superwords are phrases, nearly all different, so no cache knows them. Their words
+repeat, and can be merged on their own as long as merges join no words. Let the limit be any rank. Cut a phrase between
+two bytes if no merge below the limit has the first as the last byte of its left token and the second as the first byte
+of its right token. No such merge joins across the cut, in whatever order they are applied. So when no pair of a rank
+below the limit is left, the tokens of the phrase are the tokens of its parts. As the lowest rank always goes first, the
+merges of the phrase go on from there.
 
-This holds for every list of merges and for ranks, and for every limit. The limit that is of use is the first merge
-across words.
+This holds for every list of merges, for ranks, and for every limit. The useful limit is the first merge across words.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -26,7 +25,7 @@ cdef uint32_t NONE = <uint32_t> -1             # no rank
 
 @cython.final
 cdef class WordMerges:
-    """The merges of a table whose rank is below `limit`, and between which bytes none of them joins."""
+    """The merges of a table below the rank `limit`, and the pairs of bytes between which none of them joins."""
 
     def __cinit__(self, TokenTable tokens not None, MergeTable table not None, limit=None):
         cdef uint32_t end = NONE if limit is None else limit
@@ -77,8 +76,8 @@ cdef inline bint is_later(TokenTable tokens, const uint8_t* later, token_t numbe
 
 
 cdef inline bint junction(TokenTable tokens, const bp_pair_entry* entry, uint32_t* pair) noexcept nogil:
-    """OUT: the last byte of the left token | the first of the right one << 8. False where one has no bytes: no text
-    gives such a token."""
+    """OUT: the last byte of the left token | the first of the right one << 8. False if a token has no bytes: no text
+    gives it."""
     cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
     cdef uint64_t end = tokens.starts[left + 1], start = tokens.starts[right]
     if end == tokens.starts[left] or start == tokens.starts[right + 1]:
@@ -88,7 +87,7 @@ cdef inline bint junction(TokenTable tokens, const bp_pair_entry* entry, uint32_
 
 
 def first_across(TokenTable tokens not None, MergeTable table not None):
-    """The lowest rank of a merge that joins the end of a word with a space and what follows, or None.
+    """The lowest rank of a merge that joins the end of a word with a token that starts with a space, or None.
 
     >>> from bpetite import Tokenizer
     >>> vocab = Tokenizer.train("a b a b a", 259, superwords_from=257).to_vocab()
@@ -111,7 +110,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
 
 
 cdef bint some_has_space(TokenTable tokens) noexcept nogil:
-    """Whether a space follows a word in any token: most vocabularies need no look at their merges."""
+    """True if a space follows a word in any token: most vocabularies need no look at their merges."""
     cdef Py_ssize_t slot
     cdef const uint8_t* at
     cdef const uint8_t* end
@@ -128,7 +127,7 @@ cdef bint some_has_space(TokenTable tokens) noexcept nogil:
 
 
 cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):
-    """Whether the last character of a token is no white space."""
+    """True if the last character of a token is no white space."""
     cdef uint64_t start = tokens.starts[slot], end = tokens.starts[slot + 1]
     text = tokens.blob[start:end].decode("utf-8", "ignore")
     return text != "" and text == text.rstrip()

@@ -1,4 +1,4 @@
-"""Which tokens begin with some bytes, and with which tokens some bytes begin."""
+"""Search for the tokens that begin with some bytes, and for the tokens that some bytes begin with."""
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -1,7 +1,7 @@
-"""Leaving tokens out of a vocabulary: which ones can go, and the vocabulary without them.
+"""Leaving tokens out of a vocabulary: the tokens that can go, and the vocabulary without them.
 
-A token needs the parts that its merges join. A token that no other one needs, a leaf, can go, and nothing is encoded in
-another way but text that had it: a leaf is joined no further, so where it is not among the ids, it was at no step. In a
+A token needs the parts that its merges join. A token that no other one needs, a leaf, can go, and only text with that
+token is encoded in another way: a leaf is joined no further, so a text without it among the ids had it at no step. In a
 vocabulary of the ranks kind a token is always joined from the same two parts, its last step
 (:mod:`bpetite.formats.kinds`).
 """
@@ -35,16 +35,16 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
     if vocab.merges is None:
         pairs, _ = last_steps(vocab.token_table, vocab.not_looked_up)
         results = (vocab.id_of[vocab.tokens[left] + vocab.tokens[right]] for left, right in pairs)
-    found: dict[int, tuple[int, ...]] = {}
+    parts: dict[int, tuple[int, ...]] = {}
     for pair, result in zip(pairs, results, strict=True):
-        found[result] = found.get(result, ()) + pair
-    return found
+        parts[result] = parts.get(result, ()) + pair
+    return parts
 
 
 def always_kept(vocab: Vocab) -> set[int]:
     """The ids of special tokens, and of bytes that text can have."""
-    found = {token_id for token_id, token in vocab.tokens.items() if len(token) == 1} - vocab.unreachable
-    return found.union(vocab.special_tokens.values())
+    fixed = {token_id for token_id, token in vocab.tokens.items() if len(token) == 1} - vocab.unreachable
+    return fixed.union(vocab.special_tokens.values())
 
 
 def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
@@ -53,28 +53,28 @@ def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
     >>> sorted(closure([3], {2: (0, 1), 3: (2, 1), 4: (2, 2)}))
     [0, 1, 2, 3]
     """
-    found: set[int] = set()
+    closed: set[int] = set()
     open_ = [*wanted]
     while open_:
-        if (token_id := open_.pop()) not in found:
-            found.add(token_id)
+        if (token_id := open_.pop()) not in closed:
+            closed.add(token_id)
             open_ += parts.get(token_id, ())
-    return found
+    return closed
 
 
 def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fixed: set[int], excess: int) -> set[int]:
-    """The tokens that are left when `excess` leaves have gone one after the other, always the one of least use, of
-    several the one with the highest id. The use of a token that goes counts for its parts from then on.
+    """The tokens that are left when `excess` leaves have gone one after the other: always the leaf of least use, among
+    equals the highest id. The use of a token that goes counts for its parts from then on.
 
     Args:
         tokens: All ids.
         parts: See :func:`needs`.
-        used: id -> how often it is used; 0 where it is missing.
+        used: id -> number of uses; 0 for a missing id.
         fixed: Ids that stay, with all that they need.
-        excess: How many are to go.
+        excess: The number of tokens to go.
 
     Raises:
-        ValueError: So many cannot go.
+        ValueError: Fewer tokens can go.
 
     >>> sorted(largest_use(range(5), {2: (0, 1), 3: (2, 1), 4: (1, 1)}, {3: 1, 4: 9}, {0, 1}, 2))
     [0, 1, 4]
@@ -102,9 +102,9 @@ def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fi
 def renumbered(
     vocab: Vocab, kept: Collection[int], train_config: dict[str, Any] | None = None
 ) -> tuple[Vocab, dict[int, int]]:
-    """The vocabulary with some of its tokens alone, numbered from 0 in the order of their ids; and old id -> new id.
+    """The vocabulary of some of the tokens, numbered from 0 in the order of their ids; and old id -> new id.
 
-    IN: no token that is kept needs one that is not.
+    IN: no kept token needs one that goes.
     """
     ids = {old: new for new, old in enumerate(sorted(kept))}
     merges = vocab.merges
@@ -132,13 +132,13 @@ def renumbered(
 
 
 def _with_ids(name: str, content: str, ids: Mapping[int, int]) -> str:
-    """A file of ``transformers`` that says which ids special tokens have, with the new ones."""
+    """A file of ``transformers`` with the ids of special tokens, renumbered."""
     change: Callable[[dict[str, Any]], dict[str, Any]] | None = {
-        "tokenizer_config.json": lambda found: found | {
+        "tokenizer_config.json": lambda content: content | {
             "added_tokens_decoder": {
-                str(ids[int(old)]): token for old, token in found["added_tokens_decoder"].items() if int(old) in ids
+                str(ids[int(old)]): token for old, token in content["added_tokens_decoder"].items() if int(old) in ids
             }
-        } if "added_tokens_decoder" in found else found,
-        "added_tokens.json": lambda found: {text: ids[old] for text, old in found.items() if old in ids},
+        } if "added_tokens_decoder" in content else content,
+        "added_tokens.json": lambda content: {text: ids[old] for text, old in content.items() if old in ids},
     }.get(name)  # fmt: skip
     return content if change is None else json.dumps(change(json.loads(content)), ensure_ascii=False, indent=2)

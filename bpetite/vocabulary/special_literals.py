@@ -1,4 +1,4 @@
-"""The literals of special tokens: what is a valid one, and the ids that they get."""
+"""The literals of special tokens: their validity and their ids."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,12 +35,12 @@ def check_literal(literal: object) -> bytes:
 def place_specials(
     special_tokens: SpecialTokens, tokens: dict[int, bytes], id_of: dict[bytes, int]
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """The ids of special tokens, and the flags of those that have any.
+    """The ids of special tokens, and their flags.
 
     Args:
         special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
-            others get the ids after the highest one, in the order given. Of several literals with one id, ``tokens``
-            has the bytes of one at it, the first unless it has them before.
+            others get the ids after the highest one, in the order given. If literals share an id, ``tokens`` keeps its
+            bytes if they are one of the literals, else it gets the first one.
         tokens: IN/OUT: id -> bytes; literals that are no tokens yet are added.
         id_of: IN/OUT: bytes -> id, at least of the tokens that are literals; added to as well.
 
@@ -95,7 +95,7 @@ def place_specials(
 
 
 def _is_alias(token_id: int, token: bytes, given: object) -> bool:
-    """Whether a token is a literal that is given with the same id as another."""
+    """True if a token is a literal that shares its id with another literal."""
     try:
         return isinstance(given, Mapping) and given.get(token.decode("utf-8")) == token_id
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""What a tokenizer is, apart from how it runs: tokens, merges, special tokens, split pattern, normalization.
+"""The data of a tokenizer, without its engine: tokens, merges, special tokens, split pattern, normalization.
 
-File formats and the trainer make a :class:`Vocab`; the tokenizer runs one. Everything that can be wrong with a
-vocabulary is found here, so that no later stage has to check again.
+File formats and the trainer make a :class:`Vocab`; the tokenizer runs one. All faults of a vocabulary are found here,
+so that no later stage has to check again.
 """
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
 
-#: What decoding does with bytes that are not UTF-8. Any other name that is registered with
-#: :func:`codecs.register_error` works too; type checkers want a ``cast(ErrorHandler, name)`` for it.
+#: The treatment of bytes that are not UTF-8 in decoding. Any other name that is registered with
+#: :func:`codecs.register_error` works, too; type checkers want a ``cast(ErrorHandler, name)`` for it.
 ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]
 
 MAX_ID = 2**32 - 1
@@ -42,7 +42,7 @@ END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>"
 
 #: The flags that a special token can have, see :class:`Vocab`.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "added")
-#: Those that do not change where special tokens are found.
+#: The flags that do not change the search for special tokens.
 QUIET_FLAGS = frozenset(("plain", "added"))
 
 
@@ -66,36 +66,35 @@ class Vocab:
 
     Args:
         tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order; gaps are allowed.
-        merges: Pairs of ids in rank order; a pair becomes the token whose bytes are the two joined. None makes a
-            vocabulary of the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the
-            id of the two joined.
-        special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id. Of
-            several literals with one id it has that of one, to which the id decodes; the others are :attr:`aliases`.
-        pattern: The split pattern; a tuple of patterns, each applied inside the pieces of the one before; or None.
+        merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None makes a vocabulary of
+            the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the id of the joined
+            token.
+        special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id. If
+            literals share an id, it has one of them, to which the id decodes; the rest are :attr:`aliases`.
+        pattern: The split pattern; a tuple of patterns, each applied inside the parts of the one before; or None.
             Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
-        errors: How decoding treats bytes that are not UTF-8, the name of a codec error handler.
+        errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
             normalized text, after the others), "plain" (kept when decoding skips special tokens), "added" (of one byte,
             which has no token of ordinary text; without it, a special token of one byte is that byte's token as well).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
-        kept: Settings of the file it came from that change no ids here unless asked for, such as "dropout"; they are
-            written again.
-        name: The name of the published encoding that it is, for people; no part of the content, and not saved.
+        kept: Settings of its file that change no ids here unless asked for, such as "dropout"; they are written again.
+        name: The name of a published encoding, for people; no part of the content, and not saved.
         beside: The files beside a tokenizer.json that say how ``transformers`` uses it, name -> content; no part of the
             content either, and not saved.
-        unicode: The version of Unicode that says what letters, digits and spaces are, such as "16.0": code points that
-            it does not assign count as unassigned, so that ids do not change when ``regex`` or Python know more of
-            them. None for the version that ``regex`` and Python have. See docs/unicode.md.
-        unreachable: Ids that no text gives: they only decode. A token without bytes is always one of them, a special
+        unicode: The version of Unicode that defines letters, digits and spaces, such as "16.0": code points that it
+            does not assign count as unassigned, so that ids do not change when ``regex`` or Python learn more of them.
+            None for the version of ``regex`` and Python. See docs/unicode.md.
+        unreachable: Ids that no text gives: they only decode. A token without bytes is always unreachable, a special
             token never.
-        train_config: How it was trained, as JSON holds it: method, options, the corpus with a checksum, the release. It
-            is no part of the content: what encodes alike is equal and has one fingerprint, however it was trained. The
-            native file keeps it.
-        table: The TokenTable of ``tokens`` and ``unreachable``, where a loader has made one already. It is ignored if
-            ``tokens`` has grown since.
+        train_config: The record of the training, as JSON holds it: method, options, the corpus with a checksum, the
+            release. It is no part of the content: vocabularies that encode alike are equal and have one fingerprint,
+            however they were trained. The native file keeps it.
+        table: The TokenTable of ``tokens`` and ``unreachable``, if a loader has made one. It is ignored if ``tokens``
+            has grown since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
@@ -229,15 +228,15 @@ class Vocab:
 
     @cached_property
     def id_of(self) -> dict[bytes, int]:
-        """bytes -> id of every token and of every alias. Of two ids with the same bytes, the one of ordinary text, else
-        that of a special token, else an unreachable one."""
-        found = {token: token_id for token_id, token in self.tokens.items()}
-        if len(found) != len(self.tokens):
+        """bytes -> id of every token and of every alias. Equal bytes have the id of ordinary text, else the id of a
+        special token, else an unreachable one."""
+        ids = {token: token_id for token_id, token in self.tokens.items()}
+        if len(ids) != len(self.tokens):
             special = set(self.special_tokens.values())
-            found.update((self.tokens[token_id], token_id) for token_id in special)
+            ids.update((self.tokens[token_id], token_id) for token_id in special)
             special |= self.unreachable
-            found.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
-        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | found
+            ids.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
+        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | ids
 
     @cached_property
     def aliases(self) -> dict[str, int]:
@@ -252,8 +251,8 @@ class Vocab:
 
     @cached_property
     def special_only(self) -> frozenset[int]:
-        """The ids that ordinary text does not give by looking up its bytes: of special tokens, but for those of one
-        byte that are not flagged "added"."""
+        """The ids that ordinary text does not give by looking up its bytes: special tokens, except those of one byte
+        that are not flagged "added"."""
         return frozenset(
             token_id
             for literal, token_id in self.special_tokens.items()
@@ -267,7 +266,7 @@ class Vocab:
 
     @cached_property
     def skipped(self) -> frozenset[int]:
-        """The ids that decoding leaves out with ``skip_special_tokens=True``: of special tokens not flagged "plain"."""
+        """The ids that ``skip_special_tokens=True`` leaves out of decoding: special tokens not flagged "plain"."""
         return frozenset(
             token_id
             for literal, token_id in self.special_tokens.items()
@@ -297,7 +296,7 @@ class Vocab:
         return next((self.special_tokens[literal] for literal in END_OF_TEXT if literal in self.special_tokens), None)
 
     def pad_id(self, pad_token: str | int | None) -> int | None:
-        """The id to pad with: of a special token, an id itself, or that of :attr:`eot_token` when None.
+        """The id to pad with, from a special token or an id; :attr:`eot_token` when None.
 
         Raises:
             ValueError: There is no such token.
@@ -317,7 +316,7 @@ class Vocab:
 
     @cached_property
     def merge_results(self) -> array[int]:
-        """uint32 ids: what each merge gives, in rank order; empty for the ranks kind."""
+        """The resulting id of each merge, uint32 in rank order; empty for the ranks kind."""
         return self.merge_table.results() if self.merges is not None else array("I")
 
     @cached_property
@@ -332,12 +331,12 @@ class Vocab:
 
     @cached_property
     def word_merges(self) -> WordMerges | None:
-        """Of a vocabulary with superwords, the merges that come before the first across words."""
+        """The merges before the first one across words, for a vocabulary with superwords."""
         limit = first_across(self.token_table, self.merge_table)
         return WordMerges(self.token_table, self.merge_table, limit) if limit else None
 
     def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
-        """Whether the merge table, which is needed anyway, can be built and has every merge once."""
+        """True if the merge table, which is needed anyway, can be built and has every merge once."""
         try:
             return len(self.merge_table) == len(merges)
         except (TypeError, ValueError, OverflowError):
@@ -350,8 +349,8 @@ class Vocab:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it needs :mod:`bpetite.engine.pipeline` whatever its pattern is, since the compiled core lacks what
-        it asks for: flags that change where special tokens are found, rewritten text."""
+        """True if it needs :mod:`bpetite.engine.pipeline` with any pattern, for steps that the compiled core lacks:
+        flags that change the search for special tokens, rewritten text."""
         flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
         rewritten = not isinstance(self.normalization, str | None)
         return flagged or rewritten

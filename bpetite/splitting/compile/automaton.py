@@ -13,10 +13,10 @@ priority. The threads before it live on, and if one of them matches later, that 
 Delay. A thread at `(?!\\S)` or at the end of the pattern is not decided when its last character has been read, but when
 the next one is known. So a state holds threads as they were after their last character, and a step starts with the next
 character: it walks each thread, in order, through all instructions that take no character, up to those that take this
-one or to the end of the pattern. A step thus answers two questions: which threads live on, and whether a match ended
-*before* this character. The end of the text is one more character, which nothing takes. One character of delay is all
-that the look-aheads of split patterns need, and a possessive repeat becomes a look-ahead too: `x++` is `x+(?!x)` for a
-single set x.
+one or to the end of the pattern. A step thus gives two results: the threads that live on, and whether a match ended
+*before* this character. The end of the text is one more character, which nothing takes. The look-aheads of split
+patterns need no more than one character of delay, and a possessive repeat becomes a look-ahead, too: `x++` is `x+(?!x)`
+for a single set x.
 
 Groups. Characters appear only as groups (char_classes.py), so GPT-2's pattern is an automaton of a dozen states over
 eleven groups and the end of the text.
@@ -37,7 +37,7 @@ TAKE, TEST, SPLIT, JUMP, MATCH = range(5)
 
 
 class Automaton:
-    """Finds the match that begins where the text begins, from the state `start` on.
+    """Finds the match at the beginning of the text, from the state `start` on.
 
     `end` is the number of the end of the text, which is read as one more group.
     """
@@ -95,7 +95,7 @@ class Automaton:
             self.program[at] = (JUMP, len(self.program))
 
     def write_repeat(self, node: Repeat) -> None:
-        """`x{2,4}` is xx(x(x)?)?, `x{2,}` is xx(x)*; a possessive one may leave only where x cannot go on."""
+        """`x{2,4}` is xx(x(x)?)?, `x{2,}` is xx(x)*; a possessive repeat ends only where x cannot go on."""
         for _ in range(node.least):
             self.write(node.part)
         splits = []
@@ -125,10 +125,10 @@ class Automaton:
     def step(self, state: State, group: int) -> tuple[State, bool]:
         """Read one character: (the threads that live on, whether a match ended before this character)."""
         self.budget.spend(1 + len(state) // 8)
-        found = self.steps.get((state, group))
-        if found is None:
-            found = self.steps[state, group] = self.walk(state, group)
-        return found
+        step = self.steps.get((state, group))
+        if step is None:
+            step = self.steps[state, group] = self.walk(state, group)
+        return step
 
     def walk(self, state: State, group: int) -> tuple[State, bool]:
         live: list[int] = []
@@ -158,12 +158,12 @@ class Automaton:
         return tuple(live), match
 
     def always_matches(self) -> bool:
-        """Whether a match begins at every character, whatever follows it: then no text lies between matches."""
+        """True if a match begins at every character, whatever follows it: then no text lies between matches."""
         states = [self.step(self.start, group)[0] for group in range(self.end)]
         return all(state and self.sure(state) for state in states)
 
     def sure(self, state: State) -> bool:
-        """Whether some match is certain, whatever the rest of the text is. Where it will end may still be open."""
+        """True if some match is certain, whatever the rest of the text is; its end may still be open."""
         known = self.certain.get(state)
         if known is None:
             known = state != self.start and self.cannot_fail(state)

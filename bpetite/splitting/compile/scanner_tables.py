@@ -4,7 +4,7 @@ The whole way from a pattern to these tables:
 
     regex_parser.py    the pattern's text -> a tree
     char_classes.py    its character sets -> groups of code points
-    deviations.py      leaves patterns to `regex` that it does not match as they read
+    deviations.py      leaves patterns to `regex` that it matches in another way than they read
     automaton.py       tree and groups -> a deterministic automaton that finds one match
     transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
     scanner_tables.py  the transducer -> tables by code and state (this module)
@@ -35,7 +35,7 @@ CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; the same in scan_
 
 
 class ScannerTables(NamedTuple):
-    """What a scanner needs. Bytes by code and state are `table[code * states + state]`."""
+    """The tables of a scanner. Bytes by code and state are `table[code * states + state]`."""
 
     next: bytes
     out: bytes
@@ -46,23 +46,23 @@ class ScannerTables(NamedTuple):
     states: int
     columns: int
     used_bits: int  # all bits that occur in an output
-    mark_back: int  # how many characters back the mark is set
+    mark_back: int  # distance of the mark in characters
     continuation: int  # the code of a character's bytes after the first
     end: int  # the code of the end of the text
-    gapless: bool  # every pattern matches all of every text: nothing ever lies between its matches
+    gapless: bool  # every pattern matches all of every text: no text lies between its matches
     vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
 def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:
-    """Tables for splits of which each cuts the pieces of the one before, with the classes of a version of Unicode.
+    """Tables for a sequence of splits, each inside the parts of the previous one, with a version of Unicode's classes.
 
-    Raises `UnsupportedPattern` for what the parser does not know and `NoTransducer` where no small transducer cuts as
-    the pattern does, or none is found within the steps of its `Budget`.
+    Raises `UnsupportedPattern` for syntax that the parser does not know, and `NoTransducer` if no small transducer cuts
+    as the pattern does, or none is found within the steps of its `Budget`.
     """
     trees = [parse(pattern) for pattern in patterns]
     groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)
     for pattern, tree in zip(patterns, trees):
-        if pattern not in STAGES:  # they have no deviations, as their tests say
+        if pattern not in STAGES:  # these have no deviations, which their tests check
             deviations.check(pattern, tree, groups)
     automata = [Automaton(tree, groups) for tree in trees]
     combined, *later = map(transducer, automata)
@@ -119,7 +119,7 @@ def synchronizing_pairs(moves: list[bytes], budget: Budget) -> bytes:
 
 
 def mark_back(machine: Transducer) -> int:
-    """How many characters back the mark is set. The scanner knows only one distance."""
+    """The distance of the mark in characters. The scanner knows only one."""
     marks = {out >> MARK & CUTS for outs in machine.out for out in outs} - {0}
     backs = {mark.bit_length() - 1 for mark in marks}
     if len(backs) > 1 or any(back >= CUT_BITS for back in backs):

@@ -2,10 +2,10 @@
 
 Cutting a text with the automaton (automaton.py) means backtracking: run it until no thread is left, go back to the end
 of the last match, start again there and read the characters after it once more. As long as they are few, this whole
-procedure is itself a finite machine. Its state is all the procedure remembers: the live threads, and the groups read
-since the last position it may have to go back to. Its output at each character says where pre-tokens begin that were in
-doubt until now: at this character, one character back, two back. This module finds that transducer by search from the
-initial state, and minimises it. GPT-2's pattern needs twelve states and never looks further back than one character.
+procedure is itself a finite machine. Its state is the memory of the procedure: the live threads, and the groups read
+since the last position that it may have to go back to. Its output at each character gives the beginnings of pre-tokens
+that are certain now: at this character, one character back, two back. This module finds that transducer by search from
+the initial state, and minimises it. GPT-2's pattern needs twelve states and never looks back more than one character.
 
 What the transducer remembers (`Memory`), besides the live threads of the present attempt at a match:
 
@@ -15,18 +15,18 @@ What the transducer remembers (`Memory`), besides the live threads of the presen
     the next match is certain.
 
 One case is open-ended. After a newline, `\\s*[\\r\\n]+` reads on through spaces that may lead to another newline, and
-any number of spaces may have to be given back. The word would grow without end, but what happens when the attempt
-fails is known beforehand: the transducer starts again after the newline, reads the same spaces and so far cuts nowhere.
-So, instead of the word, it remembers the state it would be in by then (`otherwise`) and advances both. The one thing
-that cannot be said by counting back is where the newline was; the transducer *marks* that position when the word gets
-too long, and *commits* the mark as a cut when the attempt fails. The other open-ended case is an attempt that has
-matched nothing yet, such as `\\s*\\w+` while it reads spaces: the attempts begun at each of these spaces fail or match
-together, so the word need not hold them all. One mark is enough for the patterns in use; a pattern that needs more has
-no transducer here, and is left to `regex`.
+any number of spaces may have to be given back. The word would grow without end, but the effect of a failed attempt is
+known beforehand: the transducer starts again after the newline, reads the same spaces and so far cuts nowhere. So,
+instead of the word, it remembers its state in that case (`otherwise`) and advances the two states together. Only the
+position of the newline cannot be found by counting back; the transducer *marks* it when the word gets too long, and
+*commits* the mark as a cut when the attempt fails. The other open-ended case is an attempt that has matched nothing
+yet, such as `\\s*\\w+` while it reads spaces: the attempts begun at each of these spaces fail or match together, so the
+word need not hold them all. One mark is enough for the patterns in use; a pattern that needs more has no transducer
+here, and is left to `regex`.
 
-Sequences of splits. Each later split sees the pieces of the earlier one as texts of their own. So the transducer of the
-first feeds that of the second: every character, once no cut of the first can fall before it any more, and the end of
-the text where a cut of the first is. Their composition is found by the same search (`compose`).
+Sequences of splits. A later split sees the parts of the earlier one as texts of their own. So the first transducer
+feeds the second: every character, once no cut of the first can fall before it any more, and the end of the text at
+each cut of the first. The same search finds their composition (`compose`).
 """
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ S = TypeVar("S", bound=Hashable)
 class Transducer(NamedTuple):
     """A Mealy transducer over groups: `next[state][group]` and `out[state][group]`; it starts in state 0.
 
-    The last column is the end of the text: its output adds to the cut that is always there, its next state means
-    nothing.
+    The last column is the end of the text: its output adds to the cut at the end, its next state is unused.
     """
 
     next: list[list[int]]
@@ -61,7 +60,7 @@ class Transducer(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the transducer remembers between two characters."""
+    """The memory of the transducer between two characters."""
 
     threads: State
     gap: bool = False
@@ -86,7 +85,7 @@ class Construction:
 
     def __init__(self, automaton: Automaton, back: int) -> None:
         self.automaton = automaton
-        self.back = back  # how long a word may get
+        self.back = back  # the longest word
         self.start: Memory = Memory(automaton.start)
 
     def transducer(self) -> Transducer:
@@ -175,7 +174,7 @@ class Construction:
 
 
 def attempt_with_fallback(threads: State, otherwise: Memory, out: int) -> Memory:
-    """An attempt that has matched, and what happens if it fails: by now the memory `otherwise`, without a cut."""
+    """An attempt that has matched, and its failure: by now the memory `otherwise`, without a cut."""
     if out or otherwise.otherwise is not None or otherwise.marked:
         raise NoTransducer("cuts that depend on text of unbounded length")
     return Memory(threads, matched=True, otherwise=otherwise)
@@ -242,15 +241,15 @@ def minimised(machine: Transducer, budget: Budget) -> Transducer:
 
 
 def compose(first: Transducer, second: Transducer, budget: Budget) -> Transducer:
-    """The transducer that cuts with `first` and then cuts each piece with `second`. Raises `NoTransducer`."""
+    """The transducer that cuts with `first` and then cuts each part with `second`. Raises `NoTransducer`."""
     if any(out >> MARK for outs in first.out for out in outs):
         raise NoTransducer("a later split after one that needs a mark")
     end = len(first.next[0]) - 1
     undecided = undecided_characters(first)
 
     def step(state: tuple[int, tuple[tuple[int, bool], ...], int], group: int):  # type: ignore[no-untyped-def]
-        """A state: that of the first, characters the second has not seen and whether a cut is before each, that of
-        the second."""
+        """A state: the state of the first, the characters that the second has not seen, each with a cut before it or
+        not, and the state of the second."""
         one, waiting, two = state
         out = first.out[one][group]
         after = first.next[one][group]
@@ -273,26 +272,26 @@ def compose(first: Transducer, second: Transducer, budget: Budget) -> Transducer
 
     machine = explore((0, (), 0), end, step, budget)
     if not restarts(machine, budget):
-        raise NoTransducer("a later split cuts inside a piece where the first would not begin anew")
+        raise NoTransducer("a later split cuts inside a part where the first would not begin anew")
     return machine
 
 
 def undecided_characters(machine: Transducer) -> list[int]:
-    """For each state, how many of the characters read last may still get a cut before them."""
-    found = [max(0, max(out.bit_length() - 1 for out in outs)) for outs in machine.out]
+    """For each state, the number of last characters that may still get a cut before them."""
+    reach = [max(0, max(out.bit_length() - 1 for out in outs)) for outs in machine.out]
     for _ in range(MARK):
-        found = [max(own, max(found[after] for after in row[:-1]) - 1) for own, row in zip(found, machine.next)]
-    return found
+        reach = [max(own, max(reach[after] for after in row[:-1]) - 1) for own, row in zip(reach, machine.next)]
+    return reach
 
 
 def restarts(machine: Transducer, budget: Budget) -> bool:
-    """Whether a scan begun at any cut continues as the scan that made the cut does.
+    """True if a scan that starts at any cut continues like the scan that made the cut.
 
-    Callers rely on it: they read long texts in parts that meet at a cut. It is so for every single pattern, which looks
-    for its next match where the last one ended. In a sequence of splits a later one may cut inside a piece of the
-    first, which begun there might take something else: in "abcd", (`abc|bcd`, `a|bcd|bc|d`) cuts a|bc|d, but "bcd" is
-    one piece. The check runs the transducer beside copies of it that were started one, two and more characters ago and
-    at the mark: whenever a cut is made where one of them started, it must be in the same state and have cut alike.
+    Callers rely on it: they read long texts in parts that meet at a cut. It holds for every single pattern, which looks
+    for its next match at the end of the last one. In a sequence of splits a later one may cut inside a part of the
+    first, which might take other text from there: in "abcd", (`abc|bcd`, `a|bcd|bc|d`) cuts a|bc|d, but "bcd" is one
+    part. The check runs the transducer and copies of it that started one, two and more characters ago and at the mark:
+    a copy that started at a cut must be in the same state and have the same cuts.
     """
     back = max((out & CUTS | out >> MARK & CUTS).bit_length() for outs in machine.out for out in outs)
     start = (0, ((0, False),) * back, (0, False))
@@ -320,12 +319,12 @@ def restarts(machine: Transducer, budget: Budget) -> bool:
 
 
 def advance(machine: Transducer, copy: tuple[int, bool], group: int, age: int) -> tuple[int, bool]:
-    """A copy after one more character: its state, and whether it has cut after its start."""
+    """A copy after one more character: its state, and True if it has cut after its start."""
     state, has_cut = copy
     return machine.next[state][group], has_cut or bool(machine.out[state][group] & (1 << age) - 1)
 
 
 def same(machine: Transducer, after: int, cuts: int, copy: tuple[int, bool], group: int) -> bool:
-    """Whether a copy goes to the state `after` with these cuts, and has not cut before."""
+    """True if a copy goes to the state `after` with these cuts, and has not cut before."""
     state, has_cut = copy
     return not has_cut and machine.next[state][group] == after and machine.out[state][group] & CUTS == cuts

@@ -21,7 +21,7 @@ MAX_PAGES = 8
 ROW_CODES = 144  # codes that have a class: nine tables of sixteen
 ROW = 32  # states, and sets of states, that a class has entries for
 MAX_OUTPUTS = 8  # a state and an output's number share a byte
-MAX_CLASSES = 32  # with more, four look-ups side by side are as fast
+MAX_CLASSES = 32  # with more, four parallel look-ups are as fast
 
 
 class Paged(NamedTuple):
@@ -130,7 +130,7 @@ def pages_for(rows: int, rows_per_page: int) -> int:
 
 
 def room_in_pages(moves: Sequence[bytes]) -> int:
-    """How many sets of states there may be so that the subset automaton fits into pages."""
+    """The most sets of states for which the subset automaton fits into pages."""
     distinct, room = len(set(moves)), len(moves[0]) + 1
     while room < PAGE and pages_for(distinct, PAGE // (room + 1)) <= MAX_PAGES:
         room += 1
@@ -138,16 +138,16 @@ def room_in_pages(moves: Sequence[bytes]) -> int:
 
 
 def subset_rows(moves: Sequence[bytes], room: int) -> list[bytes]:
-    """The subset automaton by code: which states the transducer can be in, given what was read so far.
+    """The subset automaton by code: the states that the transducer can be in after the text read so far.
 
     Args:
         moves: The next states by state, for each code.
-        room: How many sets there may be; more than there are states.
+        room: The most sets; more than there are states.
 
     Returns:
         The next sets by set, for each code. The sets of one state come first, with the numbers of the states; then the
-        set of all states; then sets reached from it, as many as have room. A set without room is replaced by a larger
-        one that has a number: then less is known, but nothing wrong.
+        set of all states; then as many sets reached from it as have room. A set without room is replaced by a larger
+        one that has a number, which is less precise but never wrong.
     """
     states = len(moves[0])
     distinct = list(dict.fromkeys(moves))

@@ -1,12 +1,12 @@
-"""Which code points a pattern tells apart, as `regex` sees them.
+"""The groups of code points that a pattern tells apart, as `regex` sees them.
 
 A pattern looks at a character only through its sets: is it a letter, is it a space, is it an apostrophe? Two code
 points that every set of a pattern treats alike can share one number, their *group*. GPT-2's pattern divides 1.1 million
 code points into eleven groups, and the automaton reads groups.
 
 Membership comes from `regex` itself, one item of a set at a time (`\\p{L}`, `\\s`, `(?i:s)`): it searches a string of
-all code points. So the two cannot disagree on a version of Unicode. Where an older version is named, a code point that
-it does not assign is a member of what its stand-in is a member of (`unicode_version.py`).
+all code points. So the two cannot disagree on a version of Unicode. With an older version, a code point that it does
+not assign is in the sets of its stand-in (`unicode_version.py`).
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Budget", "Groups", "NoTransducer"]
 #: o200k takes 250,000, the most of the published patterns.
 MAX_STEPS = 1_000_000
 LIMIT = 0x110000
-PAGE = 64  # code points in a page of the code-point map: what the last byte of a UTF-8 sequence tells apart
+PAGE = 64  # code points in a page of the code-point map: the range of the last byte of a UTF-8 sequence
 PLANE = 0x10000
 MAX_GROUPS = 254  # more have no codes of one byte
 SEARCH = 10_000  # steps for the code points that one expression matches
@@ -96,7 +96,7 @@ def sample() -> tuple[str, list[int], list[int]]:
 def ranges_of(source: str) -> Ranges:
     """The code points that the one-character regular expression `source` matches."""
     text, offsets, starts = sample()
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for match in regex.finditer(f"(?:{source})+", text):
         first, last = match.start(), match.end() - 1
         run, last_run = bisect_right(offsets, first) - 1, bisect_right(offsets, last) - 1
@@ -104,8 +104,8 @@ def ranges_of(source: str) -> Ranges:
         stop = starts[last_run] + last - offsets[last_run] + 1
         if stop - 1 == starts[last_run] and (stop - 1) % PLANE == 0 and (stop - 1) // PLANE in UNIFORM_PLANES:
             stop += PLANE - 3  # this character stands for its plane, except the noncharacters
-        found.append((start, stop))
-    return tuple(found)
+        ranges.append((start, stop))
+    return tuple(ranges)
 
 
 @lru_cache(maxsize=512)
@@ -117,7 +117,7 @@ def ranges_in(source: str, unicode: str | None) -> Ranges:
     from .unicode_version import stand_ins  # not at the top: few tokenizers name a version
 
     table = stand_ins(unicode, source)
-    found: list[tuple[int, int]] = []
+    members: list[tuple[int, int]] = []
     starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
     for start, stop, stand_in in zip(table.starts, [*table.starts[1:], LIMIT], table.stand_ins):
         inside: Iterable[tuple[int, int]]
@@ -127,10 +127,10 @@ def ranges_in(source: str, unicode: str | None) -> Ranges:
             inside = [(start, stop)] if regex.match(source, chr(stand_in)) else []
         for first, end in inside:
             first, end = max(first, start), min(end, stop)
-            if found and found[-1][1] == first:
-                first = found.pop()[0]
-            found.append((first, end))
-    return tuple(found)
+            if members and members[-1][1] == first:
+                first = members.pop()[0]
+            members.append((first, end))
+    return tuple(members)
 
 
 class Groups:
@@ -149,7 +149,7 @@ class Groups:
         words = 1 + len(self.items) // 64  # of an int with a bit for each item
         self.budget.spend(len(self.items) * words)
         bits = {item: 1 << bit for bit, item in enumerate(self.items)}
-        #: For each set, the items of which any makes a member, and the items of which any lacking makes one.
+        #: For each set, the items that make a member, and the items whose absence makes one.
         self.masks: list[tuple[int, int]] = []
         for chars in self.sets:
             masks = [0, 0]
@@ -185,7 +185,7 @@ class Groups:
         return ranges_in(source, self.unicode)
 
     def sets_with(self, items: int) -> int:
-        """The sets that hold a character which these items, and no others, hold."""
+        """The sets that hold a character of exactly these items."""
         held = 0
         for number, (chars, (having, lacking)) in enumerate(zip(self.sets, self.masks)):
             inside = bool(items & having or ~items & lacking)

@@ -1,4 +1,4 @@
-"""Patterns that `regex` does not match as they read. They are left to `regex`, whose answer counts.
+"""Patterns that `regex` matches in another way than they read. They are left to `regex`, whose answer counts.
 
 All were found in version 2026.11.15:
 
@@ -6,8 +6,8 @@ All were found in version 2026.11.15:
   * Before `regex` tries a match at a character, it looks whether any match can begin with it. That test ignores case
     if one of these first characters does, and then a negated set excludes too much: in "BbBb", `(?i:s)|[^bc]+` matches
     nothing, though `[^bc]+` matches "B".
-  * Where case is ignored, a property means one thing alone and another beside other single characters, which `regex`
-    makes one set: `(?i:\\p{Lu})` matches U+0138, a small letter without a capital, and `(?i:\\p{Lu}|x)` does not.
+  * Where case is ignored, the meaning of a property alone changes next to other single characters, which `regex` makes
+    one set: `(?i:\\p{Lu})` matches U+0138, a small letter without a capital, and `(?i:\\p{Lu}|x)` does not.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check(pattern: str, tree: Node, groups: Groups) -> None:
         raise UnsupportedPattern(pattern, pattern, 0, "`regex` reads a set that excludes all characters as any of them")
     for source in (item.source for item in groups.items if item.source.startswith(CLASS_IGNORING_CASE)):
         if groups.ranges(source) != groups.ranges(f"(?i:{source}|{NOTHING})"):
-            raise UnsupportedPattern(pattern, pattern, 0, f"what {quoted(source)} means depends on what is beside it")
+            raise UnsupportedPattern(pattern, pattern, 0, f"the meaning of {quoted(source)} depends on its neighbours")
     first = first_sets(tree)
     items = [item for chars in first for item in chars.items]
     if (
@@ -73,12 +73,12 @@ def first_sets(node: Node) -> list[CharSet]:
         return first_sets(node.part)
     if isinstance(node, Alternation):
         return [chars for choice in node.choices for chars in first_sets(choice)]
-    found: list[CharSet] = []
+    sets: list[CharSet] = []
     for part in node.parts if isinstance(node, Sequence) else ():
-        found += first_sets(part)
+        sets += first_sets(part)
         if not matches_empty(part) or (isinstance(part, Look) and not part.negated):
             break
-    return found
+    return sets
 
 
 def written(chars: CharSet) -> str:

@@ -1,7 +1,7 @@
 """The subset of regular expressions that split patterns use, parsed.
 
 A split pattern is written for the `regex` module, and `regex` decides what it means. This parser reads the part of that
-language in which one character of look-ahead settles every question, so that a finite automaton can run it:
+language in which one character of look-ahead decides every question, so that a finite automaton can run it:
 
     literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
     sets                   [^\\s\\p{L}]  [[:alpha:]]  \\p{L}  \\P{N}  \\pL  \\s  \\S  \\d  \\w  .
@@ -14,8 +14,8 @@ language in which one character of look-ahead settles every question, so that a 
 
 Everything else raises `UnsupportedPattern` with the construct and its offset: lazy repeats, look-behind, `\\b`,
 back-references, flags other than `i`, set operations, braces and brackets that `regex` would take as characters
-because they are no count, property or range, and a pattern that can match nothing. deviations.py adds what `regex`
-matches in another way than it reads.
+because they are no count, property or range, and a pattern that can match nothing. deviations.py adds the patterns
+that `regex` matches in another way than they read.
 
 In `regex`, `$` also matches before a newline that ends the text, which takes two characters of look-ahead. After `\\s+`
 or `\\s++` that second meaning changes nothing, because the repeat takes the newline and then matches at the very end;
@@ -53,10 +53,10 @@ def quoted(text: str) -> str:
 
 
 def compile_regex(pattern: str, what: str = "split pattern") -> regex.Pattern[str]:
-    """A regular expression of a caller or a file, compiled by `regex`, or refused in one way whatever is wrong with it.
+    """A regular expression of a caller or a file, compiled by `regex`, with one error for any fault.
 
-    Raises `ValueError` that names the pattern, the reason and the position: it is no regular expression, or it holds a
-    lone surrogate, which no file of UTF-8 can hold. `what` is how the message calls it.
+    Raises `ValueError` with the pattern, the reason and the position: it is no regular expression, or it holds a lone
+    surrogate, which no file of UTF-8 can hold. `what` is its name in the message.
     """
     try:
         pattern.encode("utf-8")
@@ -86,7 +86,7 @@ class UnsupportedPattern(ValueError):
 
 
 class Item(NamedTuple):
-    """One member of a set: the code points first..last or, with `source`, what that expression matches."""
+    """One member of a set: the code points first..last or, with `source`, the matches of that expression."""
 
     first: int = 0
     last: int = -1
@@ -139,7 +139,7 @@ MAX_DEPTH = 50  # groups inside groups
 PROPERTY = re.compile(
     r"[pP](?:[CLMNPSZ]|\{\^?[A-Za-z0-9 &_.-]*(?:[:=] *[A-Za-z0-9&_./-][A-Za-z0-9 &_./-]*)?\})", re.ASCII
 )
-#: A class of POSIX inside a set, and what `regex` names its property where that is not the name of the class.
+#: A class of POSIX inside a set, and the name of its property in `regex` if it differs.
 POSIX_CLASS = re.compile(r"\[:(\^?)([A-Za-z]+):\]")
 POSIX_ONLY = frozenset(("alnum", "digit", "punct", "xdigit"))
 
@@ -297,11 +297,11 @@ class Parser:
         self.at += 2
         char = self.pattern[start + 1 : start + 2]
         if char in ("p", "P"):
-            found = PROPERTY.match(self.pattern, start + 1)
-            if not found:
+            match = PROPERTY.match(self.pattern, start + 1)
+            if not match:
                 raise self.refuse(start, "no property follows; write the letter without the backslash")
-            self.at = found.end()
-            return self.as_written("\\p" + found.group()[1:]), char == "p"
+            self.at = match.end()
+            return self.as_written("\\p" + match.group()[1:]), char == "p"
         if char and char in KNOWN_CLASSES:
             return self.as_written("\\" + char.lower()), char.islower()
         code = self.code_point(start, char)
@@ -389,7 +389,7 @@ def sets_of(node: Node) -> Iterator[CharSet]:
 
 
 def matches_empty(node: Node) -> bool:
-    """Whether the node can match without taking a character."""
+    """True if the node can match without taking a character."""
     if isinstance(node, CharSet):
         return False
     if isinstance(node, Sequence):
@@ -402,14 +402,14 @@ def matches_empty(node: Node) -> bool:
 
 
 def has_dollar(node: Node) -> bool:
-    """Whether the node may end with `$`, which nothing may follow: a newline could, after a match before it."""
+    """True if the node may end with `$`, which nothing may follow: a newline could, after a match before it."""
     if isinstance(node, (Sequence, Alternation)):
         return any(map(has_dollar, node.parts[-1:] if isinstance(node, Sequence) else node.choices))
     return isinstance(node, End) and node.dollar
 
 
 def takes_newlines_without_bound(node: Node) -> bool:
-    """Whether the node is `x+` or `x*`, greedy or possessive, for a set x that is known to hold the newline."""
+    """True if the node is `x+` or `x*`, greedy or possessive, for a set x that is known to hold the newline."""
     if not isinstance(node, Repeat) or node.most is not None or not isinstance(node.part, CharSet):
         return False
     chars = node.part

@@ -1,8 +1,8 @@
-"""Which version of Unicode decides where text is split: that of ``regex``, or an older one that is asked for.
+"""The version of Unicode for splitting text: the version of ``regex``, or an older one that is asked for.
 
-Letters, digits and spaces are what Unicode says, and each version says it of more code points. Where a version is
-named, code points that it does not assign are read as U+D0000, which no version assigns: in no class but those of
-unassigned code points. Characters and ranges that a pattern writes out stay what they are.
+Unicode defines letters, digits and spaces, and each version adds code points to them. With a named version, a code
+point that it does not assign is read as U+D0000, which no version assigns: it is only in the classes of unassigned code
+points. Characters and ranges that a pattern writes out are unchanged.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unicode_version() -> str:
 
 
 def check_unicode(unicode: object) -> None:
-    """Raise TypeError or ValueError unless this is None or a version of Unicode that ``regex`` can be held to."""
+    """Raise TypeError or ValueError unless this is None or a version of Unicode that ``regex`` covers."""
     if unicode is None:
         return
     if not isinstance(unicode, str):
@@ -75,14 +75,14 @@ def unassigned(version: str) -> tuple[tuple[int, int], ...]:
 
 
 class StandIns(dict[int, int]):
-    """What a pattern sees of each code point if a version of Unicode is named: a table for `str.translate`.
+    """The code points that a pattern sees under a named version of Unicode: a table for `str.translate`.
 
     Every code point that the version does not assign has a stand-in that no version assigns, on the same side of every
     character and range that the pattern writes out. The table fills as code points are asked for.
 
     Raises:
-        ValueError: There is no such stand-in, because the pattern writes out what newer versions assign; or the pattern
-            compares parts of the text with each other.
+        ValueError: There is no such stand-in, because the pattern writes out code points that newer versions assign; or
+            the pattern compares parts of the text with each other.
 
     >>> "a\\u0378".translate(StandIns("16.0", r"\\\\w"))
     'a\\U000d0000'
@@ -93,16 +93,16 @@ class StandIns(dict[int, int]):
     def __init__(self, version: str, pattern: str) -> None:
         written = written_out(pattern, version)
         edges = sorted({edge for first, last in written for edge in (first, last + 1)})
-        found: dict[tuple[bool, ...], int] = {}
+        free: dict[tuple[bool, ...], int] = {}
         for start, stop in (*EMPTY_PLANES, *unassigned(list(ASSIGNED)[-1])):
             for point in _cells(start, stop, edges):
-                if (sides := _sides(point, written)) not in found and _free.match(chr(point)):
-                    found[sides] = point
+                if (sides := _sides(point, written)) not in free and _free.match(chr(point)):
+                    free[sides] = point
         self.starts: list[int] = [0]
         self.stand_ins: list[int | None] = [None]  # of the code points from starts[i] up to starts[i + 1]
         for start, stop in unassigned(version):
             for at in _cells(start, stop, edges):
-                stand_in = found.get(_sides(at, written))
+                stand_in = free.get(_sides(at, written))
                 if stand_in is None:
                     raise ValueError(
                         f"unicode={version!r}: the pattern {pattern!r} writes out U+{at:04X}, alone or in a range, "
@@ -117,12 +117,12 @@ class StandIns(dict[int, int]):
         stand_in = self.stand_ins[bisect_right(self.starts, point) - 1]
         if len(self) >= self.KEPT:
             self.clear()
-        self[point] = found = point if stand_in is None else stand_in
-        return found
+        self[point] = seen = point if stand_in is None else stand_in
+        return seen
 
 
 def _cells(start: int, stop: int, edges: list[int]) -> list[int]:
-    """Where the parts begin into which edges cut the range."""
+    """The beginnings of the parts into which edges cut the range."""
     return [start, *edges[bisect_right(edges, start) : bisect_right(edges, stop - 1)]]
 
 
@@ -145,9 +145,9 @@ def matches(pattern: regex.Pattern[str], unicode: str | None, text: str) -> Iter
 def written_out(pattern: str, version: str) -> list[tuple[int, int]]:
     """The characters beyond ASCII and the ranges that a pattern writes out, (first, last), and perhaps more than those:
     whatever looks like one, as in `\\w-é`, does no harm."""
-    if found := _NEEDS_EQUAL.search(pattern):
+    if match := _NEEDS_EQUAL.search(pattern):
         raise ValueError(
-            f"unicode={version!r}: {found.group()!r} at offset {found.start()} of the pattern {pattern!r} is not "
+            f"unicode={version!r}: {match.group()!r} at offset {match.start()} of the pattern {pattern!r} is not "
             "supported where a version is named"
         )
     points = [_point(match.group()) for match in _CHARACTER.finditer(pattern)]

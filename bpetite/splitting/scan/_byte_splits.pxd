@@ -1,4 +1,4 @@
-"""Splits of pre-tokens that see bytes, not characters: what tokenizer.json has behind its ByteLevel."""
+"""Splits of pre-tokens that see bytes, not characters: the steps of a tokenizer.json behind its ByteLevel."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 
@@ -6,7 +6,7 @@ cdef struct byte_cut:
     # A pre-token that is being cut: text[at:end] has not been read.
     Py_ssize_t start, at, end
     uint32_t state
-    uint32_t found             # bit k: a cut k bytes before `at`
+    uint32_t cuts              # bit k: a cut k bytes before `at`
 
 
 cdef class ByteSplits:
@@ -16,7 +16,7 @@ cdef class ByteSplits:
 
     # Cut the pre-token text[start:end].
     cdef void begin(self, byte_cut* cut, Py_ssize_t start, Py_ssize_t end) noexcept nogil
-    # Write the next ends, the last of which is that of the pre-token, and return how many; 0 when none is left.
+    # Write the next ends, at last the end of the pre-token, and return their number; 0 when none is left.
     # `capacity` is at least 5.
     cdef Py_ssize_t next_ends(self, byte_cut* cut, const uint8_t* text, Py_ssize_t* ends,
                               Py_ssize_t capacity) noexcept nogil

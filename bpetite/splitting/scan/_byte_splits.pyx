@@ -1,4 +1,4 @@
-"""Splits of pre-tokens that see bytes, not characters: what tokenizer.json has behind its ByteLevel.
+"""Splits of pre-tokens that see bytes, not characters: the steps of a tokenizer.json behind its ByteLevel.
 
 There, a pattern sees text in GPT-2's printable form, a character for each byte: the second byte of "²" is the digit "²"
 of that form, and a split at digits cuts between the two bytes. So these splits have a transducer of their own, over
@@ -61,31 +61,31 @@ cdef class ByteSplits:
         cut.start = cut.at = start
         cut.end = end
         cut.state = 0
-        cut.found = 0
+        cut.cuts = 0
 
     cdef Py_ssize_t next_ends(self, byte_cut* cut, const uint8_t* text, Py_ssize_t* ends,
                               Py_ssize_t capacity) noexcept nogil:
         cdef Py_ssize_t at = cut.at, count = 0
-        cdef uint32_t state = cut.state, found = cut.found, step
+        cdef uint32_t state = cut.state, cuts = cut.cuts, step
         cdef int back
         while at < cut.end and count < capacity - CUT_BITS:
             step = self.steps[state * WIDTH + text[at]]
             state = step >> CUT_BITS
-            found |= step & CUTS
+            cuts |= step & CUTS
             # A cut is certain once no later output can be before it.
-            if found >> LAST & 1 and at - LAST > cut.start:
+            if cuts >> LAST & 1 and at - LAST > cut.start:
                 ends[count] = at - LAST
                 count += 1
-            found <<= 1
+            cuts <<= 1
             at += 1
         if at == cut.end:
-            found |= self.steps[state * WIDTH + END] & CUTS
+            cuts |= self.steps[state * WIDTH + END] & CUTS
             for back in range(LAST, 0, -1):
-                if found >> back & 1 and at - back > cut.start:
+                if cuts >> back & 1 and at - back > cut.start:
                     ends[count] = at - back
                     count += 1
             ends[count] = at
             count += 1
             cut.end = -1
-        cut.at, cut.state, cut.found = at, state, found
+        cut.at, cut.state, cut.cuts = at, state, cuts
         return count

@@ -62,7 +62,7 @@ cdef extern from "splitting/scan/scanner.h" nogil:
 
 
 cdef class Scanner:
-    cdef readonly int lanes                # of a long text that are read side by side: 64, 4 or 1
+    cdef readonly int lanes                # of a long text that are read in parallel: 64, 4 or 1
     cdef int simd                          # the form of its loops (simd.h)
     cdef scan_tables tables
     cdef scan_twos* twos
@@ -80,10 +80,10 @@ cdef class Scanner:
                      bint final) noexcept nogil
 
     # Write up to `capacity` ends (byte offsets from the start of text, ascending; each pre-token starts where the one
-    # before ended) and return how many; 0 when nothing is left. The text must be valid UTF-8, and a buffer that is not
+    # before ended) and return their number; 0 at the end. The text must be valid UTF-8, and a buffer that is not
     # final must end between characters. Every byte is read once, whatever the text.
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil
 
-    # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns how many, or 0
-    # where only a scan finds them.
+    # All ends of a whole text of 1 to SCAN_SHORT - 1 bytes in valid UTF-8, without a cursor; returns their number, or 0
+    # if only a scan finds them.
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil

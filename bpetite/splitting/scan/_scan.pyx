@@ -1,7 +1,7 @@
-"""Runs the transducer of a split pattern over UTF-8 text and gives out where pre-tokens end.
+"""Runs the transducer of a split pattern over UTF-8 text and gives out the ends of pre-tokens.
 
-The transducer (transducer.py) reads every character once and says at each one which cuts are now certain: here, one
-character back, two back, at the mark. What shapes this module:
+The transducer (transducer.py) reads every character once and gives at each one the cuts that are now certain: here, one
+character back, two back, at the mark. This module has its shape for these reasons:
 
 * A branch per byte on "is there a cut" costs more than all the rest: cuts come every four or five bytes, with no period
   that a processor could predict. So the transducer runs over a span without looking at its outputs; these are gathered
@@ -9,23 +9,21 @@ character back, two back, at the mark. What shapes this module:
 * ASCII is read as it is, one code a byte. Blocks with other characters are rewritten first: the first byte of a
   character becomes the code of its group, its continuation bytes a code that changes nothing.
 * Each state depends on the one before, a chain of loads of five cycles a step on current processors. So a step reads
-  two codes, where the tables for that are small (scan_twos.h), and four lanes of a span are read side by side (kind
-  "vector"). The state at the start of a lane is known without the text before it,
-  because most pairs of characters, such as a letter and a space, are a synchronizing word: they lead to one state from
-  every state. A table made with the pattern lists them; a span without such pairs before its lanes is read in one lane
-  (which is all that kind "tables" does).
-* Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read side by side (scan_avx512.h), in 0.3
+  two codes, where the tables for that are small (scan_twos.h), and four lanes of a span are read in parallel (kind
+  "vector"). The state at the start of a lane is known without the text before it, because most pairs of characters,
+  such as a letter and a space, are a synchronizing word: they lead to one state from every state. A table made with the
+  pattern lists them. A span without such pairs before its lanes is read in one lane, as kind "tables" always does.
+* Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read in parallel (scan_avx512.h), in 0.3
   cycles a byte for any pattern whose table is small, as all in use are. With shuffles of sixteen bytes (scan_lanes.h)
   the cost grows with the classes of codes, and a pattern has to be smaller: GPT-2's and cl100k's fit, o200k's does not.
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a
   scan of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
 
 A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in four of one code a step, 0.5 in one.
-Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index) runs at 2.0 GB/s before anything is
-made of its outputs, with at most 16 states, which of the patterns in use only GPT-2's has, and at 0.69 GB/s with the
-two shuffles that 32 states need; four look-ups side by side run at 3.2 GB/s with any number of states, on any
-processor. With a branch at every cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k:
-1.1), 0.75 in four.
+Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index). It runs at 2.0 GB/s before any work on
+its outputs, with at most 16 states, which only GPT-2's pattern keeps, and at 0.69 GB/s with the two shuffles that 32
+states need; four parallel look-ups run at 3.2 GB/s with any number of states, on any processor. With a branch at every
+cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k: 1.1), 0.75 in four.
 """
 from cpython.array cimport array, clone, resize_smart
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -91,8 +89,8 @@ cdef enum:
 cdef class Scanner:
     """A compiled pattern, immutable and safe to share between threads; built by `pretokenizer.pretokenizer`.
 
-    `tables` is a `scanner_tables.ScannerTables`; `kind` is "vector" (64 lanes of the text side by side where the
-    processor and the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
+    `tables` is a `scanner_tables.ScannerTables`; `kind` is "vector" (64 parallel lanes of the text if the processor and
+    the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
     def __cinit__(self, str kind, tables, *, int lanes=WIDE_LANES):
@@ -142,7 +140,7 @@ cdef class Scanner:
         return result
 
     def ends_of_short(self, const uint8_t[::1] data not None):
-        """The same for 1 to 63 bytes in one pass, as the encoder asks for it; no ends where only a scan finds them."""
+        """The ends for 1 to 63 bytes in one pass, as in the encoder; none if only a scan finds them."""
         cdef Py_ssize_t ends[SCAN_SHORT]
         if not 0 < data.shape[0] < SCAN_SHORT:
             raise ValueError(f"a short text has 1 to {SCAN_SHORT - 1} bytes, not {data.shape[0]}")
@@ -253,7 +251,7 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
 
 
 cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) noexcept nogil:
-    """Choose how the next span is read and how long it is. The end of the text is a code, which must fit into it."""
+    """Choose the method and the length of the next span. The end of the text is a code, which must fit into it."""
     cdef Py_ssize_t left = cursor.length - cursor.position
     cdef Py_ssize_t codes = left + cursor.final
     cdef const uint8_t* text = cursor.text + cursor.position
@@ -277,7 +275,7 @@ cdef void measure_span(Scanner scanner, scan_cursor* cursor, scan_span* span) no
 
 
 cdef void encode_span(Scanner scanner, const scan_cursor* cursor, scan_span* span) noexcept nogil:
-    """Turn the text of a span into codes, and say which bytes begin a character."""
+    """Turn the text of a span into codes, and mark the bytes that begin a character."""
     cdef const uint8_t* text = cursor.text + cursor.position
     cdef Py_ssize_t left = cursor.length - cursor.position
     cdef const scan_tables* tables = &scanner.tables

@@ -47,7 +47,7 @@ BP_AVX2_TARGET static Py_ssize_t scan_put_blocks_avx2(scan_cursor *cursor, Py_ss
 #include "scan_lanes.h"
 #endif
 
-/* Whether the transducer runs in 64 lanes: its tables fit the form. */
+/* True if the transducer runs in 64 lanes: its tables fit the form. */
 static inline int scan_has_lanes(int simd, const scan_vector *vector)
 {
     switch (simd) {

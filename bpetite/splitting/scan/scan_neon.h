@@ -1,4 +1,4 @@
-/* What scan_lanes.h leaves to NEON, which looks up sixteen bytes in a table of 64, and has no bit mask of a vector. */
+/* The NEON part of scan_lanes.h: NEON looks up sixteen bytes in a table of 64, and has no bit mask of a vector. */
 #ifndef BPETITE_SCAN_NEON_H
 #define BPETITE_SCAN_NEON_H
 

@@ -1,4 +1,4 @@
-/* What a scanner and a scan consist of: the types that _scan.pxd declares. */
+/* The types of a scanner and a scan, which _scan.pxd declares. */
 #ifndef BPETITE_SCANNER_H
 #define BPETITE_SCANNER_H
 
