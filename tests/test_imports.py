@@ -142,7 +142,8 @@ def parent_of(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("room", "least"), [("analysis", 40), ("core", 40), ("engine", 5), ("serving", 1), ("splitting", 20), ("vocabulary", 8)]
+    ("room", "least"),
+    [("analysis", 40), ("core", 40), ("engine", 5), ("serving", 1), ("splitting", 20), ("vocabulary", 8)],
 )
 def test_modules_of_a_room_import_each_other_without_circles(room: str, least: int) -> None:
     graph = imports_inside(room)
