@@ -198,7 +198,7 @@ cdef class Merger:
 
     @property
     def tokens(self):
-        """How many tokens there are, the 256 bytes included."""
+        """The number of tokens, the 256 bytes included."""
         return self.known.count
 
     def token(self, uint32_t token):
@@ -209,17 +209,23 @@ cdef class Merger:
 
     def all_tokens(self):
         """The bytes of all tokens, by internal id."""
-        return [bytes_of(self.known, token) for token in range(self.known.count)]
+        cdef uint32_t token
+        found = []
+        for token in range(self.known.count):
+            found.append(bytes_of(self.known, token))
+        return found
 
     def merges(self, list ids=None):
-        """What was learned, in order: (left, right) of each merge, internal ids or what `ids` has for them."""
+        """The merges in order: (left, right) of each merge, internal ids or what `ids` has for them."""
         cdef Py_ssize_t at
+        cdef list pairs = []
         if ids is None:
             ids = list(range(self.known.count))
         elif len(ids) < <Py_ssize_t> self.known.count:
             raise ValueError(f"there are {self.known.count} tokens, and ids of {len(ids)}")
-        return tuple([(ids[self.learned[at]], ids[self.learned[at + 1]])
-                      for at in range(0, <Py_ssize_t> self.learned_count, 2)])
+        for at in range(0, <Py_ssize_t> self.learned_count, 2):
+            pairs.append((ids[self.learned[at]], ids[self.learned[at + 1]]))
+        return tuple(pairs)
 
 
 def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t token):
