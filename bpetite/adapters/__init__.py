@@ -14,16 +14,17 @@ AnyTokenizer = TypeVar("AnyTokenizer")
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
-    """What :meth:`bpetite.Tokenizer.as_transformers` gives.
+    """As :meth:`bpetite.Tokenizer.as_transformers`.
 
     Raises:
+        FormatError: tokenizer.json cannot hold the tokenizer; the message says why.
         MissingExtraError: ``transformers`` is not installed.
     """
     try:
-        from .transformers import view_of
+        from .transformers import fast_tokenizer
     except ImportError:
         raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-    return view_of(tokenizer, options)
+    return fast_tokenizer(tokenizer, options)
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:

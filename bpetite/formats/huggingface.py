@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Collection
 from typing import Any
 
@@ -84,7 +85,12 @@ def from_object(source: Any) -> Vocab:
             f"tokenizer with one inside, not {type(source).__name__}"
         )
     name = type(source).__name__
-    return from_json(parse_json(inside.to_str(), name), name)
+    if not callable(getattr(source, "save_pretrained", None)):
+        return from_json(parse_json(inside.to_str(), name), name)
+    with tempfile.TemporaryDirectory() as folder:
+        source.save_pretrained(folder)
+        content = read_file(os.path.join(folder, *FILES["huggingface"]))
+        return remember(from_json(parse_json(content, name), name), folder)
 
 
 def recognizes(content: Any) -> bool:
