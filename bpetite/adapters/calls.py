@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +71,9 @@ def encode_rows(
         return None
     strategy = TruncationStrategy(options.get("truncation_strategy") or "do_not_truncate")
     limit = None if strategy == TruncationStrategy.DO_NOT_TRUNCATE else options.get("max_length")
-    room = None if limit is None else limit - sum(len(part.ids) for part in parts)
-    if room is not None and not _takes(room, limit, strategy, options.get("stride", 0), len(columns)):
+    around = sum(len(part.ids) for part in parts)
+    room = None if limit is None else limit - around
+    if limit is not None and not _takes(limit, around, strategy, options.get("stride", 0), len(columns)):
         return None
     if not mirror.trusted(chain(*columns)):
         return None
@@ -82,10 +83,12 @@ def encode_rows(
         ids = _encode(tokenizer, columns[0], known | {"add_special_tokens": add})
         if room is not None:
             _cut(ids, template, room, side)
-        around = sum(len(part.ids) for part in parts)
-        sizes = [[len(row) - around if part.text else len(part.ids) for part in parts] for row in ids]
+
+        def sizes() -> list[list[int]]:
+            return [[len(row) - around if part.text else len(part.ids) for part in parts] for row in ids]
+
     else:
-        ids, sizes = [], []
+        ids, known_sizes = [], []
         encoded = [_encode(tokenizer, column, known | {"add_special_tokens": False}) for column in columns]
         for pair in zip(*encoded, strict=True):
             if room is not None and sum(map(len, pair)) > room:
@@ -93,13 +96,17 @@ def encode_rows(
                 pair = tuple(_end(text, size, side) for text, size in zip(pair, kept, strict=True))
             pieces = [pair["AB".index(part.text)] if part.text else part.ids for part in parts]
             ids.append([*chain.from_iterable(pieces)])
-            sizes.append([*map(len, pieces)])
+            known_sizes.append([*map(len, pieces)])
+
+        def sizes() -> list[list[int]]:
+            return known_sizes
+
     return _data(owner, ids, sizes, parts, options)
 
 
-def _takes(room: int, limit: int, strategy: TruncationStrategy, stride: int, texts: int) -> bool:
-    """Whether truncation is without the cases that the original refuses or treats in a way of its own."""
-    if limit < 1 or room < 0 or not 0 <= stride < max(room, 1):
+def _takes(limit: int, around: int, strategy: TruncationStrategy, stride: int, texts: int) -> bool:
+    """False for truncation that the original refuses, or does in a way of its own."""
+    if limit < max(around, 1) or not 0 <= stride < max(limit - around, 1):
         return False
     return not stride if texts > 1 else strategy != TruncationStrategy.ONLY_SECOND
 
@@ -143,14 +150,20 @@ def _shares(lengths: Sequence[int], room: int, strategy: TruncationStrategy) -> 
 
 
 def _data(
-    owner: Any, ids: list[list[int]], sizes: list[list[int]], parts: Sequence[Any], options: dict[str, Any]
+    owner: Any,
+    ids: list[list[int]],
+    sizes: Callable[[], list[list[int]]],
+    parts: Sequence[Any],
+    options: dict[str, Any],
 ) -> dict[str, list[Any]]:
-    """Padded rows and their masks; ``sizes`` are the tokens of each part of the template in each row."""
+    """Padded rows and their masks; ``sizes`` gives the tokens of each part of the template in each row."""
     lengths = [len(row) for row in ids]
     padding, longest = options.get("padding_strategy"), options.get("max_length")
-    fixed = padding == PaddingStrategy.MAX_LENGTH and longest is not None
+    width = max(lengths)
+    if padding == PaddingStrategy.MAX_LENGTH and longest is not None:
+        width = longest
     multiple = options.get("pad_to_multiple_of") or 1
-    width = -(-(longest if fixed else max(lengths)) // multiple) * multiple
+    width = -(-width // multiple) * multiple
     side = options.get("padding_side") or owner.padding_side
     fills = padding not in (None, PaddingStrategy.DO_NOT_PAD)
 
@@ -162,7 +175,7 @@ def _data(
         return [row + [filler] * (width - len(row)) for row in rows]
 
     def of_parts(values: Sequence[int]) -> list[list[int]]:
-        return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes]
+        return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes()]
 
     def wanted(name: str, key: str) -> bool:
         given = options.get(f"return_{name}")

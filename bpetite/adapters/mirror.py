@@ -3,9 +3,9 @@
 Before it takes over, the ids of :mod:`.hostile_texts`, alone and in pairs, and the text of every id are compared.
 
 Before each call the mirror asks, in a few microseconds, whether the backend has changed. Seen are a new normalizer,
-pre-tokenizer, post-processor, decoder or setting of the model, and changes inside these parts, as they serialize; a new
-model, by its size and by the ids of its longest tokens; and all calls of the methods that add tokens or train, through
-any reference, because the backend gets counting ones of its own.
+pre-tokenizer, post-processor, decoder or setting of the model, and changes inside these parts, as they serialize; and
+all calls of the methods that add tokens or train, through any reference, because the backend gets counting ones of its
+own. A new model is seen when text is encoded, by its size and by the ids of one token.
 """
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ PATTERNS, NORMAL_FORMS = "16.0", "11.0"
 OTHERWISE, OTHERWISE_IN_WORDS = "\u0295", "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: How many ids are decoded at once in the comparison.
 CHUNK = 1000
+#: The bytes of the longest token that is asked for.
+PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
 CHANGERS, COUNT = ("add_tokens", "add_special_tokens", "train", "train_from_iterator"), "_bpetite_changes"
 
@@ -97,10 +99,10 @@ class Mirror:
         self.specials: frozenset[int] = frozenset()
         self._backend = backend
         self._doubtful: tuple[str, str] | None = None
-        self._probes: tuple[str, ...] = ()
+        self._probe: str = ""
         watch(backend)
         self._read(backend)
-        self._parts, self._tokens, self._changes = _parts(backend), self._tokens_of(backend), changes_of(backend)
+        self._parts, self._model, self._changes = _parts(backend), self._model_of(backend), changes_of(backend)
 
     def _read(self, backend: Any) -> None:
         from ..formats import huggingface
@@ -121,10 +123,11 @@ class Mirror:
         self.plain = frozenset(literal for literal, flags in vocab.token_flags.items() if "plain" in flags)
         ids = [token_id for literal, token_id in vocab.special_tokens.items() if literal not in self.plain]
         self.specials = frozenset(ids)
-        self._probes = tuple(encode_token(token) for token in sorted(vocab.tokens.values(), key=len)[-8:])
+        short = [token for token in vocab.tokens.values() if len(token) <= PROBE]
+        self._probe = encode_token(max(short, key=len, default=b""))
 
     def in_step(self, backend: Any, decoding: bool) -> bool:
-        """Whether the backend still is what it was.
+        """True while the backend is as it was read.
 
         Args:
             backend: The backend of now.
@@ -133,19 +136,16 @@ class Mirror:
         if backend is not self._backend or changes_of(backend) != self._changes:
             return False
         if decoding:
-            same = _state(backend.decoder) == self._parts[DECODER]
-        else:
-            same = _parts(backend) == self._parts
-        return bool(same and self._tokens_of(backend) == self._tokens)
+            return bool(_state(backend.decoder) == self._parts[DECODER])
+        return _parts(backend) == self._parts and self._model_of(backend) == self._model
 
     def trusted(self, texts: Iterable[str]) -> bool:
-        """Whether all characters are in the same classes here and there."""
+        """True for texts whose characters are in the same classes here and there."""
         return self._doubtful is None or not _holds(*self._doubtful, texts)
 
-    def _tokens_of(self, backend: Any) -> Any:
-        model = backend.model
-        probes = [[token.id for token in model.tokenize(probe)] for probe in self._probes]
-        return backend.get_vocab_size(False), probes
+    def _model_of(self, backend: Any) -> tuple[int, list[int]]:
+        """A new model shows in its size, or in the ids of one token: without its merges, that takes several."""
+        return backend.get_vocab_size(False), [token.id for token in backend.model.tokenize(self._probe)]
 
 
 def _state(part: Any) -> Any:
@@ -201,7 +201,7 @@ def _row(tokenizer: Tokenizer, texts: Sequence[str], added: bool) -> tuple[list[
 
 
 def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
-    """The ids whose text is another one there; ValueError if one of these is no added token."""
+    """The added tokens with another text there; ValueError if any other token has one."""
     ids = sorted(tokenizer.to_vocab().tokens)
     added = set(tokenizer.special_tokens.values())
     unlike = set()
@@ -223,7 +223,7 @@ def _text(backend: Any, ids: Sequence[int]) -> str:
 
 
 def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
-    """Whether a text has a character that a version of Unicode lacks, or one of those given."""
+    """True if a text has a character that a version of Unicode lacks, or a given one."""
     rest = "".join([text for text in texts if not text.isascii()])
     if not rest:
         return False
@@ -231,7 +231,7 @@ def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
 
 
 def _doubtful(vocab: Vocab) -> tuple[str, str]:
-    """What may be read in another way there: the version of Unicode whose characters may not, but for those given."""
+    """The version of Unicode whose characters are read alike there, and the characters that are not."""
     from ..steps import splits
 
     in_words = "\\w" in repr(splits.to_json(vocab.pattern))

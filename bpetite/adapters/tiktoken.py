@@ -115,8 +115,8 @@ class Encoding:
     ) -> tuple[list[int], list[list[int]]]:
         """Token ids that no continuation of a text changes, and what may follow them in place of the rest.
 
-        The bytes of the stable ids begin the text; with those of each completion added, they begin with the text. The set
-        of completions is tiktoken's guess; they ascend.
+        The bytes of the stable ids begin the text; with those of each completion added, they begin with the text. The
+        set of completions is tiktoken's guess; they ascend.
 
         Args:
             text: The text, which more text will follow.

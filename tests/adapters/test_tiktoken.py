@@ -258,7 +258,8 @@ CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().i
 
 def rows() -> list[tuple[str, str, str]]:
     """(method or behaviour, keywords, what the view does) for each row of the table in the documentation."""
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    table = TABLE.read_text(encoding="utf-8").partition("## Method by method")[2]
+    lines = [line for line in table.splitlines() if line.startswith("| `")]
     return [tuple(cell.strip() for cell in line.strip("|").split(" | "))[:3] for line in lines]  # type: ignore[misc]
 
 

@@ -134,7 +134,7 @@ def test_decoding(name: str) -> None:
 def test_tokens_and_ids(name: str) -> None:
     ours, theirs = views(name)
     assert ours.get_vocab() == theirs.get_vocab()
-    assert (len(ours), ours.vocab_size) == (len(theirs), theirs.vocab_size)
+    assert len(ours) == len(theirs)
     assert ours.is_fast
     for text in TEXTS:
         assert ours.tokenize(text) == theirs.tokenize(text)
@@ -462,7 +462,7 @@ def test_datasets_map_finds_its_cache(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     tok = Tokenizer.from_huggingface(build("template"))
-    view = tok.as_transformers()
+    view = tok.as_transformers(pad_token="</s>")
     first = Hasher.hash(view), Hasher.hash(tok)
     view(TEXTS, padding=True)
     tok.encode_batch(TEXTS)
