@@ -36,9 +36,8 @@ class Template:
     Args:
         single: The parts around one text; it is "A".
         pair: Those around two.
-        trim_offsets: Leaves white space out of the offsets in the view for ``transformers``, see
-            :func:`bpetite.engine.offsets.trim`: one value for each time that this is done, whether the space that may
-            have been put before the text is kept. Ids do not depend on it.
+        trim_offsets: Kept for tokenizer.json, where it leaves white space out of offsets: one value for each time that
+            this is done, true to keep the space that may have been put before the text. Ids do not depend on it.
 
     >>> around = Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ())
     >>> around.one([7, 8])
