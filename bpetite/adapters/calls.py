@@ -133,7 +133,7 @@ def _cut(ids: list[list[int]], template: Template, room: int, side: str) -> None
 
 
 def _shares(lengths: Sequence[int], room: int, strategy: TruncationStrategy) -> list[int]:
-    """How many tokens each text of a pair keeps."""
+    """The number of tokens that each text of a pair keeps."""
     if strategy != TruncationStrategy.LONGEST_FIRST:
         text = int(strategy == TruncationStrategy.ONLY_SECOND)
         other = lengths[1 - text]
