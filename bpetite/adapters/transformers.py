@@ -62,7 +62,7 @@ def _config(beside: dict[str, str]) -> dict[str, Any]:
 
 
 def _defaults(beside: dict[str, str]) -> dict[str, Any]:
-    """Settings of the class that a directory names, or that is known for its type of model, unless the files say them."""
+    """Defaults of the class that a directory names, or that is known for its type of model; not those in its files."""
     config = _config(beside)
     kind_of_model = json.loads(beside.get("config.json", "{}")).get("model_type")
     name = config.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(kind_of_model)
