@@ -452,14 +452,15 @@ class Tokenizer(TokenizerBase):
         return Encoding(self, name or self._vocab.name or "bpetite")
 
     def as_transformers(self, **options: Any) -> Any:
-        """This tokenizer as a ``transformers.PreTrainedTokenizerFast``: call it, pad, truncate, decode, hand it to
-        collators and ``datasets.map``; with the settings of the directory that it comes from.
+        """A ``transformers.PreTrainedTokenizerFast`` made from this tokenizer's tokenizer.json, accelerated (see
+        :func:`bpetite.accelerate`), with the settings of the directory or object that this tokenizer comes from.
 
         Args:
             options: Those of that class, such as ``pad_token="<|pad|>"``, ``model_max_length=1024``,
-                ``padding_side="left"``. Without a directory, ``eos_token`` is :attr:`eot_token` unless given.
+                ``padding_side="left"``. Without such settings, ``eos_token`` is :attr:`eot_token` unless given.
 
         Raises:
+            FormatError: tokenizer.json cannot hold this tokenizer; the message says why.
             MissingExtraError: ``transformers`` is not installed.
         """
         from .adapters import transformers_tokenizer

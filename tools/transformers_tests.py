@@ -1,13 +1,13 @@
-"""Run the tests that transformers has for its tokenizers on accelerated tokenizers and on views.
+"""Run the tests that transformers has for its tokenizers on accelerated tokenizers.
 
     python tools/transformers_tests.py                        downloads the sdist of the installed transformers
     python tools/transformers_tests.py --sdist transformers-5.23.0.tar.gz --vocabulary gpt2
     python tools/transformers_tests.py --keep out             leaves the tests, vocabularies and results there
 
-The mixins TokenizerTesterMixin and TokenizersBackendTesterMixin run three times on each vocabulary: on the class of
-transformers as it is, on `bpetite.accelerate` of it, and on `as_transformers`. A test that fails on the first is not
-counted. What fails beside that has to be in DEVIATIONS, and what is there has to fail. Needs the extra `test` and the
-package `parameterized`. The files of transformers stay in a temporary folder.
+The mixins TokenizerTesterMixin and TokenizersBackendTesterMixin run twice on each vocabulary: on the class of
+transformers as it is, and on `bpetite.accelerate` of it. A test that fails on the first is not counted. Any other
+failure has to be in DEVIATIONS, and a test that is there has to fail. Needs the extra `test` and the package
+`parameterized`. The files of transformers stay in a temporary folder.
 """
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ from bpetite import Tokenizer, patterns  # noqa: E402
 #: (way, test) -> why it fails; docs/transformers.md says so to people.
 DEVIATIONS: dict[tuple[str, str], str] = {}
 FILES = ("test_tokenization_common.py", "test_tokenizers_backend_mixin.py", "test_sentencepiece_backend_mixin.py")
-WAYS = ("transformers", "accelerated", "view")
+WAYS = ("transformers", "accelerated")
 ENDS = "<|endoftext|>"
 
 MODULE = '''
 import unittest
 import transformers
 from bpetite import accelerate
-from bpetite.adapters.transformers import TransformersTokenizer
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 from .test_tokenization_common import TokenizerTesterMixin
 from .test_tokenizers_backend_mixin import TokenizersBackendTesterMixin
@@ -57,7 +56,7 @@ class Accelerating(KIND):
 
 
 Accelerating.__name__ = KIND.__name__
-CLASS = {{"transformers": KIND, "accelerated": Accelerating, "view": TransformersTokenizer}}[{way!r}]
+CLASS = {{"transformers": KIND, "accelerated": Accelerating}}[{way!r}]
 
 
 class Common(TokenizerTesterMixin, unittest.TestCase):

@@ -1,4 +1,4 @@
-"""A tokenizer in the shape of another library's, for code that is written against that one."""
+"""Tokenizers with the interface of another library, for code that is written against it."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,25 +14,30 @@ AnyTokenizer = TypeVar("AnyTokenizer")
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
-    """What :meth:`bpetite.Tokenizer.as_transformers` gives.
+    """As :meth:`bpetite.Tokenizer.as_transformers`.
 
     Raises:
+        FormatError: tokenizer.json cannot hold the tokenizer; the message says why.
         MissingExtraError: ``transformers`` is not installed.
     """
     try:
-        from .transformers import view_of
+        from .transformers import fast_tokenizer
     except ImportError:
         raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-    return view_of(tokenizer, options)
+    return fast_tokenizer(tokenizer, options)
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     """Make a fast tokenizer of ``transformers`` call, encode and decode on bpetite, in place.
 
-    Whoever holds the object, a trainer or a server, gains. Results stay what they were: before it takes over, bpetite
-    is compared with ``tokenizers`` on texts that are hard to split and on the text of every id. Everything else is as
-    before: attributes, chat templates, ``add_tokens``, ``save_pretrained``. If its backend changes, calls follow. It
-    pickles into worker processes. See docs/transformers.md.
+    A trainer or a server that holds the object gains. Results stay the same: before it takes over, bpetite is compared
+    with ``tokenizers`` on texts that are hard to split and on the text of every id. Offsets, words and overflow come
+    from ``tokenizers``. Attributes, chat templates, ``add_tokens``, ``save_pretrained`` stay. It pickles into worker
+    processes. See docs/transformers.md.
+
+    Calls follow changes of the backend: added tokens, training, a new normalizer, pre-tokenizer, post-processor,
+    decoder, setting of the model, and for encoding a new model of another size or without its merges. A model that is
+    replaced by another one of the same size may go unseen; then accelerate again, after :func:`decelerate`.
 
     Args:
         tokenizer: A ``transformers.PreTrainedTokenizerFast`` of byte-level BPE.

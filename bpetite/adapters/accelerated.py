@@ -1,34 +1,151 @@
-"""A fast tokenizer of ``transformers`` that runs on bpetite, in place: the same object, with calls of another class."""
+"""A fast tokenizer of ``transformers`` that runs on bpetite, in place: the same object, with calls of another class.
+
+Calls that ask for offsets, words or overflow, calls that bpetite does not answer, and mistakes of the caller go to the
+methods of ``transformers``.
+"""
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
-from transformers import PreTrainedTokenizerBase
-from transformers.tokenization_utils_tokenizers import TokenizersBackend
+from transformers import BatchEncoding, PreTrainedTokenizerBase
+from transformers.tokenization_utils_base import to_py_obj
+from transformers.utils import logging
 
-from .calls import Calls
-from .mirror import Mirror
+from .calls import columns_of, encode_rows
+from .mirror import Mirror, changes_of, unwatch, watch
 
-__all__ = ["accelerate", "decelerate"]
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase as TokenizersBackend  # its decorator hides its type
+else:
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-#: What a class that overrides it does in its own way.
+__all__ = ["Encodings", "accelerate", "decelerate"]
+
+#: Methods of decoding; a class that overrides one keeps its own.
 OVERRIDABLE = ("decode", "_decode", "batch_decode")
 
+_logger = logging.get_logger(__name__)
 
-class Accelerated(Calls):
-    """What the class of an accelerated tokenizer derives from, before its own class."""
+
+class Encodings(Sequence[Any]):
+    """The encodings of a batch, made by ``tokenizers`` when one of them is asked for; pickled, a list of them.
+
+    Args:
+        ids: The ids of each row.
+        make: Makes the encodings.
+    """
+
+    def __init__(self, ids: Sequence[Sequence[int]], make: Callable[[], Sequence[Any]]) -> None:
+        self._ids, self._make = ids, make
+
+    @cached_property
+    def _made(self) -> list[Any]:
+        made = list(self._make())
+        if [encoding.ids for encoding in made] != self._ids:
+            raise RuntimeError("the tokenizer or its texts changed after the call; ask for words and offsets before")
+        return made
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._made[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._made)
+
+    def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
+        return list, (self._made,)
+
+
+class Accelerated(TokenizersBackend):
+    """Stands before the class of a fast tokenizer, and takes over its calls and its decoding."""
 
     _accelerated: type[TokenizersBackend]
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any]]]:
-        # the class of the object exists in this process only
-        return _restore, (self._accelerated, dict(self.__dict__))
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any], int]]:
+        # the class of the object exists in this process only, and a copied backend is not watched
+        return _restore, (self._accelerated, dict(self.__dict__), changes_of(self._tokenizer))
+
+    def _mirror_now(self, *, decoding: bool = False) -> Mirror | None:
+        """The mirror, read again if the backend has changed; None if bpetite must not answer."""
+        own = self.__dict__
+        mirror: Mirror | None = own.get("_mirror")
+        if mirror is None or not mirror.in_step(own["_tokenizer"], decoding):
+            mirror = own["_mirror"] = Mirror(own["_tokenizer"])
+            if mirror.reason:
+                _logger.warning(f"calls run on tokenizers, no longer on bpetite: {mirror.reason}")
+        return None if mirror.reason else mirror
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> BatchEncoding:
+        def original() -> BatchEncoding:
+            return super(Accelerated, self)._encode_plus(text, text_pair, **options)
+
+        mirror = self._mirror_now()
+        inputs = None if mirror is None else columns_of(text, text_pair)
+        if mirror is None or inputs is None:
+            return original()
+        columns, batched = inputs
+        try:
+            data = encode_rows(self, mirror, columns, options)
+        except (ValueError, TypeError):  # a mistake, found by the original too, or text that bpetite refuses
+            data = None
+        if data is None:
+            return original()
+        if options.get("max_length") is None and options.get("verbose", True):
+            for ids in data["input_ids"]:
+                self._eventual_warn_about_too_long_sequence(ids, None, True)
+        encodings: Any = Encodings(data["input_ids"], lambda: original().encodings)
+        tensors = options.get("return_tensors")
+        if not (batched or tensors):
+            data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
+        return BatchEncoding(data, encodings, tensor_type=tensors, n_sequences=len(columns))
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
+        """As the method of ``transformers``."""
+        if type(token_ids) is list and token_ids:
+            if type(token_ids[0]) is int:
+                return self._decode(token_ids, skip_special_tokens, **options)
+            if type(token_ids[0]) is list:
+                return [self._decode(ids, skip_special_tokens, **options) for ids in token_ids]
+        return super().decode(token_ids, skip_special_tokens, **options)
+
+    def _decode(
+        self,
+        token_ids: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **options: Any,
+    ) -> str:
+        clean = clean_up_tokenization_spaces
+        if clean is None:
+            clean = self.clean_up_tokenization_spaces
+        mirror = self._mirror_now(decoding=True)
+        original = super()._decode
+        if mirror is not None and mirror.tokenizer is not None and type(token_ids) is list:
+            ids = token_ids
+            if skip_special_tokens and not mirror.specials.isdisjoint(ids):
+                ids = [token_id for token_id in ids if token_id not in mirror.specials]
+            cleaned = clean and self.clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output
+            if not cleaned and (not mirror.unlike or mirror.unlike.isdisjoint(ids)):
+                try:
+                    text = mirror.tokenizer.decode(ids, errors="replace")
+                except (KeyError, TypeError):  # an unknown id, left out by the original, or a value that is no id
+                    pass
+                else:
+                    if clean:
+                        original([], clean_up_tokenization_spaces=True)  # says once that this does nothing to BPE
+                    return text
+        found: str = original(to_py_obj(token_ids), skip_special_tokens, clean_up_tokenization_spaces, **options)
+        return found
 
 
-def _restore(kind: type, state: dict[str, Any]) -> Any:
+def _restore(kind: type, state: dict[str, Any], changes: int) -> Any:
     tokenizer = object.__new__(_class_for(kind))
     tokenizer.__dict__.update(state)
+    watch(state["_tokenizer"], changes)
     return tokenizer
 
 
@@ -47,7 +164,7 @@ def _class_for(kind: Any) -> Any:
 def accelerate(tokenizer: Any) -> None:
     """As :func:`bpetite.accelerate`."""
     kind: Any = type(tokenizer)
-    if isinstance(tokenizer, Calls):
+    if isinstance(tokenizer, Accelerated):
         return
     if not isinstance(tokenizer, TokenizersBackend):
         raise TypeError(f"accelerate takes a fast tokenizer of transformers, not {kind.__name__}")
@@ -56,6 +173,7 @@ def accelerate(tokenizer: Any) -> None:
     own = tokenizer.__dict__
     mirror = Mirror(own["_tokenizer"])
     if mirror.reason:
+        unwatch(own["_tokenizer"])
         raise ValueError(f"accelerate: {mirror.reason}")
     tokenizer.__class__ = _class_for(kind)
     own["_mirror"] = mirror
@@ -65,4 +183,5 @@ def decelerate(tokenizer: Any) -> None:
     """As :func:`bpetite.decelerate`."""
     if isinstance(tokenizer, Accelerated):
         tokenizer.__dict__.pop("_mirror", None)
+        unwatch(tokenizer._tokenizer)
         tokenizer.__class__ = tokenizer._accelerated

@@ -1,4 +1,4 @@
-"""Texts in which tokenizers come apart, if they do: on which two are compared before one takes the other's place."""
+"""Texts that are hard to split, to compare two tokenizers on before one replaces the other."""
 from __future__ import annotations
 
 import random

@@ -1,27 +1,27 @@
 """A bpetite tokenizer beside a ``tokenizers.Tokenizer``: it gives the same ids and texts, or says why it cannot.
 
-What is compared before it takes over: the ids of :mod:`.hostile_texts`, alone and in pairs, and the text of every id.
-Whether the other one has changed since is asked before each call, in a microsecond or two: its normalizer,
-pre-tokenizer, post-processor, decoder and the settings of its model are compared as they serialize. Its tokens are
-compared only where somebody else has a reference to it, since nobody else can change them.
+Before it takes over, the ids of :mod:`.hostile_texts`, alone and in pairs, and the text of every id are compared.
+
+Before each call the mirror asks, in a few microseconds, whether the backend has changed. Seen are a new normalizer,
+pre-tokenizer, post-processor, decoder or setting of the model, and changes inside these parts, as they serialize; and
+all calls of the methods that add tokens or train, through any reference, because the backend gets counting ones of its
+own. A new model is seen when text is encoded, by its size and by the ids of one token.
 """
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from itertools import pairwise
+from functools import cache, wraps
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..bytelevel import encode_token
-from ..engine.offsets import trace_tokens
 from ..steps.template import BARE
 from .hostile_texts import hostile_texts
-from .rows import Row, Sample, build_row
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -35,59 +35,74 @@ PATTERNS, NORMAL_FORMS = "16.0", "11.0"
 OTHERWISE, OTHERWISE_IN_WORDS = "\u0295", "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: How many ids are decoded at once in the comparison.
 CHUNK = 1000
+#: The bytes of the longest token that is asked for.
+PROBE = 12
+#: Methods of a backend that change its tokens, and the name of the count of their calls in it.
+CHANGERS, COUNT = ("add_tokens", "add_special_tokens", "train", "train_from_iterator"), "_bpetite_changes"
 
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+DECODER = 3
 _SETTINGS = ("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges")
 
 
-def references(holder: dict[str, Any]) -> int:
-    """How many references there are to the backend that a tokenizer holds, as the interpreter counts."""
-    return sys.getrefcount(holder["_tokenizer"])
+
+def watch(backend: Any, changes: int = 0) -> None:
+    """Count the calls of the backend's methods that change its tokens, from a number on, unless they are counted."""
+    own = vars(backend)
+    own.setdefault(COUNT, changes)
+    for name in CHANGERS:
+        own.setdefault(name, _counted(backend, name))
 
 
-#: That count where nobody but the tokenizer has it.
-ALONE = references({"_tokenizer": object()})
+def _counted(backend: Any, name: str) -> Callable[..., Any]:
+    change, own = getattr(type(backend), name), vars(backend)
+
+    @wraps(change)
+    def counted(*arguments: Any, **options: Any) -> Any:
+        own[COUNT] += 1
+        return change(backend, *arguments, **options)
+
+    return counted
+
+
+def unwatch(backend: Any) -> None:
+    """Undo :func:`watch`."""
+    for name in (COUNT, *CHANGERS):
+        vars(backend).pop(name, None)
+
+
+def changes_of(backend: Any) -> int:
+    """The number of changes that were counted; -1 if nobody counts."""
+    changes: int = vars(backend).get(COUNT, -1)
+    return changes
 
 
 class Mirror:
-    """What bpetite makes of a backend.
+    """A tokenizer of bpetite that was compared with a backend, and the state that the backend had.
 
     Args:
-        backend: The ``tokenizers.Tokenizer``.
-        given: The tokenizer that it was made from, which then need not be compared.
+        backend: The ``tokenizers.Tokenizer``, which is watched from now on.
 
     Attributes:
-        tokenizer: The tokenizer of bpetite; None where there is a ``reason``.
-        reason: Why it must not be used; empty where it may.
+        tokenizer: The tokenizer of bpetite; None if there is a ``reason``.
+        reason: Why it must not be used; empty if it may.
         unlike: Ids whose text is another one there: added tokens whose characters are taken for printable bytes.
         plain: Added tokens that are not special.
         specials: Ids that decoding skips on demand.
-        reads_offsets: Whether offsets and words are those of the backend, too.
-        touched: Whether the backend was handed out since its tokens were last looked at.
     """
 
-    def __init__(self, backend: Any, given: Tokenizer | None = None) -> None:
-        self.tokenizer: Tokenizer | None = given
+    def __init__(self, backend: Any) -> None:
+        self.tokenizer: Tokenizer | None = None
         self.reason: str = ""
         self.unlike: frozenset[int] = frozenset()
-        self.reads_offsets: bool = given is not None
-        self.touched: bool = False
+        self.plain: frozenset[str] = frozenset()
+        self.specials: frozenset[int] = frozenset()
+        self._backend = backend
         self._doubtful: tuple[str, str] | None = None
-        self._probes: tuple[str, ...] = ()
-        self._parts: tuple[Any, ...] | None = None
-        self._tokens: Any = None
-        if given is None:
-            self._read(backend)
-        vocab = None if self.tokenizer is None else self.tokenizer.to_vocab()
-        flags = {} if vocab is None else vocab.token_flags
-        specials = {} if vocab is None else vocab.special_tokens
-        self.plain: frozenset[str] = frozenset(literal for literal, found in flags.items() if "plain" in found)
-        special_ids = [token_id for literal, token_id in specials.items() if literal not in self.plain]
-        self.specials: frozenset[int] = frozenset(special_ids)
-        if vocab is not None:
-            self._probes = tuple(encode_token(token) for token in sorted(vocab.tokens.values(), key=len)[-8:])
-        if backend is not None:
-            self._parts, self._tokens = _parts(backend), self._tokens_of(backend)
+        self._probe: str = ""
+        watch(backend)
+        self._read(backend)
+        self._parts, self._model, self._changes = _parts(backend), self._model_of(backend), changes_of(backend)
 
     def _read(self, backend: Any) -> None:
         from ..formats import huggingface
@@ -99,39 +114,38 @@ class Mirror:
                 raise ValueError("its model leaves out merges at random (dropout)")
             tokenizer = Tokenizer.from_vocab(vocab)
             with _plain(backend):
-                self.reads_offsets = _compare_ids(backend, tokenizer)
+                _compare_ids(backend, tokenizer)
                 self.unlike = _compare_texts(backend, tokenizer)
         except ValueError as error:
             self.reason = str(error)
             return
         self.tokenizer, self._doubtful = tokenizer, _doubtful(vocab)
+        self.plain = frozenset(literal for literal, flags in vocab.token_flags.items() if "plain" in flags)
+        ids = [token_id for literal, token_id in vocab.special_tokens.items() if literal not in self.plain]
+        self.specials = frozenset(ids)
+        short = [token for token in vocab.tokens.values() if len(token) <= PROBE]
+        self._probe = encode_token(max(short, key=len, default=b""))
 
-    def in_step(self, backend: Any, held: bool, decoding: bool) -> bool:
-        """Whether the backend still is what it was.
+    def in_step(self, backend: Any, decoding: bool) -> bool:
+        """True while the backend is as it was read.
 
         Args:
-            backend: The same backend.
-            held: Somebody else may change it.
-            decoding: Only what decides on decoding counts.
+            backend: The backend of now.
+            decoding: Only changes of decoding count.
         """
-        if self._parts is None or not (decoding or _parts(backend) == self._parts):
+        if backend is not self._backend or changes_of(backend) != self._changes:
             return False
-        if decoding and _state(backend.decoder) != self._parts[3]:
-            return False
-        if held or self.touched:
-            self.touched = held
-            return bool(self._tokens_of(backend) == self._tokens)
-        return True
+        if decoding:
+            return bool(_state(backend.decoder) == self._parts[DECODER])
+        return _parts(backend) == self._parts and self._model_of(backend) == self._model
 
     def trusted(self, texts: Iterable[str]) -> bool:
-        """Whether all characters are in the same classes here and there."""
+        """True for texts whose characters are in the same classes here and there."""
         return self._doubtful is None or not _holds(*self._doubtful, texts)
 
-    def _tokens_of(self, backend: Any) -> Any:
-        model = backend.model
-        probes = [[token.id for token in model.tokenize(probe)] for probe in self._probes]
-        sizes = backend.get_vocab_size(True), backend.get_vocab_size(False)
-        return sizes, backend.get_added_tokens_decoder(), probes
+    def _model_of(self, backend: Any) -> tuple[int, list[int]]:
+        """A new model shows in its size, or in the ids of one token: without its merges, that takes several."""
+        return backend.get_vocab_size(False), [token.id for token in backend.model.tokenize(self._probe)]
 
 
 def _state(part: Any) -> Any:
@@ -161,39 +175,33 @@ def _plain(backend: Any) -> Iterator[None]:
             backend.enable_padding(**padding)
 
 
-def _compare_ids(backend: Any, tokenizer: Tokenizer) -> bool:
-    """Whether offsets and words are the same, too; ValueError if ids are not."""
+def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
+    """ValueError if ids differ, or types."""
     texts = hostile_texts(tokenizer.special_tokens)
     doubtful = _doubtful(tokenizer.to_vocab())
     texts = [text for text in texts if not _holds(*doubtful, [text])]
-    exact = True
     for added in (False, True):
         inputs = [*texts, *pairwise(texts)]
         for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
-            row = _row(tokenizer, (given,) if isinstance(given, str) else given, added)
-            if (row.ids, row.type_ids) != (encoding.ids, encoding.type_ids):
-                ours, theirs = row.ids[:16], encoding.ids[:16]
+            ids, types = _row(tokenizer, (given,) if isinstance(given, str) else given, added)
+            if (ids, types) != (encoding.ids, encoding.type_ids):
+                ours, theirs = ids[:16], encoding.ids[:16]
                 raise ValueError(f"bpetite gives other ids for {given!r}: {ours} in place of {theirs}")
-            exact = exact and (row.offsets, row.word_ids) == (encoding.offsets, encoding.word_ids)
-            exact = exact and row.tokens == encoding.tokens
-    return exact
 
 
-def _row(tokenizer: Tokenizer, texts: Sequence[str], added: bool) -> Row:
+def _row(tokenizer: Tokenizer, texts: Sequence[str], added: bool) -> tuple[list[int], list[int]]:
+    """The ids of a text or a pair with the special tokens around it, and their types."""
     ids = [tokenizer.encode(text) for text in texts]
     template = tokenizer.template or BARE
-    vocab = tokenizer.to_vocab()
-    special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
-
-    def spell(token_id: int) -> str:
-        return special.get(token_id) or encode_token(vocab.tokens[token_id])
-
-    sample = Sample(ids, lambda text: trace_tokens(tokenizer, texts[text], ids[text]), spell)
-    return build_row(sample, [(0, len(one)) for one in ids], template if added else template.bare)
+    template = template if added else template.bare
+    parts = template.single if len(texts) == 1 else template.pair
+    pieces = [ids["AB".index(part.text)] if part.text else part.ids for part in parts]
+    types = [[part.type_id] * len(piece) for part, piece in zip(parts, pieces, strict=True)]
+    return [*chain(*pieces)], [*chain(*types)]
 
 
 def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
-    """The ids whose text is another one there; ValueError if one of these is no added token."""
+    """The added tokens with another text there; ValueError if any other token has one."""
     ids = sorted(tokenizer.to_vocab().tokens)
     added = set(tokenizer.special_tokens.values())
     unlike = set()
@@ -215,7 +223,7 @@ def _text(backend: Any, ids: Sequence[int]) -> str:
 
 
 def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
-    """Whether a text has a character that a version of Unicode lacks, or one of those given."""
+    """True if a text has a character that a version of Unicode lacks, or a given one."""
     rest = "".join([text for text in texts if not text.isascii()])
     if not rest:
         return False
@@ -223,7 +231,7 @@ def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
 
 
 def _doubtful(vocab: Vocab) -> tuple[str, str]:
-    """What may be read in another way there: the version of Unicode whose characters may not, but for those given."""
+    """The version of Unicode whose characters are read alike there, and the characters that are not."""
     from ..steps import splits
 
     in_words = "\\w" in repr(splits.to_json(vocab.pattern))

@@ -7,8 +7,8 @@ Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ Specials = Literal["all"] | Collection[str]
 
 
 class Encoding:
-    """What :meth:`bpetite.Tokenizer.as_tiktoken` gives.
+    """A tokenizer with the methods of ``tiktoken.Encoding``, see :meth:`bpetite.Tokenizer.as_tiktoken`.
 
     Args:
         tokenizer: The tokenizer that does the work.
@@ -57,7 +57,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Token ids; special tokens are read as text."""
-        return self._repaired(self.tokenizer.encode_ordinary, text)
+        return self._encode(text, {"allowed_special": ()})
 
     def encode(
         self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
@@ -73,7 +73,7 @@ class Encoding:
             ValueError: A disallowed literal is in the text.
         """
         options = self._options([text], allowed_special, disallowed_special)
-        return self._repaired(partial(self.tokenizer.encode, **options), text)
+        return self._encode(text, options)
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: Specials = frozenset(), disallowed_special: Specials = "all"
@@ -98,7 +98,7 @@ class Encoding:
         try:
             return self.tokenizer.encode_batch(text, num_threads=num_threads, **options)
         except UnicodeEncodeError:
-            return [self._repaired(partial(self.tokenizer.encode, **options), one) for one in text]
+            return [self._encode(one, options) for one in text]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of the token with this text or these bytes; it may be a special token.
@@ -115,8 +115,8 @@ class Encoding:
     ) -> tuple[list[int], list[list[int]]]:
         """Token ids that no continuation of a text changes, and what may follow them in place of the rest.
 
-        The bytes of the stable ids begin the text; with those of each completion added, they begin with the text. Which
-        completions there are is tiktoken's guess; here they are in ascending order.
+        The bytes of the stable ids begin the text; with those of each completion added, they begin with the text. The
+        set of completions is tiktoken's guess; they ascend.
 
         Args:
             text: The text, which more text will follow.
@@ -189,7 +189,7 @@ class Encoding:
         """:meth:`decode_bytes` of many."""
         return [self.tokenizer.decode_bytes(tokens) for tokens in batch]
 
-    # What is in it
+    # Contents
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted."""
@@ -215,7 +215,7 @@ class Encoding:
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Whether an id is that of a special token."""
+        """True for the id of a special token."""
         if not isinstance(token, int):
             raise TypeError(f"a token is an int, not {token!r}")
         return token in self._special_token_values
@@ -275,9 +275,13 @@ class Encoding:
                     raise ValueError(f"the text holds {literal!r}, which disallowed_special names")
         return {"allowed_special": recognised, "disallowed_special": refused}
 
-    @staticmethod
-    def _repaired(encode: Callable[[str], list[int]], text: str) -> list[int]:
+    def _encode(self, text: str, options: dict[str, Any]) -> list[int]:
         try:
-            return encode(text)
+            return self.tokenizer.encode(text, **options)
         except UnicodeEncodeError:
-            return encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+            # as in tiktoken, literals are refused in the text as given, not in the mended one
+            for literal in options.get("disallowed_special", ()):
+                if literal in text:
+                    raise ValueError(f"the text holds the special token {literal!r}, which is not allowed") from None
+            mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return self.tokenizer.encode(mended, allowed_special=options["allowed_special"])

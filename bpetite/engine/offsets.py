@@ -1,35 +1,28 @@
-"""The characters of the given text that each token covers, and the pre-token that it belongs to.
+"""The characters of the given text that each token covers.
 
 Characters of a rewritten text are aligned to those of the given text as Hugging Face's ``tokenizers`` aligns them, so
-that offsets and word numbers are those of its ``Encoding``.
+that offsets are those of its ``Encoding``, but for ``trim_offsets``.
 
-Sources: ``normalizer.rs`` (``transform_range``), ``pre_tokenizer.rs`` (``into_encoding``) and ``byte_level.rs``
-(``process_offsets``) in https://github.com/huggingface/tokenizers, and ``recompose.rs`` in
-https://github.com/n1t0/unicode-normalization
+Sources: ``normalizer.rs`` (``transform_range``) and ``pre_tokenizer.rs`` (``into_encoding``) in
+https://github.com/huggingface/tokenizers, and ``recompose.rs`` in https://github.com/n1t0/unicode-normalization
 """
 from __future__ import annotations
 
 import re
 import unicodedata
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Literal, NamedTuple
-
-import numpy as np
+from typing import Literal
 
 from ..core._special import choose
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
 
-__all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "trim"]
+__all__ = ["Origin", "align", "offsets_of"]
 
 #: (start, end) in characters.
 Span = tuple[int, int]
-
-#: The space in printable form, and Unicode's white space.
-BLANK = "Ġ\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 #: Text in which characters can combine: ASCII combines with nothing before it, and does not change.
 _combining_run = re.compile(r"[\0-\x7f]?[^\0-\x7f]+")
@@ -41,38 +34,29 @@ class Origin:
     Attributes:
         starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
         ends: See ``starts``.
-        pretokens: int64: the ends of the pre-tokens in its UTF-8, in bytes; a special token counts as one.
-        literals: Number of a pre-token -> the characters of the normalized text that it takes up, for special tokens.
     """
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.pretokens: array[int] = array("q")
-        self.literals: dict[int, str] = {}
         self._parts: list[bytes] = []
-        self._size = 0
 
     @property
     def data(self) -> bytes:
         """The text in UTF-8."""
         return b"".join(self._parts)
 
-    def add(self, data: bytes, starts: Iterable[int], ends: Iterable[int], pretokens: Iterable[int]) -> None:
-        """Append ordinary text in UTF-8 with the ends of its pre-tokens."""
+    def add(self, data: bytes, starts: Iterable[int], ends: Iterable[int]) -> None:
+        """Append ordinary text in UTF-8."""
         self.starts += starts
         self.ends += ends
-        self.pretokens.extend([self._size + end for end in pretokens])
         self._parts.append(data)
-        self._size += len(data)
 
-    def add_special(self, token: bytes, literal: str, span: Span | None) -> None:
-        """Append a special token that takes up ``literal`` of the normalized text and ``span`` of the given text (None
-        for an unchanged text)."""
-        self.literals[len(self.pretokens)] = literal
+    def add_special(self, token: bytes, span: Span | None) -> None:
+        """Append a special token that takes up ``span`` of the given text (None if all of it is as given)."""
         size = len(token.decode("utf-8"))
         start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
-        self.add(token, start, end, [len(token)])
+        self.add(token, start, end)
 
     def spans(self, tokenizer: TokenizerBase, ids: list[int]) -> list[Span]:
         """(start, end) of each token, in characters of the given text."""
@@ -81,47 +65,12 @@ class Origin:
         return [(starts[start], ends[end - 1]) for start, end in spans] if starts else spans
 
 
-class TokenOrigins(NamedTuple):
-    """The origins of the tokens of a text.
-
-    Attributes:
-        spans: (start, end) of each token in characters of the text.
-        words: The number of the pre-token that each belongs to, from 0; special tokens are counted.
-        literals: Number of a token -> the characters of the normalized text that it takes up, with the white space that
-            it has stripped; for special tokens.
-    """
-
-    spans: list[Span]
-    words: list[int]
-    literals: dict[int, str]
-
-
 def offsets_of(
     tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
 ) -> list[Span]:
     """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding."""
     given = text if isinstance(text, str) else text.decode("utf-8")
     return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
-
-
-def trace_tokens(
-    tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: Literal["all"] | Collection[str] = "all"
-) -> TokenOrigins:
-    """The origins of the tokens of a text; `allowed_special` as in the encoding.
-
-    >>> from bpetite import Tokenizer
-    >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> trace_tokens(tok, "ab abc<|endoftext|>", tok.encode("ab abc<|endoftext|>"))
-    TokenOrigins(spans=[(0, 2), (2, 5), (5, 6), (6, 19)], words=[0, 1, 1, 2], literals={3: '<|endoftext|>'})
-    """
-    origin = _trace(tokenizer, text, allowed_special)
-    tokens = tokenizer._vocab.tokens
-    ends = np.cumsum([len(tokens[token_id]) for token_id in ids], dtype=np.int64)
-    pretokens = np.frombuffer(origin.pretokens, np.int64)
-    words: list[int] = np.searchsorted(pretokens, ends).tolist()
-    special = np.searchsorted(ends, pretokens[[*origin.literals]]).tolist() if origin.literals else []
-    literals = dict(zip(special, origin.literals.values(), strict=True))
-    return TokenOrigins(origin.spans(tokenizer, ids), words, literals)
 
 
 def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
@@ -133,7 +82,7 @@ def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] 
                 for start, end, token_id in tokenizer._special_spans(text, allowed_special, ())]  # fmt: skip
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
-    for literal, start, end, token in [*specials, ("", len(text), len(text), b"")]:
+    for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:
         stretch = text[done:start]
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
@@ -141,10 +90,9 @@ def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] 
             stretch, sources = align(form, stretch, tokenizer._vocab.unicode)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if stretch:
-            data = stretch.encode("utf-8")
-            origin.add(data, starts, ends, tokenizer._pretokenizer.ends(data))
+            origin.add(stretch.encode("utf-8"), starts, ends)
         if token:
-            origin.add_special(token, literal, None if as_given else (start, end))
+            origin.add_special(token, None if as_given else (start, end))
         done = end
     return origin
 
@@ -230,27 +178,3 @@ def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterato
     if starter is not None:
         yield starter
     yield from behind
-
-
-def trim(tokens: Sequence[str], spans: Sequence[Span], prefix_space: bool) -> list[Span]:
-    """Spans without the white space at the ends of their tokens: ``trim_offsets`` of ``tokenizers``.
-
-    Args:
-        tokens: Printable forms of consecutive tokens of a text.
-        spans: (start, end) of each in the text, in characters.
-        prefix_space: Keep a single space at the start of the first token, and of any token at the start of the text.
-
-    >>> trim(["Ġab", "Ġab", "Ċ"], [(0, 2), (2, 5), (5, 6)], True)
-    [(0, 2), (3, 5), (5, 6)]
-    """
-    trimmed = list(spans)
-    for number, token in enumerate(tokens):
-        if token and (token[0] in BLANK or token[-1] in BLANK):
-            start, end = trimmed[number]
-            leading = len(token) - len(token.lstrip(BLANK))
-            trailing = len(token) - len(token.rstrip(BLANK))
-            if prefix_space and leading == 1 and (number == 0 or start == 0):
-                leading = 0
-            start = min(start + leading, end)
-            trimmed[number] = start, max(end - trailing, start) if end >= trailing else end
-    return trimmed

@@ -115,16 +115,13 @@ class Pipeline:
             assert starts is not None  # asked for
             assert ends is not None
             if token_id is not None:
-                origin.add_special(self._tokens[token_id], stretch, (starts[0], ends[-1]))
+                origin.add_special(self._tokens[token_id], (starts[0], ends[-1]))
                 continue
             for piece, start, put_in in self._pieces(stretch):
                 end = start + len(piece) - put_in
                 # an inserted prefix shares the place of the first character of the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
-                data = piece.encode("utf-8")
-                split = self._steps or self._late_steps
-                cuts = accumulate(self._lengths(piece)) if split else self.pretokenizer.ends(data)
-                origin.add(data, first + starts[start:end], last + ends[start:end], cuts)
+                origin.add(piece.encode("utf-8"), first + starts[start:end], last + ends[start:end])
         return origin
 
     def _pieces(self, stretch: str) -> list[Fragment]:

@@ -83,14 +83,14 @@ def from_object(source: Any) -> Vocab:
             f"tokenizer with one inside, not {type(source).__name__}"
         )
     name = type(source).__name__
-    vocab = from_json(parse_json(inside.to_str(), name), name)
     if not callable(getattr(source, "save_pretrained", None)):
-        return vocab
+        return from_json(parse_json(inside.to_str(), name), name)
     from tempfile import TemporaryDirectory  # not at the top: reading a file does without it
 
     with TemporaryDirectory() as folder:  # for the files in which transformers keeps named tokens and templates
         source.save_pretrained(folder)
-        return remember(vocab, folder)
+        content = read_file(os.path.join(folder, *FILES["huggingface"]))
+        return remember(from_json(parse_json(content, name), name), folder)
 
 
 def recognizes(content: Any) -> bool:

@@ -97,8 +97,6 @@ def test_what_runs_on_bpetite(name: str) -> None:
     tokenizer(TEXTS, **options, return_token_type_ids=True, return_length=True, return_tensors="np")
     tokenizer(TEXTS, TEXTS[::-1], **options)
     tokenizer("a b", "c")
-    tokenizer(["a", "b c"], is_split_into_words=True)
-    tokenizer(TEXTS, truncation=True, max_length=9, stride=2, return_overflowing_tokens=True)
     tokenizer("<s>", split_special_tokens=True)
 
 
@@ -136,6 +134,26 @@ def test_what_is_changed_through_a_reference_from_before_counts() -> None:
     assert ours("foo bar he")["input_ids"] == theirs("foo bar he")["input_ids"]
 
 
+def test_what_is_changed_in_a_copy_counts() -> None:
+    for copied in (copy.copy, copy.deepcopy, lambda tok: pickle.loads(pickle.dumps(tok))):
+        for ours, theirs in (both("gpt2"), both("llama 3, trimmed")):
+            pair = []
+            for tok in (ours, theirs):
+                tok._tokenizer.add_tokens(["foo"])
+                again = copied(tok)
+                again._tokenizer.add_special_tokens(["he"])
+                pair.append([one("foo bar he")["input_ids"] for one in (again, tok)])
+            assert pair[0] == pair[1]
+
+
+def test_encodings_of_a_tokenizer_that_changed_since_the_call_are_refused() -> None:
+    tokenizer = accelerate(original("gpt2"))
+    found = tokenizer("hello foo")
+    tokenizer.add_tokens(["foo"])
+    with pytest.raises(RuntimeError, match="changed after the call"):
+        found.tokens()
+
+
 def test_it_is_the_same_object_and_undone() -> None:
     tokenizer = original("gpt2")
     kind, state = type(tokenizer), set(vars(tokenizer))
@@ -144,6 +162,7 @@ def test_it_is_the_same_object_and_undone() -> None:
     assert type(tokenizer).__name__ == kind.__name__
     assert decelerate(tokenizer) is decelerate(tokenizer) is tokenizer
     assert (type(tokenizer), set(vars(tokenizer))) == (kind, state)
+    assert not vars(tokenizer._tokenizer)
     assert decelerate(7) == 7
 
 

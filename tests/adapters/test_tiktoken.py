@@ -171,6 +171,13 @@ def check_surrogates() -> None:
         agree("encode", text, disallowed_special=())
         agree("encode", text, allowed_special="all")
         agree("encode", text)
+    refused = {"\U0001f600"}  # looked for before pairs are joined
+    agree("encode", "\ud83d\ude00", disallowed_special=refused)
+    agree("encode_batch", ["\ud83d\ude00", "a"], disallowed_special=refused)
+    special = {"\U0001f600": 400}
+    theirs = tiktoken.Encoding("o", pat_str=r"\w+|\W+", mergeable_ranks=small_ranks(), special_tokens=special)
+    ours = Tokenizer.from_tiktoken(theirs).as_tiktoken()
+    assert ours.encode("\ud83d\ude00") == theirs.encode("\ud83d\ude00")
 
 
 def completed(text: str, **keywords: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import FormatError, Tokenizer
+from bpetite import FormatError, Tokenizer, accelerate
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
@@ -134,7 +134,7 @@ def test_decoding(name: str) -> None:
 def test_tokens_and_ids(name: str) -> None:
     ours, theirs = views(name)
     assert ours.get_vocab() == theirs.get_vocab()
-    assert (len(ours), ours.vocab_size) == (len(theirs), len(theirs))
+    assert len(ours) == len(theirs)
     assert ours.is_fast
     for text in TEXTS:
         assert ours.tokenize(text) == theirs.tokenize(text)
@@ -154,13 +154,11 @@ def test_tokens_and_ids(name: str) -> None:
 
 def test_adding_tokens() -> None:
     ours, theirs = views("gpt2")
-    before = ours.tokenizer
     for view in (ours, theirs):
         assert view.add_special_tokens({"pad_token": "<|pad|>", "additional_special_tokens": ["<a>", "<b>"]}) == 3
         assert view.add_tokens(["foo"]) == 1
     assert ours("x<a>foo <|pad|>")["input_ids"] == theirs("x<a>foo <|pad|>")["input_ids"]
     assert (ours.pad_token_id, len(ours)) == (theirs.pad_token_id, len(theirs))
-    assert before.special_tokens == {"<|endoftext|>": 420}
     text = ours("<a>foo<b>")["input_ids"]
     assert ours.decode(text, skip_special_tokens=True) == theirs.decode(text, skip_special_tokens=True) == "foo"
 
@@ -219,20 +217,13 @@ def test_what_transformers_brings() -> None:
     assert ours(TEXTS)["input_ids"] == theirs(TEXTS)["input_ids"]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "template", "roberta"])
+@pytest.mark.parametrize("name", ["gpt2", "template"])
 def test_training_anew(name: str) -> None:
     ours, theirs = views(name)
     made, expected = (view.train_new_from_iterator([TEXTS], 300) for view in (ours, theirs))
     assert type(made) is type(ours)
     assert plain(made(TEXTS, return_offsets_mapping=True)) == plain(expected(TEXTS, return_offsets_mapping=True))
     assert made.eos_token == expected.eos_token
-
-
-def test_training_anew_gives_a_template_in_a_sequence_its_new_ids() -> None:
-    view, _ = views("llama 3, trimmed")
-    made = view.train_new_from_iterator([TEXTS], 300)
-    assert made.convert_ids_to_tokens(made("a")["input_ids"]) == view.convert_ids_to_tokens(view("a")["input_ids"])
-    assert made.tokenizer.template.trim_offsets == view.tokenizer.template.trim_offsets
 
 
 @pytest.mark.parametrize("name", ["gpt2", "roberta"])
@@ -246,26 +237,24 @@ def test_a_space_before_the_text(name: str) -> None:
         assert (view.encode("hello") == view.encode(" hello")) is wanted
 
 
-def test_the_backend_is_made_when_it_is_asked_for() -> None:
-    view, _ = views("roberta")
-    assert view(TEXTS, TEXTS, padding=True, truncation="only_first", max_length=40)[0].ids
-    view.decode(view.encode("a"), skip_special_tokens=True)
-    view.add_tokens(["foo"])
-    assert (len(view), len(view.get_vocab()), view.pad_token) == (view.vocab_size, view.vocab_size, "<s>")
-    assert "_tokenizer" not in vars(view)
-    assert view.backend_tokenizer.encode("foo").ids == view("foo")["input_ids"]
-
-
-def test_a_tokenizer_that_tokenizer_json_cannot_hold_has_a_view() -> None:
+def test_a_tokenizer_that_tokenizer_json_cannot_hold_is_refused_with_the_reason() -> None:
     tok = Tokenizer({0: b"a", 1: b" ", 2: b"a ", 3: b"a a"}, [(b"a", b" "), (b"a ", b"a")], {"a ": 2})
-    view = tok.as_transformers(pad_token="a ")
-    batch = view(["a a", "a"], padding=True)
-    assert batch["input_ids"] == [[2, 0], [0, 2]]
-    assert (batch[0].offsets, batch.tokens(1), view.decode([3, 0])) == ([(0, 2), (2, 3)], ["a", "a "], "a aa")
     with pytest.raises(FormatError, match="cannot hold the special token 'a '"):
-        _ = view.backend_tokenizer
+        tok.as_transformers(pad_token="a ")
     dated = Tokenizer.train("ab ab", 258, unicode="16.0").as_transformers()
     assert dated.backend_tokenizer.encode("ab ab").ids == dated("ab ab")["input_ids"]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_the_settings_of_an_object_of_transformers_stay(fast: bool) -> None:
+    theirs = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=build("template"), bos_token="<s>", eos_token="</s>", unk_token="<s>", pad_token="</s>",
+        chat_template=CHAT, model_max_length=77, padding_side="left",
+    )  # fmt: skip
+    tok = Tokenizer.from_huggingface(accelerate(theirs) if fast else theirs)
+    same(tok.as_transformers(), theirs)
+    assert tok.as_transformers(model_max_length=5).model_max_length == 5
+    assert tok == Tokenizer.from_huggingface(theirs.backend_tokenizer)
 
 
 #: What a directory says.
@@ -352,7 +341,6 @@ def test_a_view_keeps_what_its_directory_says(tmp_path: Path, name: str) -> None
     tok = Tokenizer.from_huggingface(tmp_path)
     for one in (tok, Tokenizer.load(tmp_path), pickle.loads(pickle.dumps(tok))):
         same(one.as_transformers(**given), theirs)
-    same(type(tok.as_transformers()).from_pretrained(tmp_path, **given), theirs)
     view = tok.as_transformers(**given)
     view.save_pretrained(tmp_path / "again")
     same(transformers.AutoTokenizer.from_pretrained(tmp_path / "again"), theirs)
@@ -371,7 +359,7 @@ def test_what_is_given_counts_more_than_the_directory(tmp_path: Path) -> None:
 def test_it_pickles_and_calling_it_changes_nothing() -> None:
     view, _ = views("template")
     before = pickle.dumps(view)
-    view(TEXTS, padding=True, truncation=True, max_length=5, return_offsets_mapping=True)
+    view(TEXTS, padding=True, truncation=True, max_length=5)
     assert pickle.dumps(view) == before
     again = pickle.loads(before)
     assert plain(again(TEXTS, padding=True)) == plain(view(TEXTS, padding=True))
@@ -384,8 +372,7 @@ def test_what_is_saved_loads_without_bpetite(tmp_path: Path) -> None:
     assert (loaded.model_max_length, loaded.pad_token, loaded.bos_token) == (128, "<s>", "<s>")
     for text in TEXTS:
         assert loaded(text)["input_ids"] == view(text)["input_ids"]
-    assert Tokenizer.from_huggingface(loaded).encode(TEXTS[2]) == view.tokenizer.encode(TEXTS[2])
-    assert Tokenizer.from_huggingface(tmp_path) == view.tokenizer
+    assert Tokenizer.from_huggingface(tmp_path) == Tokenizer.from_huggingface(build("roberta"))
 
 
 def test_a_vocabulary_of_ranks_saves_as_the_merge_list_with_the_same_ids(tmp_path: Path) -> None:
@@ -474,8 +461,8 @@ def test_datasets_map_finds_its_cache(tmp_path: Path, monkeypatch: pytest.Monkey
     from datasets.fingerprint import Hasher
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    view, _ = views("template")
-    tok = view.tokenizer
+    tok = Tokenizer.from_huggingface(build("template"))
+    view = tok.as_transformers(pad_token="</s>")
     first = Hasher.hash(view), Hasher.hash(tok)
     view(TEXTS, padding=True)
     tok.encode_batch(TEXTS)
