@@ -109,7 +109,7 @@ def ours(name: str) -> Tokenizer:
 
 @cache
 def untrimmed(name: str) -> Any:
-    backend = build(name)
+    backend = tokenizers.Tokenizer.from_str(build(name).to_str())  # that one is shared
     backend.post_processor = processors.ByteLevel(trim_offsets=False)
     return backend
 
