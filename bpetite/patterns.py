@@ -34,7 +34,7 @@ __all__ = [
     "Pattern",
     "PatternLike",
     "by_name",
-    "is_meant",
+    "is_explicit",
     "resolve",
 ]
 
@@ -257,6 +257,6 @@ def _of_compiled(compiled: CompiledPattern) -> str:
     return f"(?{''.join(scoped)}:{text}{end}"
 
 
-def is_meant(pattern: Pattern) -> bool:
-    """Whether a pattern certainly cuts as its user wants: None, a named one, or one whole group ``(?:...)``."""
+def is_explicit(pattern: Pattern) -> bool:
+    """True where a pattern certainly cuts as its user wants: None, a named one, or one whole group ``(?:...)``."""
     return all(stage in STAGES or _GROUP.fullmatch(stage) for stage in as_tuple(pattern))
