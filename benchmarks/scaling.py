@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from bpetite.core import _parallel, _threads
 from bpetite.core._threads import processors, together, worthwhile
 from bpetite.corpus import encode_corpus
-from bpetite.training.counting import count_pretokens
+from bpetite.training.counting.texts import count_pretokens
 
 from . import texts
 from .rounds import interleaved, median_ratio, processor, timed, wall

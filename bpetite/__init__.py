@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
-    from .training.counting import count_pretokens
-    from .training.counts import PretokenCounts
-    from .training.spilled import CountFile
+    from .training.counting.counts import CountFile, PretokenCounts
+    from .training.counting.texts import count_pretokens
     from .vocabulary.vocab import Vocab
 
 __all__ = [
@@ -63,8 +62,8 @@ if not TYPE_CHECKING:
     #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
     #: a tokenizer must not import the trainer, nor a command what it does not use.
     _HOMES = {
-        "CountFile": "training.spilled",
-        "PretokenCounts": "training.counts",
+        "CountFile": "training.counting.counts",
+        "PretokenCounts": "training.counting.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
         "accelerate": "adapters",
@@ -73,7 +72,7 @@ if not TYPE_CHECKING:
         "charlevel": None,
         "cluster": None,
         "corpus": None,
-        "count_pretokens": "training.counting",
+        "count_pretokens": "training.counting.texts",
         "decelerate": "adapters",
         "encoding_for_model": "published",
         "formats": None,

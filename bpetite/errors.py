@@ -16,6 +16,7 @@ __all__ = [
     "MissingExtraError",
     "TrainingWarning",
     "UnknownTokenError",
+    "check_integer",
     "file_exists",
     "nearest",
     "not_a_text",
@@ -71,6 +72,21 @@ class UnknownTokenError(KeyError):
 
     def __str__(self) -> str:
         return self.message or super().__str__()
+
+
+def check_integer(name: str, value: object, least: int, why: str = "") -> int:
+    """The number, or the error that says why it is none.
+
+    >>> check_integer("n", 5, least=1)
+    5
+    """
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an int, not {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}{why}, not {number}")
+    return number
 
 
 def token_limit(value: object, name: str) -> int:

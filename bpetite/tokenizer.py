@@ -6,17 +6,18 @@ room that its import names, imported where it is used: loading a tokenizer waits
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
 from .engine import methods
 from .engine.assembly import parts_of
-from .not_given import NOT_GIVEN, NotGiven
-from .patterns import BY_NAME, PatternLike
+from .patterns import BY_NAME
 from .serving import limits
+from .training.counting.cutting import lists_options
+from .training.options import DEFAULTS, EXTEND_DEFAULTS, ExtendOptions, LearningOptions, TrainOptions, chosen_options
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
-    from .training.options import Specials, TrainOptions
-    from .training.spilled import CountFile
+    from .training.counting.counts import CountFile
+    from .training.counting.texts import Corpus, Progress
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
@@ -102,23 +103,15 @@ class Tokenizer(TokenizerBase):
         return self._vocab
 
     @classmethod
+    @lists_options(TrainOptions, DEFAULTS)
     def train(
         cls,
         corpus: Text | Iterable[Text],
         vocab_size: int,
         *,
-        special_tokens: Specials = ("<|endoftext|>",),
-        special_ids: Literal["after", "before"] = "after",
-        pattern: PatternLike | NotGiven = NOT_GIVEN,
-        min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
-        normalization: str | NotGiven | None = NOT_GIVEN,
-        unicode: str | NotGiven | None = NOT_GIVEN,
-        max_token_bytes: int | None = None,
-        superwords_from: int | None = None,
-        superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
         num_threads: int | None = None,
-        progress: Callable[..., None] | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[TrainOptions],
     ) -> Tokenizer:
         """Learn a tokenizer from text.
 
@@ -126,23 +119,26 @@ class Tokenizer(TokenizerBase):
             corpus: One text or documents, ``str`` or UTF-8 ``bytes``; it is read once and never held whole. Files are
                 for :meth:`train_from_files`.
             vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
-            special_tokens: Literals that cut the corpus, take no part in any merge and get ids of their own; or
-                literal -> id, none of them that of a byte or a learned token.
-            special_ids: "after" the learned tokens, or "before" the bytes.
-            pattern: The split pattern, see :class:`Tokenizer`. GPT-2's when not given.
-            min_frequency: Pairs that occur less often are not learned.
-            tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
-                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
-            normalization: Applied to the corpus, and by the tokenizer when it encodes; None when not given.
-            unicode: As for :class:`Tokenizer`; None when not given.
-            max_token_bytes: Learn no token longer than this many bytes.
-            superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that
-                span up to four words. The corpus is read twice, so it cannot be an iterator.
-            superword_pattern: The pattern that cuts text while superwords are learned, and in the tokenizer;
-                SuperBPE's (:data:`bpetite.patterns.SUPERBPE`) when not given.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
-            progress: Called as training goes on, see :func:`bpetite.training.train.train`.
+            progress: Called as training goes on, see :func:`bpetite.training.train.train`. What it raises ends the
+                training.
+            options: Each has its default when not given.
+
+                ``special_tokens``: literals that cut the corpus, take no part in any merge and get ids of their own; or
+                literal -> id, none of them that of a byte or a learned token.
+                ``special_ids``: "after" the learned tokens, or "before" the bytes.
+                ``pattern``: the split pattern, see :class:`Tokenizer`.
+                ``min_frequency``: pairs that occur less often are not learned.
+                ``tie_break``: among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
+                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
+                ``normalization``: applied to the corpus, and by the tokenizer when it encodes.
+                ``unicode``: as for :class:`Tokenizer`.
+                ``max_token_bytes``: learn no token longer than this many bytes.
+                ``superwords_from``: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens
+                that span up to four words. The corpus is read twice, so it cannot be an iterator.
+                ``superword_pattern``: the pattern that cuts text when superwords are learned, and when the tokenizer
+                encodes.
 
         Raises:
             ValueError: ``vocab_size`` below 256, an option out of range, paths in place of texts, a ``pattern`` that
@@ -156,12 +152,10 @@ class Tokenizer(TokenizerBase):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        from .training.options import TrainingOptions
         from .training.train import train
 
-        options = TrainingOptions(vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break,
-                                  normalization, max_token_bytes, unicode, superwords_from, superword_pattern)
-        return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
+        chosen = chosen_options(vocab_size, options)
+        return cls.from_vocab(train(corpus, chosen, num_threads=num_threads, progress=progress))
 
     @classmethod
     def train_from_files(cls, paths: SourcesLike, vocab_size: int, **options: Unpack[FileTrainOptions]) -> Tokenizer:
@@ -189,16 +183,23 @@ class Tokenizer(TokenizerBase):
         return cls.from_vocab(train_from_files(paths, vocab_size, options))
 
     @classmethod
+    @lists_options(LearningOptions, DEFAULTS)
     def train_from_counts(
-        cls, counts: Mapping[bytes, int] | CountFile, vocab_size: int, **options: Unpack[TrainOptions]
+        cls,
+        counts: Mapping[bytes, int] | CountFile,
+        vocab_size: int,
+        *,
+        progress: Progress | None = None,
+        **options: Unpack[LearningOptions],
     ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
         machines add up, and the merges are those of training on all the text at once.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
-            vocab_size: As for :meth:`train`, and so are the options, but ``num_threads``. ``pattern``,
-                ``normalization`` and ``unicode`` come from the counts unless given.
+            vocab_size, progress: As for :meth:`train`.
+            options: As for :meth:`train`, without superwords. ``pattern``, ``special_tokens``, ``normalization`` and
+                ``unicode`` come from the counts unless given.
 
         Raises:
             ValueError: A negative count; an option out of range, or one that contradicts the counts.
@@ -207,11 +208,10 @@ class Tokenizer(TokenizerBase):
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
-        from .training.options import chosen_options
         from .training.train import train_from_counts
 
-        chosen = chosen_options(vocab_size, options)
-        return cls.from_vocab(train_from_counts(counts, chosen, progress=options.get("progress")))
+        chosen = chosen_options(vocab_size, options, LearningOptions)
+        return cls.from_vocab(train_from_counts(counts, chosen, progress=progress))
 
     @classmethod
     def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
@@ -324,18 +324,15 @@ class Tokenizer(TokenizerBase):
 
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
+    @lists_options(ExtendOptions, EXTEND_DEFAULTS)
     def extend(
         self,
-        corpus: Text | Iterable[Text] | Mapping[bytes, int] | CountFile,
+        corpus: Corpus,
         n: int,
         *,
-        special_tokens: Specials = (),
-        superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
-        min_frequency: int = 1,
-        tie_break: Literal["ids", "bytes", "tokenizers"] = "ids",
-        max_token_bytes: int | None = None,
         num_threads: int | None = None,
-        progress: Callable[..., None] | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[ExtendOptions],
     ) -> Tokenizer:
         """This tokenizer with ``n`` more tokens, learned from text after its own.
 
@@ -348,15 +345,18 @@ class Tokenizer(TokenizerBase):
         Args:
             corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
             n: The number of tokens to learn.
-            special_tokens: Further ones, as for :meth:`train`. They cut the corpus like those of the tokenizer.
-            superword_pattern: Learn superwords, tokens that span up to four words (SuperBPE), from text that this
-                pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too. For a
-                plain merge list.
-            min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
+            num_threads, progress: As for :meth:`train`.
+            options: ``min_frequency``, ``tie_break`` and ``max_token_bytes`` as for :meth:`train`.
+
+                ``special_tokens``: further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer
+                do.
+                ``superword_pattern``: learn superwords, tokens that span up to four words (SuperBPE), from text that
+                this pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too.
+                For a plain merge list.
 
         Raises:
-            ValueError: A byte has no token; a merge of a part that no byte or earlier merge gives; an option out of
-                range; counts that were made with another pattern, normalization or version of Unicode.
+            ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
+                counts that were made with another pattern, normalization, version of Unicode or other special tokens.
             UnicodeError: As for :meth:`train`.
             TrainingWarning: Only a warning: too few pairs for ``n``; fewer tokens are learned.
 
@@ -365,48 +365,46 @@ class Tokenizer(TokenizerBase):
         >>> longer.encode("ab ab<|endoftext|>"), longer.token_bytes(258)
         ([256, 258, 257], b' ab')
         """
-        from .training.extending import extend
+        from .training.extend import extend
 
-        return self.from_vocab(extend(
-            self._vocab, corpus, n, special_tokens=special_tokens, superword_pattern=superword_pattern,
-            min_frequency=min_frequency, tie_break=tie_break, max_token_bytes=max_token_bytes,
-            num_threads=num_threads, progress=progress,
-        ))  # fmt: skip
+        vocab = extend(self._vocab, corpus, n, num_threads=num_threads, progress=progress, **options)
+        return self.from_vocab(vocab)
 
     def prune(
         self,
+        corpus: Corpus | None = None,
         *,
-        keep: Iterable[int | str | bytes] = (),
-        counts: Text | Iterable[Text] | Mapping[bytes, int] | CountFile | None = None,
         vocab_size: int | None = None,
+        keep: Iterable[int | str | bytes] = (),
     ) -> Pruned:
         """This tokenizer without unused tokens, renumbered from 0 in the order of the ids.
 
         A token goes only when no token that stays needs it, leaves first. Special tokens and single bytes always stay.
-        Text without a removed token is encoded as before; every pre-token of ``counts`` is encoded again to prove it. A
+        Text without a removed token is encoded as before; every pre-token of ``corpus`` is encoded again to prove it. A
         removed token is encoded as its parts.
 
         Args:
+            corpus: The texts, or counts of their pre-tokens, in which tokens are used; as for :meth:`extend`.
+            vocab_size: The number of tokens that are left, special tokens not counted, as for :meth:`train`. The least
+                used tokens go, among equally used ones the highest id first. The use of one that went counts for its
+                parts. When None, all go that neither ``keep`` nor ``corpus`` need.
             keep: Tokens that stay, as ids, ``str`` or ``bytes``.
-            counts: Counts of pre-tokens, as for :meth:`train_from_counts`, or texts, for the use of each token.
-            vocab_size: The number of tokens to be left, special tokens not counted, as for :meth:`train`: the tokens of
-                least use go, among equals the highest id first. The use of a removed token counts for its parts. When
-                None, every token goes that neither ``keep`` nor ``counts`` need.
 
         Raises:
-            ValueError: No argument; ``vocab_size`` is less than the tokens that have to stay; an unknown token in
-                ``keep``; counts that were made with another pattern, normalization or version of Unicode.
+            ValueError: No argument at all; ``vocab_size`` is less than the tokens that have to stay; an unknown token
+                in ``keep``; counts that were made with another pattern, normalization, version of Unicode or other
+                special tokens.
 
         >>> tok = Tokenizer.train("ab ab ab cd", 260)
-        >>> smaller, ids = tok.prune(counts=["ab ab"])
+        >>> smaller, ids = tok.prune(["ab ab"])
         >>> smaller.merges, ids[260], smaller.encode("ab<|endoftext|>")
         ([(b'a', b'b'), (b' ', b'ab')], 258, [256, 258])
-        >>> tok.prune(vocab_size=258, counts={b" cd": 9}).tokenizer.merges
+        >>> tok.prune({b" cd": 9}, vocab_size=258).tokenizer.merges
         [(b' ', b'c'), (b' c', b'd')]
         """
-        from .training.pruning import prove, prune
+        from .training.prune import prove, prune
 
-        vocab, ids, used = prune(self._vocab, self._encode_pretoken, keep, counts, vocab_size)
+        vocab, ids, used = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep)
         pruned = self.from_vocab(vocab)
         prove(used, ids, self._encode_pretoken, pruned._encode_pretoken)
         return Pruned(pruned, ids)

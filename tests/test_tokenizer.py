@@ -306,7 +306,7 @@ def test_one_text_of_bytes_is_learned_from() -> None:
     assert Tokenizer.train(b"ab ab ab", 258) == Tokenizer.train("ab ab ab", 258)
     tok = Tokenizer.train("ab ab", 257)
     assert tok.extend(b"ab ab ab", 1) == tok.extend("ab ab ab", 1)
-    assert tok.prune(counts=b"ab") == tok.prune(counts="ab")
+    assert tok.prune(b"ab") == tok.prune("ab")
 
 
 #: Letters and marks from Unicode 7.0 to 16.0, and what is unassigned in all.

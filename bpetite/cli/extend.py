@@ -8,23 +8,14 @@ from typing import Any
 import click
 
 from .. import formats
-from ..corpus.options import ErrorPolicy
 from ..formats import WritableFormat
+from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
-from .learning import learn, warnings_said
-from .options import (
-    COUNT,
-    SIZE,
-    Sample,
-    corpus_options,
-    jobs_option,
-    load_tokenizer,
-    overwrite_option,
-    tokenizer_option,
-)
+from .learning import learn, learning_options, parted, warnings_said
+from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, overwrite_option, tokenizer_option
 from .outputs import named, one_stream
 from .reports import counted, say
-from .saving import check_target, save_trained, special_tokens, to_option
+from .saving import check_target, save_trained, to_option
 
 __all__ = ["command"]
 
@@ -37,15 +28,12 @@ __all__ = ["command"]
     ],
     after_interrupt="nothing is written",
 )
-@click.option("-n", "--tokens", type=COUNT, required=True, help="How many tokens to learn, as 500 or 1k.")
+@click.option("-n", "--tokens", type=COUNT, required=True, help="The number of tokens to learn, as 500 or 1k.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
 @to_option
 @overwrite_option
 @tokenizer_option
-@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A further special token.")
-@click.option("--min-frequency", type=COUNT, default=1, show_default=True)
-@click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
-@click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
+@learning_options(ExtendOptions, EXTEND_DEFAULTS)
 @jobs_option
 @corpus_options
 def command(
@@ -55,27 +43,17 @@ def command(
     output: Path,
     target_format: WritableFormat | None,
     overwrite: bool,
-    separator: str | None,
-    input_kind: str | None,
-    whole_files: bool,
-    text_key: str,
-    on_error: ErrorPolicy,
-    max_document_bytes: int,
-    specials: tuple[str, ...],
     jobs: int | None,
-    **options: Any,
+    **others: Any,
 ) -> None:
     """Learn further tokens from FILES (as for train) after those of a tokenizer, whose ids all stay, and save it."""
     if target_format is None:
         target_format = formats.format_by_name(output)
     check_target(output, target_format, overwrite)
     given = load_tokenizer(tokenizer)
-    options["special_tokens"] = special_tokens(specials)
-    given.extend({}, 0, **options)  # finds what is wrong before the corpus is read
-    sample = Sample(
-        files, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
-        on_error=on_error, max_document_bytes=max_document_bytes,
-    )
+    options, reading = parted(others, ExtendOptions)
+    given.extend({}, 0, **options)  # finds mistakes before the corpus is read
+    sample = Sample(files, **reading)
     with warnings_said():
         texts = partial(sample.documents, desc="counting")
         extended = learn(texts, lambda documents, progress: given.extend(

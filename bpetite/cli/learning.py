@@ -1,18 +1,68 @@
-"""Learning from files with bars and messages, for the commands that do."""
+"""Learning from files with bars and messages, and the options of training, for the commands that learn."""
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import click
 
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
-from ..training.train import Repeated
+from ..training.counting.texts import Repeated
+from ..training.options import DEFAULTS
+from .options import COUNT, SIZE
 from .reports import progress_bar, say
+from .saving import special_tokens
 
-__all__ = ["learn", "warnings_said"]
+__all__ = ["learn", "learning_options", "parted", "warnings_said"]
+
+#: Help for options of training.
+HELP = {
+    "pattern": "A named pattern, a regular expression, or none.",
+    "special_tokens": "A special token.",
+    "normalization": "NFC, NFD, NFKC or NFKD.",
+    "unicode": "The version of Unicode that assigns code points, such as 16.0.",
+    "max_token_bytes": "Learn no longer tokens.",
+    "superwords_from": "SuperBPE: learn so many tokens within words, then tokens of several words.",
+    "superword_pattern": "Cuts text when superwords are learned, and when the tokenizer encodes.",
+}
+
+
+def learning_options(kind: type, defaults: Mapping[str, Any] = DEFAULTS) -> Callable[[Any], Any]:
+    """The keys of a TypedDict of options as options of a command; None where one is not given."""
+
+    def decorate(command: Any) -> Any:
+        for name, hint in reversed(get_type_hints(kind).items()):
+            command = _option(name, hint, defaults[name])(command)
+        return command
+
+    return decorate
+
+
+def _option(name: str, hint: Any, default: Any) -> Callable[[Any], Any]:
+    shown = " ".join(default) if isinstance(default, tuple) else default
+    text = [HELP.get(name, ""), f"[default: {shown}]" if shown and shown is not ... else ""]
+    if name == "special_tokens":
+        return click.option(
+            "--special", name, multiple=True, metavar="LITERAL[=ID]", help="  ".join(text),
+            callback=lambda context, option, values: special_tokens(values) if values else None,
+        )  # fmt: skip
+    numbers = SIZE if name.endswith("_bytes") else COUNT
+    choices = click.Choice(get_args(hint)) if get_origin(hint) is Literal else None
+    return click.option(
+        f"--{name.replace('_', '-')}", type=choices or (numbers if int in (hint, *get_args(hint)) else str),
+        help="  ".join(text),
+    )  # fmt: skip
+
+
+def parted(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of training that are given, and all others."""
+    names = kind.__annotations__
+    learning = {name: value for name, value in options.items() if name in names and value is not None}
+    return learning, {name: value for name, value in options.items() if name not in names}
 
 
 @contextmanager
@@ -37,7 +87,7 @@ def learn(texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *
     Args:
         texts: Reads the files, with that bar.
         train: Called with the documents and ``progress``.
-        repeated: It reads the documents more than once.
+        repeated: It reads the documents several times.
     """
     log = logging.getLogger("bpetite.training.train")
     lines = _Lines()

@@ -1,7 +1,7 @@
 """``bpetite train``: learn a tokenizer from a corpus."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,16 @@ from typing import Any
 import click
 
 from .. import formats
-from ..corpus.options import ErrorPolicy
 from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
-from ..training.counting import count_pretokens
-from ..training.options import chosen_options
+from ..training.counting.texts import Progress, count_pretokens
+from ..training.options import TrainingOptions, TrainOptions
 from ..training.parity import train_parity
-from ..training.train import rehearse
+from ..training.train import check_trainable, train_from_counts
 from .base import Command, one_line
-from .learning import learn, warnings_said
+from .learning import learn, learning_options, parted, warnings_said
 from .options import (
     COUNT,
-    SIZE,
     TASK_BYTES,
     Amount,
     Sample,
@@ -32,7 +30,7 @@ from .options import (
 )
 from .outputs import is_stream, named, one_stream
 from .reports import bytes_bar, counted, say
-from .saving import check_target, save_trained, special_tokens, to_option
+from .saving import check_target, save_trained, to_option
 
 __all__ = ["command"]
 
@@ -42,7 +40,7 @@ __all__ = ["command"]
     examples=[
         "bpetite train corpus.txt -n 32k -o tok.json",
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
-        "bpetite train texts/ -n 8k --memory 512M -o bounded.json",
+        "bpetite train texts/ -n 8k --memory 512M --min-count 2 -o bounded.json",
         "bpetite train texts/ -n 32k --superwords-from 24k --pattern o200k -o super.json",
         "bpetite train texts/*.txt -n 300 --parity file -o fair.json",
         "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
@@ -55,68 +53,40 @@ __all__ = ["command"]
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
 @to_option
 @overwrite_option
-@click.option(
-    "--special", "specials", multiple=True, default=["<|endoftext|>"], show_default=True, metavar="LITERAL[=ID]",
-    help="A special token.",
-)
-@click.option("--special-ids", type=click.Choice(["after", "before"]), default="after", show_default=True)
-@click.option(
-    "--pattern",
-    help="A named pattern, a regular expression, or none; gpt2 by default.",
-)
-@click.option("--normalization", type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]))
-@click.option("--unicode", help="The version of Unicode that assigns code points, such as 16.0.")
-@click.option("--min-frequency", type=COUNT, default=1, show_default=True)
-@click.option("--tie-break", type=click.Choice(["ids", "bytes", "tokenizers"]), default="ids", show_default=True)
-@click.option("--max-token-bytes", type=SIZE, help="Learn no longer tokens.")
+@learning_options(TrainOptions)
 @click.option(
     "--memory", type=Amount(1024, 32 << 20), metavar="SIZE",
-    help="Hold at most about this much: counts go to disk, and where learning has no room for all, rare pre-tokens are "
-    "left out, which a message says.",
+    help="Counts hold at most about this much; the others go to disk.",
 )
+@click.option("--min-count", type=COUNT, metavar="N", help="With --memory: leave out pre-tokens that occur less often.")
 @click.option(
     "--spill", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
     help="Where counts go that --memory does not hold [default: the system's folder for temporary files].",
 )
 @click.option(
-    "--superwords-from", type=COUNT, metavar="N",
-    help="SuperBPE: learn N tokens within words, then tokens of several words.",
-)
-@click.option("--superword-pattern", help="What cuts text then; superbpe by default.")
-@click.option(
     "--parity", metavar="KEY|file|folder",
-    help="Parity-aware BPE: each merge is for the language that is compressed worst. What says the language: a key of "
-    "records, or the name of the file or folder.",
+    help="Parity-aware BPE: each merge is for the language that is compressed worst. The language is the value of a "
+    "key of records, or the name of the file or folder.",
 )
 @click.option(
     "--dev", multiple=True, metavar="FILES",
     help="With --parity: files of the same texts in every language, by which languages are compared.",
 )
 @click.option(
-    "--global-merges", type=COUNT, metavar="N", help="With --parity: learn N from all languages together before."
+    "--global-merges", type=COUNT, metavar="N", help="With --parity: learn N from the sum of all languages first."
 )
 @jobs_option
 @corpus_options
 @engine_options
 def command(
     files: tuple[str, ...],
+    vocab_size: int,
     output: Path,
     target_format: WritableFormat | None,
     overwrite: bool,
-    separator: str | None,
-    input_kind: str | None,
-    whole_files: bool,
-    text_key: str,
-    on_error: ErrorPolicy,
-    max_document_bytes: int,
-    specials: tuple[str, ...],
-    pattern: str | None,
-    normalization: str | None,
-    unicode: str | None,
     memory: int | None,
+    min_count: int | None,
     spill: Path | None,
-    superwords_from: int | None,
-    superword_pattern: str | None,
     parity: str | None,
     dev: tuple[str, ...],
     global_merges: int | None,
@@ -124,7 +94,7 @@ def command(
     engine: str,
     address: str | None,
     task_bytes: int | None,
-    **options: Any,
+    **others: Any,
 ) -> None:
     """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for
     standard input) and save it.
@@ -135,88 +105,70 @@ def command(
     if target_format is None:
         target_format = formats.format_by_name(output)
     check_target(output, target_format, overwrite)
-    if spill is not None and memory is None:
-        raise click.UsageError("--spill goes with --memory")
-    options["special_tokens"] = special_tokens(specials)
-    if pattern is not None:
-        options["pattern"] = pattern
-    if normalization is not None:
-        options["normalization"] = normalization
-    if unicode is not None:
-        options["unicode"] = unicode
-    if superwords_from is not None:
-        options["superwords_from"] = superwords_from
-        if engine == "ray" or memory is not None:
-            other = "--memory" if memory is not None else "--engine ray"
-            raise click.UsageError(f"--superwords-from learns from texts, and {other} from counts")
-    if superword_pattern is not None:
-        options["superword_pattern"] = superword_pattern
-    if parity is None and (dev or global_merges is not None):
-        raise click.UsageError(f"{'--dev' if dev else '--global-merges'} goes with --parity")
-    others = {
-        "--memory": memory is not None,
-        "--superwords-from": superwords_from is not None,
-        "--engine ray": engine == "ray",
+    options, reading = parted(others, TrainOptions)
+    for option, value, needed, given in (
+        ("--spill", spill, "--memory", memory),
+        ("--min-count", min_count, "--memory", memory),
+        ("--dev", dev or None, "--parity", parity),
+        ("--global-merges", global_merges, "--parity", parity),
+    ):
+        if value is not None and given is None:
+            raise click.UsageError(f"{option} goes with {needed}")
+    ways = {
+        "--parity": parity,
+        "--superwords-from": options.get("superwords_from"),
+        "--memory": memory,
+        "--engine ray": engine if engine == "ray" else None,
     }
-    if parity is not None and any(others.values()):
-        raise click.UsageError(f"--parity does not go with {next(name for name in others if others[name])}")
-    _rehearse(target_format, **options)
-    sampled = partial(
-        Sample, input_kind=input_kind, separator=separator, whole_files=whole_files, text_key=text_key,
-        on_error=on_error, max_document_bytes=max_document_bytes,
-    )
-    sample = sampled(files)
+    chosen_ways = [name for name, value in ways.items() if value is not None]
+    if len(chosen_ways) > 1:
+        raise click.UsageError(f"{chosen_ways[0]} does not go with {chosen_ways[1]}")
+    chosen = _checked(target_format, vocab_size, options)
+    sample = Sample(files, **reading)
     with warnings_said():
         if engine == "ray":
             if is_stream(output):
                 raise click.UsageError("--engine ray counts into a folder beside the output: name a file")
-            if memory is not None:
-                raise click.UsageError("--memory does not go with --engine ray: tasks count into files")
-            tokenizer = _train_on_ray(sample, address, output, task_bytes, threads=jobs or 1, **options)
+            options |= {"vocab_size": vocab_size, "threads": jobs or 1}
+            tokenizer = _train_on_ray(sample, address, output, task_bytes, **options)
         elif parity is not None:
             only_with_engine(address=address, task_bytes=task_bytes)
             if dev:
-                options["dev"] = sampled(dev).by_group(parity)
-            learned = partial(train_parity, global_merges=global_merges or 0, num_threads=jobs, **options)
-            tokenizer = learn(partial(sample.by_group, parity), learned)
+                options["dev"] = Sample(dev, **reading).by_group(parity)
+            options |= {"vocab_size": vocab_size, "global_merges": global_merges or 0, "num_threads": jobs}
+            tokenizer = learn(partial(sample.by_group, parity), partial(train_parity, **options))
         else:
             only_with_engine(address=address, task_bytes=task_bytes)
-            train = Tokenizer.train if memory is None else partial(_train_within, memory, spill)
-            learned = partial(train, num_threads=jobs, **options)
+            if memory is None:
+                learned = partial(Tokenizer.train, vocab_size=vocab_size, num_threads=jobs, **options)
+            else:
+                bounds = {"num_threads": jobs, "memory": memory, "spill_to": spill, "min_count": min_count}
+                learned = partial(_train_within, chosen, bounds)
             texts = partial(sample.documents, desc="counting")
-            tokenizer = learn(texts, learned, repeated=superwords_from is not None)
+            tokenizer = learn(texts, learned, repeated=chosen.superwords_from is not None)
     tokenizer = save_trained(tokenizer, output, target_format, overwrite)
     say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
 
-def _rehearse(format: WritableFormat, vocab_size: int, **options: Any) -> None:
-    """Raise what is wrong with the options, or cannot be written in the format, before the corpus is read."""
+def _checked(format: WritableFormat, vocab_size: int, options: dict[str, Any]) -> TrainingOptions:
+    """The options; mistakes in them, and what the format cannot hold, are errors before the corpus is read."""
     try:
-        chosen = chosen_options(vocab_size, options)
+        chosen = TrainingOptions(vocab_size, **options)
     except ValueError as wrong:
         raise click.UsageError(one_line(wrong)) from None
-    start = Tokenizer.from_vocab(rehearse(chosen))
+    start = Tokenizer.from_vocab(check_trainable(chosen))
     if format == "tiktoken":
         start = start.to_ranks()
     formats.dump(start.to_vocab(), format)
+    return chosen
 
 
 def _train_within(
-    memory: int,
-    spill: Path | None,
-    documents: Iterable[bytes],
-    vocab_size: int,
-    *,
-    num_threads: int | None,
-    progress: Callable[..., None],
-    **options: Any,
+    options: TrainingOptions, bounds: dict[str, Any], documents: Iterable[bytes], *, progress: Progress
 ) -> Tokenizer:
-    """Counts that may go to disk, then what learning has room for."""
-    with count_pretokens(
-        documents, num_threads=num_threads, progress=progress, memory=memory, spill_to=spill,
-        **chosen_options(vocab_size, options).counting(),
-    ) as counts:
-        return Tokenizer.train_from_counts(counts.within(memory), vocab_size, progress=progress, **options)
+    """Learn from counts that may go to disk."""
+    with count_pretokens(documents, progress=progress, **bounds, **vars(options.cutting)) as counts:
+        return Tokenizer.from_vocab(train_from_counts(counts, options, progress=progress))
 
 
 def _train_on_ray(

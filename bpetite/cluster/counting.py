@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import patterns
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
 from ..corpus.options import Options, ReadingOptions, refuse_unknown
 from ..corpus.reading.readers import Reading
 from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
 from ..corpus.writing.manifest import digest
-from ..patterns import Pattern
 from ..tokenizer import Tokenizer
-from ..training.counting import count_pretokens
-from ..training.counts import PretokenCounts, merge_count_files
-from ..training.options import TrainingOptions
-from ..training.spilled import CountFile
-from ..training.train import rehearse, train_from_counts
+from ..training.counting.counts import CountFile, PretokenCounts, merge_count_files
+from ..training.counting.cutting import COUNT_DEFAULTS, Cutting
+from ..training.counting.texts import count_pretokens
+from ..training.options import LearningOptions, chosen_options
+from ..training.train import check_trainable, train_from_counts
 from .executor import Executor, Report, check_positive, run_all
-from .options import ClusterTrainOptions
+from .options import ClusterCountOptions, ClusterTrainOptions
 from .parcel import Parcel
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ class _Shared:
 
     reading: Reading
     on_error: str
-    counting: dict[str, Any]  # what `count_pretokens` takes
+    cutting: Cutting
     threads: int
 
 
@@ -55,15 +53,7 @@ def count_corpus(
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
-    pattern: Pattern = patterns.GPT2,
-    special_tokens: Sequence[str] = ("<|endoftext|>",),
-    normalization: str | None = None,
-    unicode: str | None = None,
-    task_bytes: int = TASK_BYTES,
-    threads: int = 1,
-    progress: Callable[[int], object] | None = None,
-    log: Callable[[str], None] | None = None,
-    **options: Unpack[ReadingOptions],
+    **options: Unpack[ClusterCountOptions],
 ) -> PretokenCounts:
     """Count the pre-tokens of a corpus, as `bpetite.count_pretokens` counts them in its documents.
 
@@ -74,13 +64,11 @@ def count_corpus(
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
-        pattern, special_tokens, normalization, unicode: As for `bpetite.count_pretokens`.
-        task_bytes: Input of one task.
-        threads: Threads of a task.
-        progress: Called with the bytes of input that have been counted since the last call.
-        log: Called with messages for people.
-        options: How to read: separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files, on_error and
-            max_document_bytes, see `bpetite.corpus.Options`.
+        options: pattern, special_tokens, normalization, unicode, as for `bpetite.count_pretokens`; the options of
+            reading, separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files, on_error and
+            max_document_bytes, see `bpetite.corpus.Options`; and ``task_bytes``, the input of one task; ``threads`` of
+            a task; ``progress``, called with the bytes of input that have been counted since the last call; ``log``,
+            called with messages for people.
 
     Raises:
         TypeError: There is no such option.
@@ -88,22 +76,25 @@ def count_corpus(
         ValueError: An option is out of range.
         OSError: A file cannot be read or written.
     """
-    refuse_unknown("count_corpus", options, ReadingOptions)
-    counting = {
-        "pattern": pattern, "special_tokens": special_tokens, "normalization": normalization, "unicode": unicode,
-    }  # fmt: skip
-    table = _count_to_table(executor, sources, Path(work), counting, task_bytes=task_bytes, threads=threads,
-                            progress=progress, log=log, **options)  # fmt: skip
+    refuse_unknown("count_corpus", options, ClusterCountOptions)
+    counting, reading = _parted(options, COUNT_DEFAULTS)
+    table = _count_to_table(executor, sources, Path(work), Cutting.of(**counting), **reading)
     counts = PretokenCounts.load(table)
     _clean(table)
     return counts
+
+
+def _parted(options: Mapping[str, Any], names: Container[str]) -> tuple[Any, Any]:
+    """The options with these names, and the others."""
+    named = {name: value for name, value in options.items() if name in names}
+    return named, {name: value for name, value in options.items() if name not in names}
 
 
 def _count_to_table(
     executor: Executor,
     sources: SourcesLike,
     folder: Path,
-    counting: dict[str, Any],
+    cutting: Cutting,
     *,
     task_bytes: int = TASK_BYTES,
     threads: int = 1,
@@ -111,11 +102,7 @@ def _count_to_table(
     log: Callable[[str], None] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Path:
-    """What :func:`count_corpus` does, into a table file; `_clean` deletes it and what it was made of.
-
-    Args:
-        counting: What ``bpetite.count_pretokens`` takes.
-    """
+    """Count into a table file; `_clean` deletes it and the tables that it is the sum of."""
     check_positive(task_bytes=task_bytes, threads=threads)
     settings = Options(**options)
     settings.check()
@@ -123,15 +110,14 @@ def _count_to_table(
     sources = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
     reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)
-    # A mistake in the options is found here.
-    counting = counting | {"special_tokens": count_pretokens([], **counting).special_tokens}
-    shared = _Shared(reading, on_error, counting, threads)
+    count_pretokens([], **vars(cutting))  # finds a pattern that is no regular expression
+    shared = _Shared(reading, on_error, cutting, threads)
     count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
     cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest(
-        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, counting["pattern"],
-         counting["special_tokens"], counting["normalization"], counting["unicode"], settings.max_document_bytes]
+        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, cutting.pattern,
+         cutting.special_tokens, cutting.normalization, cutting.unicode, settings.max_document_bytes]
     )
     prefix = f"counts-{identity[:16]}"
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
@@ -188,12 +174,10 @@ def train(
         TypeError, RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
     """
     refuse_unknown("train", options, ClusterTrainOptions)
-    known = {field.name for field in fields(TrainingOptions)}
-    learning: dict[str, Any] = {name: value for name, value in options.items() if name in known}
-    reading: dict[str, Any] = {name: value for name, value in options.items() if name not in known}
-    chosen = TrainingOptions(vocab_size, **learning)
-    rehearse(chosen)
-    table = _count_to_table(executor, sources, Path(work), chosen.counting(), **reading)
+    learning, reading = _parted(options, LearningOptions.__annotations__)
+    chosen = chosen_options(vocab_size, learning)
+    check_trainable(chosen)
+    table = _count_to_table(executor, sources, Path(work), chosen.cutting, **reading)
     with CountFile(table) as counts:
         vocab = train_from_counts(counts, chosen)
     _clean(table)
@@ -207,8 +191,8 @@ def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Re
     if not os.path.exists(table):
         counts = count_pretokens(
             read_documents(pieces, shared.reading, on_error=shared.on_error, log=messages.append),
-            **shared.counting,
             num_threads=shared.threads,
+            **vars(shared.cutting),
         )
         counts.save(table, overwrite=True)
     return messages

@@ -1,12 +1,12 @@
 """Signatures of the functions that Ray and Spark share; `encoding`, `counting` and `arrow` document them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, TypedDict
 
 from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
 from ..corpus.task import Progress
-from ..patterns import Pattern
+from ..training.counting.cutting import CountOptions
 from ..training.options import LearningOptions
 
 __all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions"]
@@ -38,13 +38,8 @@ class _CountingTasks(ReadingOptions, total=False):
     log: Callable[[str], None] | None
 
 
-class ClusterCountOptions(_CountingTasks, total=False):
-    """Keys: the options of `bpetite.cluster.counting.count_corpus`."""
-
-    pattern: Pattern
-    special_tokens: Sequence[str]
-    normalization: str | None
-    unicode: str | None
+class ClusterCountOptions(_CountingTasks, CountOptions, total=False):
+    """Keys: the options of `bpetite.cluster.counting.count_corpus`, those of reading and those of `CountOptions`."""
 
 
 class ClusterTrainOptions(_CountingTasks, LearningOptions, total=False):

@@ -14,7 +14,7 @@ from ..corpus.api import SourcesLike
 from ..corpus.options import refuse_unknown
 from ..errors import MissingExtraError
 from ..tokenizer import Tokenizer
-from ..training.counts import PretokenCounts
+from ..training.counting.counts import PretokenCounts
 from . import counting, encoding
 from .executor import Call, Outcome, Work
 from .options import ClusterCountOptions, ClusterEncodeOptions, ClusterTrainOptions

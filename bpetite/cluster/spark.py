@@ -10,15 +10,14 @@ import pickle
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import patterns
 from ..corpus.api import SourcesLike
 from ..errors import MissingExtraError
-from ..patterns import Pattern
 from ..tokenizer import Tokenizer
-from ..training.counting import Progress, count_pretokens
-from ..training.counts import PretokenCounts
-from ..training.options import LearningOptions, TrainingOptions
-from ..training.train import rehearse, train_from_counts
+from ..training.counting.counts import PretokenCounts
+from ..training.counting.cutting import CountOptions, Cutting
+from ..training.counting.texts import Progress, count_pretokens
+from ..training.options import LearningOptions, chosen_options
+from ..training.train import check_trainable, train_from_counts
 from . import counting, encoding
 from .arrow import EncodeBatch
 from .executor import Call, Outcome, Work
@@ -83,10 +82,7 @@ def count_column(
     frame: Any,
     *,
     column: str = "text",
-    pattern: Pattern = patterns.GPT2,
-    special_tokens: Sequence[str] = ("<|endoftext|>",),
-    normalization: str | None = None,
-    unicode: str | None = None,
+    **options: Unpack[CountOptions],
 ) -> Any:
     """The pre-tokens of a column of texts and how often each occurs: a dataframe of pretoken (binary), count (bigint).
 
@@ -94,16 +90,14 @@ def count_column(
 
     Args:
         frame: A pyspark.sql.DataFrame with a string column.
-        column, pattern, special_tokens, normalization, unicode: As for `bpetite.count_pretokens`.
+        column: Its name.
+        options: pattern, special_tokens, normalization, unicode, as for `bpetite.count_pretokens`.
     """
     _pyspark()
     if column not in frame.columns:
         raise ValueError(f"no column {column!r} (columns: {', '.join(frame.columns)})")
-    # A mistake in the options is found here.
-    none = count_pretokens(
-        [], pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
-    )
-    count = _CountBatches(none)
+    count_pretokens([], **options)  # finds mistakes in the options
+    count = _CountBatches(Cutting.of(**options))
     parts = frame.select(column).mapInArrow(count, "pretoken binary, count bigint")
     return parts.groupBy("pretoken").sum("count").withColumnRenamed("sum(count)", "count")
 
@@ -113,20 +107,16 @@ class _CountBatches:
 
     ROWS = 1 << 16
 
-    def __init__(self, made_with: PretokenCounts) -> None:
-        self.pattern, self.special_tokens = made_with.pattern, made_with.special_tokens
-        self.normalization, self.unicode = made_with.normalization, made_with.unicode
+    def __init__(self, cutting: Cutting) -> None:
+        self.cutting = cutting
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         counts = count_pretokens(
             (text for batch in batches for text in batch.column(0).to_pylist() if text is not None),
-            pattern=self.pattern,
-            special_tokens=self.special_tokens,
-            normalization=self.normalization,
-            unicode=self.unicode,
             num_threads=1,
+            **vars(self.cutting),
         )
         pretokens: list[bytes] = []
         numbers: list[int] = []
@@ -145,24 +135,15 @@ class _CountBatches:
             yield batch()
 
 
-def to_counts(
-    frame: Any,
-    *,
-    pattern: Pattern = patterns.GPT2,
-    special_tokens: Sequence[str] = ("<|endoftext|>",),
-    normalization: str | None = None,
-    unicode: str | None = None,
-) -> PretokenCounts:
+def to_counts(frame: Any, **options: Unpack[CountOptions]) -> PretokenCounts:
     """The counts of `count_column`, collected here a partition at a time.
 
     Args:
         frame: From `count_column`, or any dataframe of pretoken and count.
-        pattern, special_tokens, normalization, unicode: Those that it was counted with.
+        options: Those that it was counted with.
     """
     rows = ((bytes(row[0]), row[1]) for row in frame.select("pretoken", "count").toLocalIterator())
-    return PretokenCounts(
-        rows, pattern=pattern, special_tokens=special_tokens, normalization=normalization, unicode=unicode
-    )
+    return PretokenCounts(rows, **options)
 
 
 def train_column(
@@ -179,9 +160,9 @@ def train_column(
         frame, column: As for `count_column`.
         vocab_size, progress, options: As for `bpetite.Tokenizer.train_from_counts`.
     """
-    chosen = TrainingOptions(vocab_size, **options)
-    rehearse(chosen)
-    settings = chosen.counting()
+    chosen = chosen_options(vocab_size, options, LearningOptions)
+    check_trainable(chosen)
+    settings: Any = vars(chosen.cutting)
     counts = to_counts(count_column(frame, column=column, **settings), **settings)
     return Tokenizer.from_vocab(train_from_counts(counts, chosen, progress=progress))
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ..training.counting.texts import Progress, Repeated
 from ..training.options import TrainOptions, chosen_options
-from ..training.train import Repeated, rehearse, train
+from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .options import Options, ReadingOptions, refuse_unknown
@@ -23,11 +24,12 @@ class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
     """The options of :meth:`bpetite.Tokenizer.train_from_files`.
 
     Keys: those of `TrainOptions` and of `ReadingOptions`, and
-        num_threads: Threads that count; one for each usable processor when None, and never more.
+        num_threads, progress: As for :meth:`bpetite.Tokenizer.train`.
         log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
     """
 
     num_threads: int | None
+    progress: Progress | None
     log: Callable[[str], None] | None
 
 
@@ -42,7 +44,7 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     chosen = chosen_options(vocab_size, learning)
     found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     require(found.pieces)
-    rehearse(chosen)
+    check_trainable(chosen)
     separator = (settings.separator or SEPARATOR).encode()
     start = partial(
         read_documents,

@@ -6,20 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .counting import count_pretokens
-    from .counts import PretokenCounts, merge_count_files
+    from .counting.counts import CountFile, PretokenCounts, merge_count_files
+    from .counting.texts import count_pretokens
     from .parity import train_parity
-    from .spilled import CountFile
 
 __all__ = ["CountFile", "PretokenCounts", "count_pretokens", "merge_count_files", "train_parity"]
 
 if not TYPE_CHECKING:
     #: The module of each name, which is imported when the name is first used: one that counts waits for no trainer.
     _HOMES = {
-        "CountFile": "spilled",
-        "PretokenCounts": "counts",
-        "count_pretokens": "counting",
-        "merge_count_files": "counts",
+        "CountFile": "counting.counts",
+        "PretokenCounts": "counting.counts",
+        "count_pretokens": "counting.texts",
+        "merge_count_files": "counting.counts",
         "train_parity": "parity",
     }
 

@@ -9,22 +9,20 @@ says what to join, all of them join it; they share the tokens.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..errors import short_repr
+from ..errors import check_integer, short_repr
 from ..vocabulary.vocab import Vocab
-from ._count_table import CountTable
-from .config import config_of, corpus_of
-from .continuing import add_counts
-from .counting import Progress, count_pretokens
-from .counts import PretokenCounts, table_of
+from .counting._count_table import CountTable
+from .counting.counts import CountFile, Counts, PretokenCounts, reader_of, table_of
+from .counting.cutting import lists_options
+from .counting.texts import Progress, count_pretokens, texts_not_paths
 from .merging._merger import Merger, join_together
-from .options import TrainingOptions, TrainOptions, check_integer, chosen_options
-from .spilled import CountFile
-from .train import check_cut, merger_of, new_merger, new_vocab, texts_not_paths, warn_of_few
+from .options import DEFAULTS, LearningOptions, TrainingOptions, chosen_options, train_config
+from .train import check_cut, learn_until, merger_of, new_merger, new_vocab, warn_of_few
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,11 +37,12 @@ HELD = 1 << 26  # characters of all languages that wait for that
 NOTHING = -1.0
 EXPECTED = "a mapping from languages to texts or counts, or pairs of a language and a text"
 
-Counts: TypeAlias = Mapping[bytes, int] | CountFile
+AnyCounts: TypeAlias = Mapping[bytes, int] | CountFile
 #: language -> texts or counts; or pairs of a language and a text.
-Corpora: TypeAlias = Mapping[str, str | bytes | Iterable[str | bytes] | Counts] | Iterable[tuple[str, str | bytes]]
+Corpora: TypeAlias = Mapping[str, str | bytes | Iterable[str | bytes] | AnyCounts] | Iterable[tuple[str, str | bytes]]
 
 
+@lists_options(LearningOptions, DEFAULTS)
 def train_parity(
     corpora: Corpora,
     vocab_size: int,
@@ -51,7 +50,8 @@ def train_parity(
     dev: Corpora | None = None,
     global_merges: int = 0,
     num_threads: int | None = None,
-    **options: Unpack[TrainOptions],
+    progress: Progress | None = None,
+    **options: Unpack[LearningOptions],
 ) -> Tokenizer:
     """Learn a tokenizer that is fair to languages: each merge is the most frequent pair of the language that is
     compressed worst so far (parity-aware BPE, Foroutan et al. 2025).
@@ -59,11 +59,12 @@ def train_parity(
     Args:
         corpora: language -> texts, as for :meth:`train`, or counts, as for :meth:`train_from_counts`; or pairs
             (language, text), in any order.
-        vocab_size, num_threads, options: As for :meth:`train`; ``min_frequency`` is that within the language.
+        vocab_size, num_threads, progress: As for :meth:`train`.
         dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
             tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several, the first
             one given.
-        global_merges: So many merges at first are those of ordinary training on all languages together.
+        global_merges: So many merges at first are those of ordinary training on the sum of all languages.
+        options: As for :meth:`train_from_counts`; ``min_frequency`` counts within the language.
 
     Raises:
         ValueError: No language; others in ``dev`` than in ``corpora``; as for :meth:`train`.
@@ -73,8 +74,8 @@ def train_parity(
     """
     from ..tokenizer import Tokenizer
 
-    chosen = chosen_options(vocab_size, options)
-    return Tokenizer.from_vocab(_learned(corpora, dev, chosen, global_merges, num_threads, options.get("progress")))
+    chosen = chosen_options(vocab_size, options, LearningOptions)
+    return Tokenizer.from_vocab(_learned(corpora, dev, chosen, global_merges, num_threads, progress))
 
 
 def _learned(
@@ -86,8 +87,6 @@ def _learned(
     progress: Progress | None,
 ) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
-    if options.superwords_from is not None:
-        raise ValueError("superwords_from is for train, not for train_parity")
     _check_languages(corpora, dev)
     options = _settled(corpora, _settled(dev, options))
     texts = None if dev is None else _counts(dev, options, num_threads, progress)
@@ -95,25 +94,21 @@ def _learned(
     _check_same(counts, texts)
     known = new_merger(options)  # holds no words: it keeps what is learned
     groups = [_Languages(counts.values(), options, known, parallel=False)]
-    record = {"languages": {name: corpus_of(one) for name, one in counts.items()}}
     if texts is not None:
         texts = {name: texts[name] for name in counts}
         groups.append(_Languages(texts.values(), options, known, parallel=True))
-        record["dev"] = {name: corpus_of(one) for name, one in texts.items()}
     shared = min(256 + global_merges, options.vocab_size)
-    for pair in _global_merges(list(counts.values()), shared, options):
-        _join(known, groups, pair)
-    _learn(known, groups, options.vocab_size, progress)
+    first = _global_merges(list(counts.values()), shared, options, progress)
+    _learn(known, groups, first, options.vocab_size, progress)
     warn_of_few(known, options)
-    vocab = new_vocab(known, options, None)
-    given = options.record() | {"languages": list(counts), "global_merges": global_merges}
-    return replace(vocab, train_config=config_of("train_parity", given, record))
+    record = options.record() | {"languages": list(counts), "global_merges": global_merges}
+    return new_vocab(known, options, train_config=train_config("train_parity", record))
 
 
 class _Languages:
     """The texts of each language as tokens: mergers, how many tokens there are, and what that is to be divided by."""
 
-    def __init__(self, counts: Iterable[Counts], options: TrainingOptions, known: Merger, *, parallel: bool) -> None:
+    def __init__(self, counts: Iterable[AnyCounts], options: TrainingOptions, known: Merger, *, parallel: bool) -> None:
         found = list(counts)
         self.mergers = [merger_of(one, options, beside=known) for one in found]
         self.tokens = [_size(one) for one in found]
@@ -145,18 +140,21 @@ class _Languages:
         return worst
 
 
-def _learn(known: Merger, groups: Sequence[_Languages], limit: int, progress: Progress | None) -> None:
-    """Learn for the worst language that has a pair left, until there are so many tokens or none has one.
-
-    IN: the first group is learned from, and the last one compared.
-    """
+def _learn(
+    known: Merger,
+    groups: Sequence[_Languages],
+    first: Iterable[tuple[int, int]],
+    limit: int,
+    progress: Progress | None,
+) -> None:
+    """Learn the first pairs, then for the worst language, until there are so many tokens or no pair is left."""
     start = told = known.tokens
-    while known.tokens < limit and (worst := groups[-1].worst()) is not None:
-        pair = groups[0].mergers[worst].best()
-        if pair is None:
-            groups[-1].leave_out(worst)
-            continue
-        _join(known, groups, pair)
+    for pair in chain(first, _pairs_of_the_worst(groups)):
+        if known.tokens >= limit:
+            break
+        token = known.learn_pair(*pair)
+        for group in groups:
+            group.join(*pair, token)
         if progress is not None and known.tokens - told >= STEP:
             told = known.tokens
             progress("merge", told - start, limit - start)
@@ -164,28 +162,36 @@ def _learn(known: Merger, groups: Sequence[_Languages], limit: int, progress: Pr
         progress("merge", known.tokens - start, limit - start)
 
 
-def _join(known: Merger, groups: Iterable[_Languages], pair: tuple[int, int]) -> None:
-    token = known.learn_pair(*pair)
-    for group in groups:
-        group.join(*pair, token)
+def _pairs_of_the_worst(groups: Sequence[_Languages]) -> Iterator[tuple[int, int]]:
+    """The most frequent pair of the worst language that has one left, each time.
+
+    IN: the first group is learned from, and the last one compared.
+    """
+    while (worst := groups[-1].worst()) is not None:
+        pair = groups[0].mergers[worst].best()
+        if pair is None:
+            groups[-1].leave_out(worst)
+        else:
+            yield pair
 
 
-def _global_merges(counts: Sequence[Counts], limit: int, options: TrainingOptions) -> list[tuple[int, int]]:
-    """What ordinary training learns from all languages together, until there are so many tokens."""
+def _global_merges(
+    counts: Sequence[AnyCounts], limit: int, options: TrainingOptions, progress: Progress | None
+) -> list[tuple[int, int]]:
+    """The merges of ordinary training on all languages, until there are so many tokens."""
     merger = new_merger(options)
     if limit == merger.tokens:
         return []
     for one in counts:
-        add_counts(merger, one)
-    while not merger.learn(limit, 1 << 20):
-        pass
+        merger.add(reader_of(one))
+    learn_until(merger, limit, progress)
     return list(merger.merges())
 
 
 def _settled(corpora: Any, options: TrainingOptions) -> TrainingOptions:
     """The options with what counts that were given say of themselves."""
     for corpus in corpora.values() if isinstance(corpora, Mapping) else ():
-        if isinstance(corpus, (PretokenCounts, CountFile)):
+        if isinstance(corpus, Counts):
             options = options.for_counts(corpus)
     return options
 
@@ -195,19 +201,20 @@ def _counts(
     options: TrainingOptions,
     num_threads: int | None,
     progress: Progress | None,
-    dev: Mapping[str, Counts] | None = None,
-) -> dict[str, Counts]:
+    dev: Mapping[str, AnyCounts] | None = None,
+) -> dict[str, AnyCounts]:
     """The counts of each language; a language that `dev` lacks is an error when its first text comes."""
-    counted = partial(count_pretokens, **options.counting(), num_threads=num_threads, progress=progress)
+    cutting: Any = vars(options.cutting)
+    counted = partial(count_pretokens, num_threads=num_threads, progress=progress, **cutting)
     if not isinstance(corpora, Mapping):
         return _counts_of_pairs(corpora, options, counted, dev)
-    found: dict[str, Counts] = {}
+    found: dict[str, AnyCounts] = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, (Mapping, CountFile)):
             found[name] = corpus
             continue
         counts = counted(texts_not_paths(corpus))
-        check_cut(counts, options)
+        check_cut(counts)
         found[name] = counts
     return found
 
@@ -216,8 +223,8 @@ def _counts_of_pairs(
     pairs: Iterable[tuple[str, str | bytes]],
     options: TrainingOptions,
     counted: Callable[..., PretokenCounts],
-    dev: Mapping[str, Counts] | None,
-) -> dict[str, Counts]:
+    dev: Mapping[str, AnyCounts] | None,
+) -> dict[str, AnyCounts]:
     """The counts of languages whose texts come in any order, of which a bounded number is held."""
     tables: dict[str, CountTable] = {}
     documents: Counter[str] = Counter()
@@ -246,15 +253,15 @@ def _counts_of_pairs(
             count(sizes.most_common(1)[0][0])
     for name in list(held):
         count(name)
-    found: dict[str, Counts] = {}
+    found: dict[str, AnyCounts] = {}
     for name, table in tables.items():
-        counts = PretokenCounts.from_table(table, options.counting(), documents[name])
-        check_cut(counts, options)
+        counts = PretokenCounts.from_table(table, options.cutting, documents[name])
+        check_cut(counts)
         found[name] = counts
     return found
 
 
-def _size(counts: Counts) -> int:
+def _size(counts: AnyCounts) -> int:
     """Bytes in all."""
     pairs = counts if isinstance(counts, CountFile) else table_of(counts).sorted()
     return sum(len(pretoken) * count for pretoken, count in pairs)

@@ -1,39 +1,36 @@
 """Texts or counts in, a vocabulary out.
 
-Options are in `options`, counting in `counting`, the counts and their files in `counts`, merging in `_merger`; here the
-merger is driven and its ids become the vocabulary's.
+Options are in `options`, texts become counts in `counting/`, counts become merges in `merging/`. Here the merger is
+driven, and its ids become the vocabulary's.
 """
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from .. import patterns
 from ..bytelevel import ALPHABET
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
-from .config import config_of, corpus_of
-from .continuing import add_counts, continue_from
-from .counting import Progress, count_pretokens
-from .counts import MAX_COUNT, PretokenCounts
+from .counting.counts import MAX_COUNT, CountFile, Counts, reader_of
+from .counting.texts import Progress, count_pretokens, texts_not_paths
 from .merging._merger import Merger
-from .options import TrainingOptions
-from .spilled import CountFile
+from .merging.known_tokens import make_known
+from .options import TrainingOptions, train_config
 
 __all__ = [
     "MAX_WORDS",
-    "Repeated",
     "check_cut",
     "check_no_special",
+    "check_trainable",
+    "continue_from",
     "learn_until",
     "merger_of",
     "new_merger",
     "new_vocab",
-    "rehearse",
-    "texts_not_paths",
     "train",
     "train_from_counts",
     "warn_of_few",
@@ -65,7 +62,7 @@ def train(
         corpus: Documents, str or UTF-8 bytes, read once; no pair spans two. A single str is one document.
         num_threads: Threads to count on; one for each usable processor when None, and never more. Merging runs on one.
         progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
-            then; see :data:`bpetite.training.counting.Progress`. What it raises ends the training.
+            then; see :data:`bpetite.training.counting.texts.Progress`. What it raises ends the training.
 
     Returns:
         A vocabulary of the merges kind.
@@ -88,26 +85,25 @@ def train(
             "first time: give a list, or an object whose __iter__ begins anew"
         )
     documents = texts_not_paths(corpus)
-    counts = count_pretokens(documents, **options.counting(), num_threads=num_threads, progress=progress)
-    check_cut(counts, options)
+    cutting: Any = vars(options.cutting)
+    counts = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    check_cut(counts)
     merger = merger_of(counts, options)
-    record = corpus_of(counts)
+    number = counts.documents
     del counts  # the merger has all it needs
     if options.superwords_from is None:
-        return _learn(merger, options, progress, record)
-    first = _first_stage(merger, options, progress)
+        return _learned(merger, options, progress)
+    learn_until(merger, options.superwords_from, progress)
+    first = new_vocab(merger, options, pattern=options.superword_pattern)
     del merger
-    phrases = count_pretokens(
-        documents, **options.counting() | {"pattern": first.pattern}, num_threads=num_threads, progress=progress
-    )
-    if phrases.documents != record["documents"]:
-        raise ValueError(f"the corpus had {record['documents']} documents when it was read first, and then "
-                         f"{phrases.documents}")  # fmt: skip
-    record["superwords"] = corpus_of(phrases)
+    cutting = cutting | {"pattern": first.pattern}
+    phrases = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    if phrases.documents != number:
+        raise ValueError(f"the corpus had {number} documents when it was read first, and then {phrases.documents}")
     merger = new_merger(options, MAX_WORDS)
     continue_from(first, phrases, merger)
     del phrases
-    return _learn(merger, options, progress, record, before=first.merges or (), pattern=first.pattern)
+    return _learned(merger, options, progress, before=first.merges or (), pattern=first.pattern)
 
 
 def train_from_counts(
@@ -116,13 +112,13 @@ def train_from_counts(
     """Learn merges from pre-tokens and how often each occurs, as :func:`train` would from the text.
 
     Args:
-        counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. Pattern and normalization of a
-            :class:`PretokenCounts` or a :class:`CountFile` become part of the vocabulary; with another mapping those
-            of the options do. Special tokens that were not cut out when counting are in the counts as text.
+        counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. The options that a
+            :class:`PretokenCounts` or a :class:`CountFile` was made with become those of the vocabulary; options that
+            are given must be the same. Another mapping carries none.
 
     Raises:
         OverflowError: A count, or the sum of a pair's, is past 2^63 - 1.
-        ValueError: A negative count; counts made with settings that contradict the options.
+        ValueError: A negative count; an option that contradicts those that the counts were made with.
 
     >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, TrainingOptions(257, special_tokens=[]))
     >>> vocab.tokens[256]
@@ -130,67 +126,32 @@ def train_from_counts(
     """
     if not isinstance(counts, (Mapping, CountFile)):
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
-    if options.superwords_from is not None:
-        raise ValueError("superwords are learned from texts: counts of pre-tokens do not say which ones are neighbours")
-    if isinstance(counts, (PretokenCounts, CountFile)):
+    if isinstance(counts, Counts):
         options = options.for_counts(counts)
-        check_cut(counts, options)
-    return _learn(merger_of(counts, options), options, progress, corpus_of(counts))
+        check_cut(counts)
+    return _learned(merger_of(counts, options), options, progress)
 
 
-def rehearse(options: TrainingOptions) -> Vocab:
-    """The vocabulary from which learning starts: finds what is wrong with options before hours of counting.
+def check_trainable(options: TrainingOptions) -> Vocab:
+    """The vocabulary from which learning starts: finds mistakes in options before hours of counting.
 
     Raises:
         ValueError: The pattern is no regular expression.
     """
-    merger = merger_of(count_pretokens((), **options.counting(), num_threads=1), options)
-    return _learn(merger, options, None) if options.superwords_from is None else _first_stage(merger, options, None)
+    cutting: Any = vars(options.cutting)
+    merger = merger_of(count_pretokens((), num_threads=1, **cutting), options)
+    learn_until(merger, options.vocab_size, None)
+    pattern = options.cutting.pattern if options.superwords_from is None else options.superword_pattern
+    return new_vocab(merger, options, pattern=pattern)
 
 
-class Repeated:
-    """An iterable that calls a function for its iterator, each time anew."""
-
-    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
-        self.start = start
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.start()
-
-
-def texts_not_paths(corpus: Any) -> Any:
-    """The corpus, unless it holds paths instead of texts: it is one, or its first documents all are."""
-    if isinstance(corpus, (str, os.PathLike)):
-        if _is_path(corpus):
-            raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
-        return corpus
-    if isinstance(corpus, (bytes, Repeated)) or not isinstance(corpus, Iterable):
-        return corpus
-    first = []
-    documents = iter(corpus)
-    for document in islice(documents, 100):
-        first.append(document)
-        if not _is_path(document):
-            break
-    else:
-        if first:
-            raise ValueError(f"the corpus holds paths of files, {first[0]!r} first: train_from_files reads files")
-    return chain(first, documents) if isinstance(corpus, Iterator) else corpus
-
-
-def _is_path(document: object) -> bool:
-    if isinstance(document, str):
-        return len(document) < 4096 and not {"\n", "\0"} & set(document) and os.path.isfile(document)
-    return isinstance(document, os.PathLike)
-
-
-def check_cut(counts: PretokenCounts | CountFile, options: TrainingOptions) -> None:
-    """Refuse a pattern that leaves documents of several words whole, unless it is certainly meant."""
+def check_cut(counts: Counts) -> None:
+    """Refuse a pattern that leaves documents of several words whole, unless it says so itself."""
     pattern = counts.pattern
     if patterns.is_explicit(pattern) or counts.total > 1.5 * counts.documents:
         return
-    pretokens = counts if isinstance(counts, Mapping) else (pretoken for pretoken, _ in counts)
-    sample = [pretoken.decode(errors="replace") for pretoken in islice(pretokens, 100)]
+    pairs: Any = counts.items() if isinstance(counts, Mapping) else counts
+    sample = [pretoken.decode(errors="replace") for pretoken, _ in islice(pairs, 100)]
     if sum(len(text.split()) for text in sample) > 3 * len(sample):
         raise ValueError(
             f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "
@@ -204,10 +165,27 @@ def merger_of(
 ) -> Merger:
     """A merger that holds these pre-tokens, and shares the tokens of the merger `beside` it."""
     merger = new_merger(options, beside=beside)
-    if isinstance(counts, (PretokenCounts, CountFile)):
-        log.info("%s", counts.summary())
-    add_counts(merger, counts)
+    _add(merger, counts)
     return merger
+
+
+def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger: Merger) -> dict[int, int]:
+    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it.
+
+    Returns:
+        As :func:`bpetite.training.merging.known_tokens.make_known`.
+    """
+    ids = make_known(vocab, merger)
+    whole = vocab.merges is None or vocab.ignore_merges
+    merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
+    _add(merger, counts)
+    return ids
+
+
+def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
+    if isinstance(counts, Counts):
+        log.info("%s", counts.summary())
+    merger.add(reader_of(counts))
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:
@@ -232,26 +210,11 @@ def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
             progress("merge", merger.tokens - start, limit - start)
 
 
-def _learn(
-    merger: Merger,
-    options: TrainingOptions,
-    progress: Progress | None,
-    corpus: Mapping[str, Any] | None = None,
-    **more: Any,
-) -> Vocab:
-    """Learn until there are `vocab_size` tokens; warn where there are fewer, unless there is no corpus. `more` is for
-    :func:`new_vocab`."""
+def _learned(merger: Merger, options: TrainingOptions, progress: Progress | None, **more: Any) -> Vocab:
+    """Learn until there are `vocab_size` tokens; warn where there are fewer. `more` is for :func:`new_vocab`."""
     learn_until(merger, options.vocab_size, progress)
-    if corpus is not None:
-        warn_of_few(merger, options)
-    return new_vocab(merger, options, corpus, **more)
-
-
-def _first_stage(merger: Merger, options: TrainingOptions, progress: Progress | None) -> Vocab:
-    """Learn the tokens within words that superwords are made of. The vocabulary has the pattern of superwords."""
-    assert options.superwords_from is not None
-    learn_until(merger, options.superwords_from, progress)
-    return new_vocab(merger, options, None, pattern=options.superword_pattern)
+    warn_of_few(merger, options)
+    return new_vocab(merger, options, train_config=train_config("train", options.record()), **more)
 
 
 def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
@@ -267,7 +230,6 @@ def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
 def new_vocab(
     merger: Merger,
     options: TrainingOptions,
-    corpus: Mapping[str, Any] | None,
     *,
     before: tuple[tuple[int, int], ...] = (),
     **changes: Any,
@@ -292,16 +254,9 @@ def new_vocab(
     special_tokens = {
         literal: ids[literal] if literal in ids else literal.encode()[0] + shift for literal in options.special_tokens
     }
-    settings = options.counting()
-    return Vocab(
-        tokens,
-        before + merger.merges(ids_of),
-        special_tokens,
-        normalization=settings["normalization"],
-        unicode=settings["unicode"],
-        train_config=None if corpus is None else config_of("train", options.record(), corpus),
-        **({"pattern": settings["pattern"]} | changes),
-    )
+    cutting = options.cutting
+    settings: Any = {"pattern": cutting.pattern, "normalization": cutting.normalization, "unicode": cutting.unicode}
+    return Vocab(tokens, before + merger.merges(ids_of), special_tokens, **settings | changes)
 
 
 def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:

@@ -31,8 +31,7 @@ from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
 from bpetite.formats import native
-from bpetite.training.counts import PretokenCounts
-from bpetite.training.spilled import CountFile
+from bpetite.training.counting.counts import CountFile, PretokenCounts
 
 pytest.importorskip("pyarrow")
 

@@ -1,4 +1,5 @@
 """What training refuses or warns of before and after the work: paths for texts, patterns that cut nothing, ids."""
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 import pytest
 import regex
 
-from bpetite import Tokenizer, TrainingWarning, count_pretokens, patterns
-from bpetite.training.train import texts_not_paths
+from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
+from bpetite.training import train_parity
+from bpetite.training.counting.texts import texts_not_paths
+from bpetite.training.options import DEFAULTS, TrainOptions
 
 TEXT = "the cat sat on the mat and the dog sat on the cat"
 train = Tokenizer.train
@@ -108,11 +111,6 @@ def test_documents_that_no_pattern_would_cut_are_no_sign(corpus: list[str]) -> N
     train(corpus, 257, pattern="[A-Zx]+")
 
 
-def test_an_option_that_there_is_not() -> None:
-    with pytest.raises(TypeError, match="'num_threads'; the options of training are special_tokens"):
-        Tokenizer.train_from_counts({}, 256, num_threads=2)  # type: ignore[call-arg]
-
-
 # Special tokens with ids
 
 
@@ -146,3 +144,93 @@ def test_special_tokens_with_ids_of_the_callers_choice() -> None:
 def test_ids_that_collide(special_tokens: dict[str, Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         train(TEXT, 260, special_tokens=special_tokens, **options)
+
+
+# Options of counting that counts carry
+
+
+END = "<|endoftext|>"
+
+
+@pytest.mark.parametrize("memory", [None, "1MB"])
+def test_by_default_the_end_of_text_is_in_no_merge(memory, tmp_path):
+    """Counting, training, their files and their defaults agree: no <|, en or ex is learned."""
+    texts = [f"ab{END}cd{END}ab " * 9]
+    counts = count_pretokens(texts, memory=memory)
+    learned = Tokenizer.train_from_counts(counts, 258)
+    assert learned == Tokenizer.train(texts, 258)
+    assert learned.merges == [(b"a", b"b"), (b"c", b"d")]
+    assert learned.special_tokens == {END: 258}
+    counts.save(tmp_path / "counts")
+    for again in (CountFile(tmp_path / "counts"), PretokenCounts.load(tmp_path / "counts")):
+        assert again.special_tokens == (END,)
+        assert Tokenizer.train_from_counts(again, 258) == learned
+        assert learned.prune(again) == learned.prune(texts)
+
+
+@pytest.mark.parametrize("counted", [(), ("<s>",), ("<s>", END)])
+def test_special_tokens_of_the_counts_hold_unless_others_are_given(counted):
+    counts = count_pretokens(f"ab ab{END}ab", special_tokens=counted)
+    assert tuple(Tokenizer.train_from_counts(counts, 258).special_tokens) == counted
+    others = [one for one in ((), ("<s>",), ("<s>", END), (END,)) if one != counted]
+    for other in others:
+        with pytest.raises(ValueError, match=r"^special_tokens=.* contradicts these counts, made with special_tokens="):
+            Tokenizer.train_from_counts(counts, 258, special_tokens=other)
+
+
+def test_the_order_of_special_tokens_does_not_matter():
+    one, other = (count_pretokens("<a>ab<b>", special_tokens=given) for given in (["<a>", "<b>"], ["<b>", "<a>"]))
+    assert dict(one + other) == {b"ab": 2}
+    assert (one + other).special_tokens == ("<a>", "<b>")
+    swapped = Tokenizer.train_from_counts(one, 257, special_tokens=["<b>", "<a>"])
+    assert swapped.special_tokens == {"<b>": 257, "<a>": 258}
+    placed = Tokenizer.train_from_counts(one, 257, special_tokens={"<b>": 300, "<a>": 400})
+    assert placed.special_tokens == {"<b>": 300, "<a>": 400}
+    assert Tokenizer.train("ab", 256, special_tokens=["<a>", "<b>"]).extend(other, 1).merges == [(b"a", b"b")]
+
+
+def test_extend_and_prune_compare_special_tokens_with_those_of_the_tokenizer():
+    tok = Tokenizer.train(["ab ab"], 257)
+    text = f"cd{END}cd"
+    without = count_pretokens(text, special_tokens=[])
+    for use in (lambda counts: tok.extend(counts, 1), tok.prune):
+        with pytest.raises(ValueError, match="made with special_tokens=\\(\\), contradict the tokenizer"):
+            use(without)
+        use(count_pretokens(text))
+        use({b"cd": 2})  # another mapping says nothing
+    more = count_pretokens(text, special_tokens=[END, "<s>"])
+    assert tok.extend(more, 1, special_tokens=["<s>"]).merges[-1] == (b"c", b"d")
+    with pytest.raises(ValueError, match="special_tokens"):
+        tok.extend(more, 1)
+    with pytest.raises(ValueError, match="special_tokens"):
+        tok.extend(count_pretokens(text), 1, special_tokens=["<s>"])
+
+
+def test_help_shows_the_options_one_by_one():
+    def shown(function):
+        return {one.name: (one.annotation, one.default) for one in inspect.signature(function).parameters.values()}
+
+    train_, counts, extend = (shown(one) for one in (Tokenizer.train, Tokenizer.train_from_counts, Tokenizer.extend))
+    assert set(train_) == {"corpus", "vocab_size", "num_threads", "progress", *TrainOptions.__annotations__}
+    assert train_["min_frequency"] == ("int", 1)
+    assert train_["tie_break"] == ("Literal['ids', 'bytes', 'tokenizers']", "ids")
+    assert train_["special_tokens"][1] == ("<|endoftext|>",) == shown(count_pretokens)["special_tokens"][1]
+    assert set(train_) - set(counts) == {"corpus", "num_threads", "superwords_from", "superword_pattern"}
+    assert extend["special_tokens"][1] == ()
+    assert set(DEFAULTS) == set(TrainOptions.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("learn", "option"),
+    [
+        (lambda **options: Tokenizer.train("ab", 256, **options), "min_count"),
+        (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "superwords_from"),
+        (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "num_threads"),
+        (lambda **options: train_parity({"de": "ab"}, 256, **options), "superwords_from"),
+        (lambda **options: Tokenizer.train("ab", 256).extend("ab", 0, **options), "special_ids"),
+        (lambda **options: count_pretokens("ab", **options), "min_frequency"),
+    ],
+)
+def test_an_option_that_there_is_not(learn, option):
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{option}'; the options are \w+, "):
+        learn(**{option: 257})

@@ -1,8 +1,7 @@
 """The fast trainer against the one that recounts, against other people's merges, and at its edges."""
-import inspect
+import itertools
 import json
 import os
-import pickle
 import random
 import signal
 import subprocess
@@ -13,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
-from bpetite.not_given import NOT_GIVEN
-from bpetite.training import counting
 from bpetite.training import train as training
-from bpetite.training.counting import count_pretokens
-from bpetite.training.counts import PretokenCounts
-from bpetite.training.options import TrainingOptions, TrainOptions
+from bpetite.training import train_parity
+from bpetite.training.counting import texts as counting
+from bpetite.training.counting.counts import PretokenCounts
+from bpetite.training.counting.texts import count_pretokens
+from bpetite.training.options import TrainingOptions
 from tests.support.alarms import Alarm, SecondRing, alarm
 from tests.support.running import running_threads
 
@@ -342,15 +341,6 @@ def test_a_version_of_unicode_holds_as_the_other_settings_do():
         train("ab", 258, unicode="99.0")
 
 
-def test_what_is_not_given_reads_as_such():
-    assert "pattern=NOT_GIVEN" in repr(TrainingOptions(256))
-    assert pickle.loads(pickle.dumps(TrainingOptions(256))) == TrainingOptions(256)
-    assert pickle.loads(pickle.dumps(NOT_GIVEN)) is NOT_GIVEN
-    parameters = inspect.signature(Tokenizer.train).parameters
-    assert parameters["pattern"].default is parameters["normalization"].default is NOT_GIVEN
-    assert set(parameters) == set(TrainOptions.__annotations__) | {"corpus", "vocab_size", "num_threads"}
-
-
 def test_counts_of_zero_are_left_out():
     assert train_from_counts(PretokenCounts({b"ab": 0, b"cd": 1}), 300).merges == ((99, 100),)
 
@@ -367,22 +357,56 @@ def test_progress():
     assert calls[0] == ("count", 23, 23)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_progress_can_end_the_training(threads):
-    def stop(stage, done, total):
-        raise KeyboardInterrupt
+ROUNDS = {
+    "train": lambda texts, **how: Tokenizer.train(texts, 290, **how),
+    "superwords": lambda texts, **how: Tokenizer.train(texts, 290, superwords_from=280, **how),
+    "extend": lambda texts, **how: Tokenizer.train("ab", 256).extend(texts, 30, **how),
+    "extend with superwords": lambda texts, **how: Tokenizer.train("ab", 256).extend(
+        texts, 30, superword_pattern="superbpe", **how),
+    "parity": lambda texts, **how: train_parity({"a": texts, "b": ["xy xyz"]}, 290, **how),
+    "parity with global merges": lambda texts, **how: train_parity(
+        {"a": texts, "b": ["xy xyz"]}, 290, global_merges=9, dev={"a": "ab", "b": "xy"}, **how),
+    "counts": lambda texts, **how: count_pretokens(texts, **how),
+    "counts on disk": lambda texts, **how: count_pretokens(texts, memory="1MB", **how),
+}  # fmt: skip
 
+
+@pytest.mark.filterwarnings("ignore::bpetite.TrainingWarning")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ROUNDS)
+def test_progress_can_end_every_round(name, threads, error):
+    """Whatever call it is that raises, the training ends with that error, and no thread is left."""
+    texts = ["the cat and the dog " * 20] * 3000
+    calls = []
+    ROUNDS[name](texts, num_threads=threads, progress=lambda *call: calls.append(call[0]))
+    assert ("merge" in calls) == ("counts" not in name)
+    if name == "superwords":
+        assert [stage for stage, _ in itertools.groupby(calls)] == ["count", "merge", "count", "merge"]
+    # the first and the last call of each stage
+    changes = [at for at in range(1, len(calls)) if calls[at] != calls[at - 1]]
+    ends = {0, len(calls) - 1, *changes, *(at - 1 for at in changes)}
     before = running_threads()
-    with pytest.raises(KeyboardInterrupt):
-        train(["ab" * 1000] * 2000, 300, progress=stop, num_threads=threads)
-    assert running_threads() == before
+    for stop_at in ends:
+        left = iter(range(stop_at))
+
+        def stop(stage, done, total, left=left):
+            if next(left, None) is None:
+                raise error("enough")
+
+        with pytest.raises(error, match="enough"):
+            ROUNDS[name](texts, num_threads=threads, progress=stop)
+        assert running_threads() == before
 
 
 SIGNALLED = {
     "counting": lambda words: count_pretokens([words] * 4, num_threads=1),
     "counting, threads": lambda words: count_pretokens([words] * 4, num_threads=3),
     "counting, not ASCII": lambda words: count_pretokens([words.decode().replace("e", "é")] * 4, num_threads=1),
+    "counting, on disk": lambda words: count_pretokens([words] * 4, memory="1MB", num_threads=2),
     "merging": lambda words: train_from_counts({words: 1}, 100_000),
+    "merging, two languages": lambda words: train_parity({"a": {words: 1}, "b": {b"ab": 1}}, 100_000),
+    "extending": lambda words: Tokenizer.train("ab", 256).extend({words: 1}, 100_000),
 }
 
 

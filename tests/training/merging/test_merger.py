@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
-from bpetite.training.counts import table_of
+from bpetite.training.counting.counts import table_of
 from bpetite.training.merging._merger import Merger
 
 corpora = st.lists(

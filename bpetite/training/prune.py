@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any
 
-from ..errors import short_repr
+from ..errors import check_integer, short_repr
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
-from .config import config_of, corpus_of
-from .continuing import counts_as
-from .counting import count_as
-from .counts import check_count
-from .options import check_integer
-from .spilled import CountFile
-from .train import texts_not_paths
+from .counting.counts import check_count
+from .counting.texts import Corpus, count_as
+from .options import train_config
 
 __all__ = ["prune", "prove"]
 
@@ -26,9 +22,9 @@ Encode = Callable[[bytes], list[int]]
 def prune(
     vocab: Vocab,
     encode: Encode,
-    keep: Iterable[int | str | bytes],
-    counts: str | bytes | Iterable[str | bytes] | Mapping[bytes, int] | CountFile | None,
+    corpus: Corpus | None,
     vocab_size: int | None,
+    keep: Iterable[int | str | bytes],
 ) -> tuple[Vocab, dict[int, int], dict[bytes, int]]:
     """The vocabulary without tokens that are not needed, old id -> new id, and the counts;
     :meth:`bpetite.Tokenizer.prune` documents the arguments."""
@@ -36,14 +32,11 @@ def prune(
     fixed = always_kept(vocab) | wanted
     if vocab_size is not None:
         vocab_size = check_integer("vocab_size", vocab_size, 1)
-    if counts is None and vocab_size is None and not wanted:
-        raise ValueError("prune takes what to go by: keep, counts or vocab_size")
+    if corpus is None and vocab_size is None and not wanted:
+        raise ValueError("prune needs texts or counts, vocab_size or keep")
     checked: dict[bytes, int] = {}
-    if counts is not None:
-        if isinstance(counts, (Mapping, CountFile)):
-            found = counts_as(vocab, counts)
-        else:
-            found = count_as(vocab, texts_not_paths(counts))
+    if corpus is not None:
+        found = count_as(vocab, corpus)
         pairs = found.items() if isinstance(found, Mapping) else found
         checked = dict(check_count(*item) for item in pairs)
     used = Counter[int]()
@@ -57,8 +50,7 @@ def prune(
         excess = len(vocab.tokens.keys() - vocab.special_only) - vocab_size
         kept = largest_use(vocab.tokens, parts, used, fixed, max(0, excess))
     record = {"keep": sorted(wanted), "vocab_size": vocab_size}
-    config = config_of("prune", record, None if counts is None else corpus_of(checked), vocab)
-    pruned, ids = renumbered(vocab, kept, config)
+    pruned, ids = renumbered(vocab, kept, train_config("prune", record, vocab))
     return pruned, ids, checked
 
 

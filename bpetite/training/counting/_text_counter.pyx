@@ -15,13 +15,13 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
-from ..core._special cimport Specials
-from ..headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
-from ..headers.vectors cimport (
+from ...core._special cimport Specials
+from ...headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ...headers.vectors cimport (
     BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
     PyUnicode_IS_ASCII, PyUnicode_KIND,
 )
-from ..splitting.scan._scan cimport Scanner, scan_cursor
+from ...splitting.scan._scan cimport Scanner, scan_cursor
 from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 
 cdef enum:

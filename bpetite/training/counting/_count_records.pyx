@@ -9,22 +9,22 @@ The shape, and why.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
 from zlib import crc32
 
-from ..errors import FormatError
-from ._count_table cimport CountTable, add_checks
-from .tables cimport bp_add_overflows
+from ...errors import FormatError
+from ._count_table cimport CountTable
+from ..tables cimport bp_add_overflows
 
 cdef extern from "Python.h":
     int PyBUF_READ
     int PyBUF_WRITE
 
-cdef extern from "training/count_records.h" nogil:
+cdef extern from "training/counting/count_records.h" nogil:
     enum:
         BP_RECORD_HEAD
         BP_TRAILER
@@ -36,7 +36,6 @@ cdef extern from "training/count_records.h" nogil:
 cdef enum:
     FULL = 4                   # the block has no room for the next record
     BELOW = -6                 # a sum is negative
-    RARE = 1024                # counts below this are told apart in `rare`
 
 
 cdef int next_record(record_stream* stream) noexcept nogil:
@@ -227,33 +226,27 @@ cdef class RecordMerger:
     cdef uint64_t last_prefix
     cdef uint64_t last_length
     cdef int64_t last_count
-    # What has been given, see the properties.
+    # The sums of the records that were given.
     cdef uint64_t different
     cdef uint64_t bytes
     cdef uint64_t low
     cdef uint64_t high
-    cdef uint64_t sums[2]
-    cdef uint64_t rare_different[RARE]
-    cdef uint64_t rare_bytes[RARE]
-    cdef uint64_t* missed          # by two bytes: how often they are adjacent in what is left out
 
     def __cinit__(self, list readers not None, int64_t least=1, uint64_t buffer_bytes=1 << 20, bint signed=False):
         self.readers = list(readers)
         self.signed = signed
-        self.missed = <uint64_t*> PyMem_Calloc(1 << 16, sizeof(uint64_t))
         self.least = least
         self.capacity = buffer_bytes
         self.block = <uint8_t*> PyMem_Malloc(self.capacity)
         self.heap = <int*> PyMem_Malloc(len(readers) * sizeof(int) + 1)
         self.streams = <record_stream**> PyMem_Malloc(len(readers) * sizeof(record_stream*) + 1)
-        if self.block == NULL or self.heap == NULL or self.streams == NULL or self.missed == NULL:
+        if self.block == NULL or self.heap == NULL or self.streams == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         PyMem_Free(self.block)
         PyMem_Free(self.heap)
         PyMem_Free(self.streams)
-        PyMem_Free(self.missed)
 
     def __iter__(self):
         """Blocks of records, bytes, once; what they are together can be asked for after the last."""
@@ -344,7 +337,6 @@ cdef class RecordMerger:
         """Write the last record, to which nothing more will be added."""
         cdef int64_t count = self.last_count
         cdef uint8_t* at = self.block + self.last
-        cdef uint64_t i
         if self.last_length == 0:
             return ENDED
         if count < 0 and not self.signed:
@@ -357,14 +349,6 @@ cdef class RecordMerger:
             self.bytes += self.last_length
             self.low += <uint64_t> count & 0xFFFFFFFFU
             self.high += <uint64_t> count >> 32
-            add_checks(self.sums, at + BP_RECORD_HEAD, self.last_length, count)
-            if 0 <= count < RARE:
-                self.rare_different[count] += 1
-                self.rare_bytes[count] += self.last_length
-        elif count:
-            at += BP_RECORD_HEAD
-            for i in range(1, self.last_length):
-                self.missed[at[i - 1] << 8 | at[i]] += <uint64_t> count
         self.last_length = 0
         return ENDED
 
@@ -390,21 +374,3 @@ cdef class RecordMerger:
     def totals(self):
         """(different pre-tokens, their bytes, pre-tokens in all); the last is an int of any size."""
         return self.different, self.bytes, (int(self.high) << 32) + self.low
-
-    def checksum(self):
-        """That of a `CountTable` with the same counts."""
-        return f"{self.sums[0]:016x}{self.sums[1]:016x}"
-
-    def rare(self):
-        """For each count from 0 on, as far as they are told apart: (different pre-tokens with it, their bytes)."""
-        return [(self.rare_different[count], self.rare_bytes[count]) for count in range(RARE)]
-
-    def pair_error(self):
-        """How often a pair of tokens occurs at most in what is left out: the last byte of the one and the first byte of
-        the other are adjacent wherever the two are."""
-        cdef uint64_t most = 0
-        cdef int pair
-        for pair in range(1 << 16):
-            if self.missed[pair] > most:
-                most = self.missed[pair]
-        return most

@@ -1,32 +1,34 @@
-"""Texts in, pre-token counts out: batches, threads and the ways to split that are not compiled."""
+"""Texts in, counts of pre-tokens out: batches, threads and the ways to split that are not compiled."""
 from __future__ import annotations
 
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from .. import patterns
-from ..core._special import Specials
-from ..core._threads import in_order, thread_count
-from ..engine.assembly import parts_of
-from ..engine.pipeline import Pipeline
-from ..patterns import PatternLike
-from ..splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
-from ..steps.normalizers import normalizer
-from ..vocabulary.vocab import Vocab
+from ...core._special import Specials
+from ...core._threads import in_order, thread_count
+from ...engine.assembly import parts_of
+from ...engine.pipeline import Pipeline
+from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
+from ...steps.normalizers import normalizer
+from ...vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
-from .counts import PretokenCounts
-from .options import check_normalization, distinct_literals
-from .spilled import LEAST_MEMORY, CountFile, Runs, memory_bytes
+from .counts import CountFile, Counts, PretokenCounts, check_min_count
+from .cutting import COUNT_DEFAULTS, CountOptions, Cutting, lists_options, refuse_unknown
+from .long_text import Job, LongText, Text
+from .spilling import LEAST_MEMORY, Runs, memory_bytes
 
-__all__ = ["Progress", "count_as", "count_pretokens"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Corpus", "Progress", "Repeated", "count_as", "count_pretokens", "texts_not_paths"]
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
@@ -35,23 +37,20 @@ Progress = Callable[[str, int, int | None], object]
 PART = 1 << 20  # characters (bytes of bytes) counted in one job
 PIECES = 1 << 14  # pre-tokens counted at a time where `regex` splits
 
-Text = str | bytes
-#: Counts something with a counter that no other job uses meanwhile. Returns the size of the texts that are done.
-Job = Callable[[TextCounter], int]
+#: Texts, or counts of their pre-tokens.
+Corpus = Text | Iterable[Text] | Mapping[bytes, int] | CountFile
 
 
 @overload
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
-    pattern: PatternLike = ...,
-    special_tokens: Sequence[str] = ...,
-    normalization: str | None = ...,
-    unicode: str | None = ...,
     num_threads: int | None = ...,
     progress: Progress | None = ...,
     memory: None = None,
     spill_to: None = None,
+    min_count: None = None,
+    **options: Unpack[CountOptions],
 ) -> PretokenCounts: ...
 
 
@@ -59,28 +58,25 @@ def count_pretokens(
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
-    pattern: PatternLike = ...,
-    special_tokens: Sequence[str] = ...,
-    normalization: str | None = ...,
-    unicode: str | None = ...,
     num_threads: int | None = ...,
     progress: Progress | None = ...,
     memory: str | int,
     spill_to: str | os.PathLike[str] | None = ...,
+    min_count: int | None = ...,
+    **options: Unpack[CountOptions],
 ) -> CountFile: ...
 
 
+@lists_options(CountOptions, COUNT_DEFAULTS)
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
-    pattern: PatternLike = patterns.GPT2,
-    special_tokens: Sequence[str] = (),
-    normalization: str | None = None,
-    unicode: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
     memory: str | int | None = None,
     spill_to: str | os.PathLike[str] | None = None,
+    min_count: int | None = None,
+    **options: Unpack[CountOptions],
 ) -> PretokenCounts | CountFile:
     """Count the pre-tokens of texts.
 
@@ -89,21 +85,21 @@ def count_pretokens(
 
     Args:
         texts: Documents, str or UTF-8 bytes; no pre-token spans two. A single str or bytes is one document.
-        pattern: The split pattern, see :func:`bpetite.patterns.resolve`. What `regex` itself has to split runs on one
-            thread.
-        special_tokens: Literals that cut the text and are not counted.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
         num_threads: Threads to count on; one for each usable processor when None, and never more.
         progress: Called as ``progress("count", done, total)`` now and then, see :data:`Progress`.
-        memory: What counting may hold beside the texts in work, as bytes or such as "1GB" (at least 1 MB). Counts
-            beyond that go to disk, and the result, a :class:`bpetite.CountFile`, stays there. None for no bound.
+        memory: A bound for the memory of the counts, in bytes or such as "1GB" (at least 1 MB). Counts beyond it go to
+            disk, and the result, a :class:`bpetite.CountFile`, stays there. None for no bound.
         spill_to: The folder of the temporary files; None for the system's, which may be in memory itself. They have no
             names: nothing is left of them, even by a process that is killed.
+        min_count: With `memory`: pre-tokens that occur less often in all texts are left out.
+        options: How the text is cut: ``pattern``, the split pattern, see :func:`bpetite.patterns.resolve` (one that
+            `regex` itself has to split runs on one thread); ``special_tokens``, literals that cut the text and are not
+            counted; ``normalization``, "NFC", "NFD", "NFKC", "NFKD" or None, applied to the text between special
+            tokens; ``unicode``, the version of Unicode, see :class:`bpetite.Vocab`.
 
     Raises:
         TypeError: A text that is neither str nor bytes.
-        ValueError: A `memory` that is no size, `spill_to` without it.
+        ValueError: A `memory` that is no size, `spill_to` or `min_count` without it.
         UnicodeEncodeError: A str holds a lone surrogate.
         UnicodeDecodeError: bytes are not UTF-8.
         OSError: A temporary file cannot be written; the message names the folder.
@@ -111,49 +107,102 @@ def count_pretokens(
     >>> dict(count_pretokens(["the cat", "the dog"]))
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
-    preparation, made_with = _prepared(pattern, special_tokens, normalization, unicode)
+    refuse_unknown(options, CountOptions)
+    cutting = Cutting.of(**options)
+    preparation = _prepared(cutting)
     if memory is None:
-        if spill_to is not None:
-            raise ValueError("spill_to goes with memory, which says when to")
-        return _counted(texts, preparation, made_with, num_threads, progress)
+        for name, value in (("spill_to", spill_to), ("min_count", min_count)):
+            if value is not None:
+                raise ValueError(f"{name} goes with memory, which sends counts to disk")
+        return _counted(texts, preparation, cutting, num_threads, progress)
+    least = 1 if min_count is None else check_min_count(min_count)
     runs = Runs(memory_bytes(memory), spill_to)
     threads = min(thread_count(num_threads), max(1, memory_bytes(memory) // LEAST_MEMORY))
     counters = preparation.counters(threads, runs.table_bytes(threads))
     documents = _count(texts, preparation, counters, progress, runs)
     for _ in in_order(runs.add, (counter.table for counter in counters), len(counters)):
         pass
-    return runs.result(made_with, documents)
+    return runs.result(cutting, documents, least)
 
 
 def count_as(
-    vocab: Vocab, texts: Text | Iterable[Text], *, num_threads: int | None = None, progress: Progress | None = None
-) -> PretokenCounts:
+    vocab: Vocab, corpus: Corpus, num_threads: int | None = None, progress: Progress | None = None
+) -> Mapping[bytes, int] | CountFile:
     """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
-    on one thread.
+    on one thread. Counts are taken as they are, if they can be of these pre-tokens.
 
-    Args:
-        vocab: The tokenizer's vocabulary.
-        texts, num_threads, progress: As for :func:`count_pretokens`, and so is what is raised.
+    Raises:
+        ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does
+            not have. As :func:`count_pretokens` otherwise.
     """
     cutter, _, pipeline = parts_of(vocab)
+    literals = tuple(vocab.special_tokens)
+    plain: Any = vocab.normalization  # without a pipeline
+    cutting = Cutting(cutter.pattern, literals, None if pipeline else plain, vocab.unicode)
+    if isinstance(corpus, Counts):
+        if pipeline is not None:
+            raise ValueError(
+                "these counts, made with a pattern, are not of the pre-tokens that this tokenizer cuts: it has steps "
+                "that counting does not have. Give the texts"
+            )
+        if name := corpus.cutting.difference(cutting):
+            raise ValueError(f"these counts, made with {name}={getattr(corpus, name)!r}, contradict the tokenizer, "
+                             f"which has {name}={getattr(cutting, name)!r}")  # fmt: skip
+    if isinstance(corpus, (Mapping, CountFile)):
+        return corpus
     if pipeline is None:
-        plain: Any = vocab.normalization  # without a pipeline
-        prepared = _prepared(cutter.pattern, tuple(vocab.special_tokens), plain, vocab.unicode)
-        return _counted(texts, *prepared, num_threads, progress)
-    preparation = _Preparation(cutter, Specials({}), None, (pipeline, tuple(vocab.special_tokens)))
-    return _counted(texts, preparation, {"unicode": vocab.unicode}, num_threads, progress)
+        preparation = _prepared(cutting)
+    else:
+        preparation = _Preparation(cutter, Specials({}), None, (pipeline, literals))
+    return _counted(texts_not_paths(corpus), preparation, cutting, num_threads, progress)
+
+
+class Repeated:
+    """An iterable that calls a function for its iterator, each time anew."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.start()
+
+
+def texts_not_paths(corpus: Any) -> Any:
+    """The corpus, unless it is the path of a file, or its first documents all are."""
+    if isinstance(corpus, (str, os.PathLike)):
+        if _is_path(corpus):
+            raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
+        return corpus
+    if isinstance(corpus, (bytes, Repeated)) or not isinstance(corpus, Iterable):
+        return corpus
+    first = []
+    documents = iter(corpus)
+    for document in islice(documents, 100):
+        first.append(document)
+        if not _is_path(document):
+            break
+    else:
+        if first:
+            raise ValueError(f"the corpus holds paths of files, {first[0]!r} first: train_from_files reads files")
+    return chain(first, documents) if isinstance(corpus, Iterator) else corpus
+
+
+def _is_path(document: object) -> bool:
+    if isinstance(document, str):
+        return len(document) < 4096 and not {"\n", "\0"} & set(document) and os.path.isfile(document)
+    return isinstance(document, os.PathLike)
 
 
 def _counted(
     texts: Text | Iterable[Text],
     preparation: _Preparation,
-    made_with: Mapping[str, Any],
+    cutting: Cutting,
     num_threads: int | None,
     progress: Progress | None,
 ) -> PretokenCounts:
     counters = preparation.counters(thread_count(num_threads))
     documents = _count(texts, preparation, counters, progress, None)
-    return PretokenCounts.from_table(_added_up([counter.table for counter in counters]), made_with, documents)
+    return PretokenCounts.from_table(_sum_of([counter.table for counter in counters]), cutting, documents)
 
 
 def _count(
@@ -276,21 +325,12 @@ def _special_spans(text: str, specials: Specials) -> Iterator[tuple[int, int]]:
         begin = max(begin + PART, at)
 
 
-def _prepared(
-    pattern: PatternLike, special_tokens: Sequence[str], normalization: str | None, unicode: str | None
-) -> tuple[_Preparation, dict[str, Any]]:
-    """What the options of :func:`count_pretokens` ask for, and the settings of the counts."""
-    split = patterns.resolve(pattern)
-    literals = distinct_literals(special_tokens)
-    check_normalization(normalization, unicode)
-    preparation = _Preparation(
-        pretokenizer(split, unicode=unicode),
-        Specials(dict.fromkeys(literals, 0)),
-        normalizer(normalization, unicode),
+def _prepared(cutting: Cutting) -> _Preparation:
+    return _Preparation(
+        pretokenizer(cutting.pattern, unicode=cutting.unicode),
+        Specials(dict.fromkeys(cutting.special_tokens, 0)),
+        normalizer(cutting.normalization, cutting.unicode),
     )
-    return preparation, {
-        "pattern": split, "normalization": normalization, "special_tokens": literals, "unicode": unicode,
-    }  # fmt: skip
 
 
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
@@ -304,7 +344,7 @@ def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
         elif alone and len(text) > 2 * PART and preparation.one_stage:
-            yield from _LongText(text).jobs()
+            yield from LongText(text, PART).jobs()
         elif alone and len(text) > PART and scanner is not None and isinstance(text, str) and not text.isascii():
             yield partial(_count_stream, text, preparation)
         else:
@@ -393,65 +433,7 @@ def _decoded(text: Text) -> str:
     return text.decode("utf-8") if isinstance(text, bytes) else text
 
 
-class _LongText:
-    """One text in ranges, a job each, and a last job that waits for them and corrects those that began wrongly."""
-
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        self.starts = range(0, len(text), PART)
-        #: (start, stop, reached) of each range that was counted, see `TextCounter.count_part`.
-        self.ranges: list[tuple[int, int, int] | None] = [None] * len(self.starts)
-        self.ended = SimpleQueue[None]()
-
-    def jobs(self) -> Iterator[Job]:
-        for number in range(len(self.starts)):
-            yield partial(self._count, number)
-        yield self._correct
-
-    def _count(self, number: int, counter: TextCounter) -> int:
-        try:
-            start = self.starts[number]
-            stop = min(start + PART, len(self.text))
-            self.ranges[number] = counter.count_part(self.text, start, stop, settle=True)
-            return stop - start
-        finally:
-            self.ended.put(None)
-
-    def _correct(self, counter: TextCounter) -> int:
-        for _ in self.starts:
-            self.ended.get()
-        ranges = [counted for counted in self.ranges if counted is not None]
-        if len(ranges) == len(self.ranges):  # else a range failed, and its error comes first
-            _correct_ranges(self.text, ranges, counter)
-        return 0
-
-
-def _correct_ranges(text: Text, ranges: list[tuple[int, int, int]], counter: TextCounter) -> None:
-    """Make the counts of ranges that each began at a guess those of one scan.
-
-    IN: ranges of (start, stop, reached) in order, each one's stop the next one's start. A range whose start is not
-    what the scan before it reached is taken back, and counted again from there.
-    """
-    true_start: int | None = None
-    skip = skipped = 0
-    for number, (start, stop, reached) in enumerate(ranges):
-        if true_start is None or true_start == start:
-            true_start = None if reached == stop else reached
-            continue
-        counter.count_part(text, start, stop, -1)
-        last = number == len(ranges) - 1
-        if true_start >= stop and not last:
-            continue
-        if skipped < skip and not last:
-            skipped += 1
-            continue
-        _, _, reached = counter.count_part(text, true_start, max(stop, true_start))
-        # A pre-token longer than a range is looked for at intervals that double.
-        skip, skipped = (2 * skip + 1, 0) if reached == true_start else (0, 0)
-        true_start = None if reached == stop else reached
-
-
-def _added_up(tables: list[CountTable]) -> CountTable:
+def _sum_of(tables: list[CountTable]) -> CountTable:
     """The first table, with the counts of all others. Threads add them in pairs: one thread alone would take longer to
     add the tables of 192 than they take to count."""
     while len(tables) > 1:

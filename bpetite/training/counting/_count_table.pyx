@@ -11,14 +11,14 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
-from ..headers cimport (
-    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key,
+from ...headers cimport (
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_key, bp_hash_long, bp_key,
     bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret,
 )
-from ._pretokens cimport PretokenReader
-from .tables cimport bp_add_overflows, bp_free_table, bp_new_table
+from .._pretokens cimport PretokenReader
+from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
 
-cdef extern from "training/count_records.h" nogil:
+cdef extern from "training/counting/count_records.h" nogil:
     enum:
         BP_RECORD_HEAD
     uint8_t* bp_put_record(uint8_t* p, const uint8_t* data, size_t length, int64_t count) noexcept
@@ -34,11 +34,6 @@ cdef enum:
     AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
 cdef uint64_t LONG = 0xFF00000000000000U
-# For checksums, the same on every machine: the digits of pi and of e.
-cdef bp_secret* CHECKS = [
-    bp_secret([0x243F6A8885A308D3U, 0x13198A2E03707344U, 0xA4093822299F31D0U, 0x082EFA98EC4E6C89U], [1, 1]),
-    bp_secret([0xB7E151628AED2A6AU, 0xBF7158809CF4F3C7U, 0x62E7160F38B4DA56U, 0xA784D9045190CFEFU], [1, 1]),
-]
 cdef bp_secret secret = draw_secret()     # one for all tables: `absorb` takes the hashes of another
 
 
@@ -48,12 +43,6 @@ cdef int check(int result) except -1:
     if result == OVERFLOW:
         raise OverflowError("a pre-token's count is past 2^63 - 1")
     return 0
-
-
-cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int64_t count) noexcept nogil:
-    cdef int which
-    for which in range(2):
-        sums[which] += bp_hash_key(&CHECKS[which], bp_hash_bytes(&CHECKS[which], data, length), <uint64_t> count)
 
 
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil:
@@ -375,21 +364,6 @@ cdef class CountTable:
                     low += <uint64_t> self.slots[i].count & 0xFFFFFFFFU
                     high += <uint64_t> self.slots[i].count >> 32
         return different, size, (int(high) << 32) + low
-
-    def checksum(self):
-        """32 hex digits: the sums of two hashes of each pre-token with its count. Equal for equal counts, on every
-        little-endian machine; no protection against someone who looks for other counts with the same sums."""
-        cdef uint64_t i
-        cdef uint64_t sums[2]
-        cdef Py_ssize_t length
-        cdef const uint8_t* data
-        sums[0] = sums[1] = 0
-        with nogil:
-            for i in range(self.mask + 1):
-                if self.slots[i].key.high and self.slots[i].count:
-                    data = slot_bytes(&self.slots[i], &length)
-                    add_checks(sums, data, length, self.slots[i].count)
-        return f"{sums[0]:016x}{sums[1]:016x}"
 
     @property
     def full(self):

@@ -3,17 +3,14 @@ from __future__ import annotations
 
 import errno
 import gc
-import json
 import os
 import pickle
 import random
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +21,18 @@ from hypothesis import strategies as st
 from bpetite import (
     CountFile,
     FormatError,
-    MissingExtraError,
     PretokenCounts,
     Tokenizer,
-    TrainingWarning,
     count_pretokens,
     patterns,
 )
-from bpetite.training import counting, spilled
-from bpetite.training._count_records import RecordMerger, RecordReader
-from bpetite.training._count_table import CountTable
-from bpetite.training.counts import SharedFile, write_records
-from bpetite.training.spilled import memory_bytes
+from bpetite.training import merge_count_files
+from bpetite.training.counting import spilling
+from bpetite.training.counting import texts as counting
+from bpetite.training.counting._count_records import RecordMerger, RecordReader
+from bpetite.training.counting._count_table import CountTable
+from bpetite.training.counting.spilling import memory_bytes
+from bpetite.training.counting.table_file import Records, SharedFile, write_table
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 
@@ -52,21 +49,21 @@ strings = st.one_of(
 def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
     """Tables are full after each job, and few runs are merged at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spilled, "LEAST_MEMORY", 1)
+        patch.setattr(spilling, "LEAST_MEMORY", 1)
         patch.setattr(counting, "LEAST_MEMORY", 1)
-        patch.setattr(spilled, "FAN_IN", fan_in)
+        patch.setattr(spilling, "FAN_IN", fan_in)
         patch.setattr(counting, "PART", part)
         yield
 
 
-def file_of(counts: Mapping[bytes, int]) -> SharedFile:
+def file_of(counts: Mapping[bytes, int]) -> Records:
     """Records in a file, negative counts too."""
     table = CountTable()
     for pretoken, count in counts.items():
         table.add(pretoken, count)
     file = BytesIO()
-    write_records(file, b"", table.blocks(30), lambda: (table.totals()[0], 0))
-    return SharedFile(file, "a file")
+    write_table(file, b"", table.blocks(30), lambda: (table.totals()[0], 0))
+    return Records(SharedFile(file, "a file"), 0, 0)
 
 
 @settings(deadline=None, max_examples=40)
@@ -86,7 +83,7 @@ def test_equal_to_counts_in_memory(
         counts = count_pretokens(documents, num_threads=threads, memory=memory, **options)
     assert list(counts) == list(expected.items())
     assert (len(counts), counts.total, counts.size) == (len(expected), expected.total, expected.size)
-    assert (counts.documents, counts.checksum) == (len(documents), expected._table.checksum())
+    assert counts.documents == len(documents)
     assert (counts.pattern, counts.special_tokens) == (expected.pattern, expected.special_tokens)
     assert counts.training_memory == expected.training_memory
     assert counts.summary() == expected.summary()
@@ -112,13 +109,13 @@ def test_records_are_added_up(files: list[dict[bytes, int]], least: int, buffer_
     for counts in files:
         for pretoken, count in counts.items():
             sums[pretoken] += count
-    readers = [file_of(counts).records(0, 0, buffer_bytes, signed=True) for counts in files]
+    readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
     both = RecordMerger(readers, 1, buffer_bytes, signed=True)
-    written = SharedFile(BytesIO(), "sums")
-    write_records(written.file, b"", both, lambda: (both.totals()[0], 7))
-    assert list(written.records(0, 0, buffer_bytes, signed=True)) == sorted((k, n) for k, n in sums.items() if n)
+    written = Records(SharedFile(BytesIO(), "sums"), 0, 0)
+    write_table(written.file.file, b"", both, lambda: (both.totals()[0], 7))
+    assert list(written.read(buffer_bytes, signed=True)) == sorted((k, n) for k, n in sums.items() if n)
 
-    readers = [file_of(counts).records(0, 0, buffer_bytes, signed=True) for counts in files]
+    readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
     merger = RecordMerger(readers, least, buffer_bytes)
     if min(sums.values(), default=0) < 0:
         with pytest.raises(FormatError, match="negative together"):
@@ -127,16 +124,6 @@ def test_records_are_added_up(files: list[dict[bytes, int]], least: int, buffer_
     list(merger)
     kept = {pretoken: count for pretoken, count in sums.items() if count >= least}
     assert merger.totals() == (len(kept), sum(map(len, kept)), sum(kept.values()))
-    assert merger.checksum() == PretokenCounts(kept)._table.checksum()
-    for count, (different, size) in enumerate(merger.rare()[:5]):
-        those = [pretoken for pretoken, occurs in kept.items() if occurs == count]
-        assert (different, size) == (len(those), sum(map(len, those)))
-    missed: Counter[tuple[int, int]] = Counter()
-    for pretoken, count in sums.items():
-        if 0 < count < least:
-            for pair in pairwise(pretoken):
-                missed[pair] += count
-    assert merger.pair_error() == max(missed.values(), default=0)
 
 
 @settings(deadline=None, max_examples=30)
@@ -148,36 +135,36 @@ def test_a_table_in_order(seed: int, number: int) -> None:
     counts = {name: draw.randrange(1, 2**62) for name in names}
     table = PretokenCounts(counts)._table
     assert list(table.sorted()) == sorted(counts.items())
-    assert list(file_of(counts).records(0, 0)) == sorted(counts.items())
+    assert list(file_of(counts).read()) == sorted(counts.items())
 
 
 def test_a_reader_is_not_read_within_its_reading() -> None:
     def read(offset: int, buffer: memoryview) -> int:
-        return file.read(offset, buffer) if offset else len(list(reader))
+        return file.file.read(offset, buffer) if offset else len(list(reader))
 
     file = file_of({b"ab": 1})
     reader = RecordReader(read, "a")
     with pytest.raises(RuntimeError, match="one thread at a time reads records"):
         list(reader)
-    merger = RecordMerger([file.records(0, 0)])
+    merger = RecordMerger([file.read()])
     assert len(b"".join(merger)) == 14
     with pytest.raises(RuntimeError, match="records are merged once"):
         list(merger)
 
 
 def test_a_sum_past_the_largest_count() -> None:
-    readers = [file_of({b"ab": 2**62}).records(0, 0) for _ in range(2)]
+    readers = [file_of({b"ab": 2**62}).read() for _ in range(2)]
     with pytest.raises(OverflowError, match=r"the count of b'ab' is past 2\^63 - 1"):
         list(RecordMerger(readers))
 
 
 def test_a_long_pretoken_among_short_ones() -> None:
     counts = {b"x" * 100_000: 1, b"a": 2, b"x" * 99_999: 3, b"xy": 4}
-    readers = [file_of(counts).records(0, 0, 64) for _ in range(3)]
-    written = SharedFile(BytesIO(), "sums")
+    readers = [file_of(counts).read(64) for _ in range(3)]
+    written = Records(SharedFile(BytesIO(), "sums"), 0, 0)
     merger = RecordMerger(readers, 1, 64)
-    write_records(written.file, b"", merger, lambda: (merger.totals()[0], 0))
-    assert list(written.records(0, 0, 64)) == [(pretoken, 3 * count) for pretoken, count in sorted(counts.items())]
+    write_table(written.file.file, b"", merger, lambda: (merger.totals()[0], 0))
+    assert list(written.read(64)) == [(pretoken, 3 * count) for pretoken, count in sorted(counts.items())]
 
 
 def test_a_table_says_when_it_is_full() -> None:
@@ -198,38 +185,21 @@ def test_a_table_says_when_it_is_full() -> None:
     assert table.full
 
 
-def test_left_out() -> None:
+def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
     texts = ["the cat the dog the cow", "a bird a cat cup"]
-    counts = count_pretokens(texts, memory="1MB")
-    rare = counts.at_least(2)
-    assert dict(rare) == {b" cat": 2, b" the": 2}
-    assert rare.left_out == (7, 7, 2)  # b" c" is in b" cow" and b" cup"
-    assert (len(rare), rare.total, rare.size) == (2, 4, 8)
-    assert "without 7 below 2" in rare.summary()
-    assert dict(rare.at_least(1)) == dict(counts)
-    assert counts.left_out == (0, 0, 0)
-    assert dict(rare.load()) == dict(rare)
+    with tiny():
+        counts = count_pretokens(texts, memory=50, min_count=2)  # of all texts, not of a run
+    assert dict(counts) == {b" cat": 2, b" the": 2}
+    assert (len(counts), counts.total, counts.size, counts.documents) == (2, 4, 8, 2)
+    for number, text in enumerate(texts):
+        count_pretokens(text).save(tmp_path / str(number))
+    merge_count_files([tmp_path / "0", tmp_path / "1"], tmp_path / "sum", min_count=2)
+    assert dict(CountFile(tmp_path / "sum")) == dict(counts)
+    assert dict(count_pretokens(texts, memory="1MB", min_count=2**80)) == {}
     with pytest.raises(ValueError, match="min_count must be at least 1, not 0"):
-        counts.at_least(0)
-    with pytest.raises(ValueError, match="min_count must be at most"):
-        counts.at_least(2**40)
-
-
-def test_as_many_as_learning_has_room_for() -> None:
-    words = [f"w{number:x}" for number in range(300)]
-    counts = count_pretokens([" ".join(words), " ".join(words[:100]), " ".join(words[:10])], memory="2MB")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spilled, "training_memory", lambda different, size: different << 14)
-        assert counts.within(len(counts) << 14).min_count == 1
-        with pytest.warns(TrainingWarning, match="the count of a pair is at most"):
-            some = counts.within((len(counts) << 14) - 1)
-        assert some.min_count == 2
-        assert len(some) < len(counts)
-        with pytest.warns(TrainingWarning, match="occur less than 3 times"):
-            assert some.within("1MB").min_count == 3
-        patch.setattr(spilled, "training_memory", lambda different, size: 1 << 60)
-        with pytest.raises(ValueError, match="give more memory"):
-            counts.within("1GB")
+        count_pretokens(texts, memory="1MB", min_count=0)
+    with pytest.raises(ValueError, match="min_count must be at least 1, not 0"):
+        merge_count_files([tmp_path / "0"], tmp_path / "none", min_count=0)
 
 
 def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
@@ -244,12 +214,6 @@ def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
     assert ranks.extend(counts, 5) == ranks.extend(expected, 5)
     assert Tokenizer.train_from_counts(counts, 262).to_vocab().train_config == Tokenizer.train_from_counts(
         expected, 262).to_vocab().train_config  # fmt: skip
-    frequent = counts.at_least(2)
-    assert Tokenizer.train_from_counts(frequent, 270) == Tokenizer.train_from_counts(frequent.load(), 270)
-    config = Tokenizer.train_from_counts(frequent, 270).to_vocab().train_config
-    assert config is not None
-    assert config["corpus"]["min_count"] == 2
-    assert config["corpus"]["left_out"]["different"] == 1
     with pytest.raises(ValueError, match="contradicts these counts"):
         Tokenizer.train_from_counts(counts, 280, pattern=r"\w+")
 
@@ -271,27 +235,6 @@ def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes((tmp_path / "disk").read_bytes()[:-1])
     with pytest.raises(FormatError, match="short: ends at byte"):
         len(CountFile(tmp_path / "short"))
-    again.at_least(2).save(tmp_path / "none")
-    assert len(PretokenCounts.load(tmp_path / "none")) == 0
-
-
-def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(spilled, "ROWS", 3)
-    texts = ["the cat's hat", "the é 12"]
-    counts = count_pretokens(texts, memory="1MB")
-    counts.to_parquet(tmp_path / "counts.parquet")
-    table = pq.read_table(tmp_path / "counts.parquet")
-    assert list(zip(*table.to_pydict().values())) == sorted(count_pretokens(texts).items())
-    assert json.loads(table.schema.metadata[b"bpetite"])["pattern"] == patterns.GPT2
-    with pytest.raises(FileExistsError):
-        counts.to_parquet(tmp_path / "counts.parquet")
-    counts.at_least(9).to_parquet(tmp_path / "none.parquet")
-    assert pq.read_table(tmp_path / "none.parquet").num_rows == 0
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtraError, match=r"bpetite\[corpus\]"):
-        counts.to_parquet(tmp_path / "other.parquet")
-    assert not (tmp_path / "other.parquet").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files without names are Unix's")
@@ -331,6 +274,8 @@ def test_a_disk_that_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_what_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="spill_to goes with memory"):
         count_pretokens(["a"], spill_to=tmp_path)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="min_count goes with memory"):
+        count_pretokens(["a"], min_count=2)  # type: ignore[call-overload]
     with pytest.raises(NotADirectoryError, match="spill_to is no folder"):
         count_pretokens(["a"], memory="1MB", spill_to=tmp_path / "none")
     with pytest.raises(ValueError, match="memory must be at least 1048576 bytes, not 1000"):

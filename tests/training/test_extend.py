@@ -15,7 +15,7 @@ from recounting import learn
 from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, get_encoding, patterns, reference
 from bpetite.reference import Pair
 from bpetite.steps import normalizers, splits
-from bpetite.training.spilled import CountFile
+from bpetite.training.counting.counts import CountFile
 
 pytestmark = pytest.mark.filterwarnings("ignore:no pair is left to learn")
 
@@ -214,8 +214,7 @@ def test_settings_are_kept() -> None:
 def test_counts_on_disk_are_read_as_a_stream(texts: list[str], least: int, n: int, ranks: bool) -> None:
     tok = Tokenizer.train("abc ab ab c", 259)
     tok = tok.to_ranks() if ranks else tok
-    with count_pretokens(texts, memory="1MB") as counts:
-        frequent = counts.at_least(least)
+    with count_pretokens(texts, memory="1MB", min_count=least) as frequent:
         with pytest.MonkeyPatch.context() as patched:
             patched.delattr(CountFile, "load")
             longer = tok.extend(frequent, n)

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ..headers cimport bp_key, bp_watch
+from ...headers cimport bp_key, bp_watch
 
 
 cdef enum count_status:
@@ -51,9 +51,6 @@ cdef class CountTable:
 
 # The bytes of a slot's pre-token and how many they are.
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil
-
-# Add a pre-token to the two sums of a checksum.
-cdef void add_checks(uint64_t* sums, const uint8_t* data, Py_ssize_t length, int64_t count) noexcept nogil
 
 # Raise what a status stands for.
 cdef int check(int result) except -1

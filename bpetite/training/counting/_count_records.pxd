@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ._pretokens cimport PretokenReader
+from .._pretokens cimport PretokenReader
 
 
 cdef enum record_status:

@@ -8,37 +8,35 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..engine.assembly import parts_of
-from ..errors import TrainingWarning, warn_caller
-from ..not_given import NOT_GIVEN, NotGiven
+from ..errors import TrainingWarning, check_integer, warn_caller
 from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
-from .config import config_of, corpus_of
-from .continuing import continue_from, counts_as
-from .counting import Progress, count_as
+from .counting.cutting import Specials, distinct_literals, refuse_unknown
+from .counting.texts import Corpus, Progress, count_as
 from .merging._merger import Merger
-from .options import Specials, TrainingOptions, check_integer, checked_ids, distinct_literals
-from .spilled import CountFile
-from .train import MAX_WORDS, check_no_special, learn_until, new_merger, texts_not_paths
+from .options import ExtendOptions, MergeOptions, TrainingOptions, checked_ids, train_config
+from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["extend"]
 
 
 def extend(
     vocab: Vocab,
-    corpus: str | bytes | Iterable[str | bytes] | Mapping[bytes, int] | CountFile,
+    corpus: Corpus,
     n: int,
     *,
-    special_tokens: Specials = (),
-    superword_pattern: PatternLike | NotGiven = NOT_GIVEN,
     num_threads: int | None = None,
     progress: Progress | None = None,
-    **rules: Any,
+    **options: Unpack[ExtendOptions],
 ) -> Vocab:
     """The vocabulary with `n` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
 
@@ -47,33 +45,33 @@ def extend(
     ((97, 98), (32, 256))
     """
     n = check_integer("n", n, 0)
-    options = TrainingOptions(256 + n, special_tokens=(), **rules)
-    if isinstance(special_tokens, Mapping):
-        special_tokens = dict(special_tokens)
-    else:
-        special_tokens = distinct_literals(special_tokens)
+    refuse_unknown(options, ExtendOptions)
+    given: Any = dict(options)
+    special_tokens = given.pop("special_tokens", ())
+    special_tokens = dict(special_tokens) if isinstance(special_tokens, Mapping) else distinct_literals(special_tokens)
+    superwords = "superword_pattern" in given
+    pattern = given.pop("superword_pattern", None)
+    rules = TrainingOptions(256 + n, special_tokens=(), **given)
     placed = _further_specials(special_tokens, vocab, n)
-    record = {"n": n, "special_tokens": special_tokens, **{
-        name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")
-    }}  # fmt: skip
+    record = {name: getattr(rules, name) for name in MergeOptions.__annotations__}
+    record |= {"n": n, "special_tokens": special_tokens}
     before, max_words = vocab, 0
-    if superword_pattern is not NOT_GIVEN:
-        vocab, max_words = _with_phrases(vocab, superword_pattern), MAX_WORDS
+    if superwords:
+        vocab, max_words = _with_phrases(vocab, pattern), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
-    counts = _counts(vocab, placed, corpus, num_threads, progress)
-    config = config_of("extend", record, corpus_of(counts), before)
-    merger = new_merger(options, max_words)
+    counts = count_as(_cutting(vocab, placed), corpus, num_threads, progress)
+    merger = new_merger(rules, max_words)
     ids = continue_from(vocab, counts, merger)
     del counts  # the merger has all it needs
     start = len(ids)
     learn_until(merger, start + n, progress)
     if merger.tokens < start + n:
         warn_caller(
-            f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens - start} new tokens, "
+            f"no pair is left to learn (min_frequency={rules.min_frequency}): {merger.tokens - start} new tokens, "
             f"not {n}; extend with more text, or by fewer",
             TrainingWarning,
         )
-    return _extended(vocab, merger, ids, start, placed, config)
+    return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
 
 
 def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
@@ -84,19 +82,6 @@ def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
         raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens whole, "
                          "or has steps beyond a pattern")  # fmt: skip
     return replace(vocab, pattern=patterns.resolve(pattern))
-
-
-def _counts(
-    vocab: Vocab,
-    placed: Mapping[str, int | None],
-    corpus: Any,
-    num_threads: int | None,
-    progress: Progress | None,
-) -> Mapping[bytes, int] | CountFile:
-    """The pre-tokens to learn from, cut as the tokenizer cuts, at the new special tokens too."""
-    if isinstance(corpus, (Mapping, CountFile)):
-        return counts_as(vocab, corpus)
-    return count_as(_cutting(vocab, placed), texts_not_paths(corpus), num_threads=num_threads, progress=progress)
 
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:

@@ -86,9 +86,9 @@ def test_equals_brute_force(tok: Tokenizer, counts: dict[bytes, int], data: st.D
     expected = one_by_one(tok, use(tok, counts), keep, size)
     if expected is None:
         with pytest.raises(ValueError, match="tokens can go: the others are kept or needed by those that are"):
-            tok.prune(keep=keep, counts=counts, vocab_size=size)
+            tok.prune(counts, keep=keep, vocab_size=size)
         return
-    small, ids = tok.prune(keep=keep, counts=counts, vocab_size=size)
+    small, ids = tok.prune(counts, keep=keep, vocab_size=size)
     assert list(ids) == sorted(expected)
     assert list(ids.values()) == list(range(len(expected)))
     assert small.vocab == {new: tok.token_bytes(old) for old, new in ids.items()}
@@ -100,11 +100,11 @@ def test_texts_are_counted_as_the_tokenizer_cuts() -> None:
     texts = ["ab ab ab cd cd", "the cd<|endoftext|>"]
     tok = Tokenizer.train([*texts, "never used before"], 275)
     counts = count_pretokens(texts, special_tokens=["<|endoftext|>"])
-    assert tok.prune(counts=texts) == tok.prune(counts=counts) == tok.prune(counts=dict(counts))
-    small, ids = tok.prune(counts=texts)
+    assert tok.prune(texts) == tok.prune(counts) == tok.prune(dict(counts))
+    small, ids = tok.prune(texts)
     assert 256 < len(small) < len(tok)
     assert [small.encode(text) for text in texts] == [[ids[one] for one in tok.encode(text)] for text in texts]
-    ranks, again = tok.to_ranks().prune(counts=texts)
+    ranks, again = tok.to_ranks().prune(texts)
     assert (ranks.kind, ranks.vocab, again) == ("ranks", small.vocab, ids)
     found = next(one for one in analysis.audit(tok, texts).findings if one.code == "unused")
     assert found.count == len(tok) - len(small)
@@ -130,7 +130,7 @@ def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:
         "tokenizer_config.json": '{"added_tokens_decoder": {"500": {"content": "<s>"}, "400": {}}, "x": 1}',
         "added_tokens.json": '{"<s>": 500, "cd": 400}', "config.json": '{"model_type": "gpt2"}',
     })  # fmt: skip
-    small, ids = Tokenizer.from_vocab(vocab).prune(counts=["ab"])
+    small, ids = Tokenizer.from_vocab(vocab).prune(["ab"])
     assert (ids[300], ids[500], 400 in ids, 501 in ids) == (256, 257, False, False)
     assert small.encode("ab <s><t>", add_special_tokens=True) == [257, 256, 257, 257]
     assert small.to_vocab().beside == {
@@ -145,14 +145,14 @@ def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:
 def test_counts_on_disk_and_of_other_pretokens() -> None:
     tok = Tokenizer.train("ab ab ab cd", 260)
     with count_pretokens(["ab ab"], memory="1MB") as counts:
-        assert tok.prune(counts=counts) == tok.prune(counts=["ab ab"])
+        assert tok.prune(counts) == tok.prune(["ab ab"])
     with pytest.raises(ValueError, match="made with pattern=None, contradict the tokenizer"):
-        tok.prune(counts=count_pretokens(["ab ab"], pattern=None))
+        tok.prune(count_pretokens(["ab ab"], pattern=None))
 
 
 def test_what_cannot_be() -> None:
     tok = Tokenizer.train("ab ab ab", 258)
-    with pytest.raises(ValueError, match="prune takes what to go by: keep, counts or vocab_size"):
+    with pytest.raises(ValueError, match="prune needs texts or counts, vocab_size or keep"):
         tok.prune()
     with pytest.raises(ValueError, match="only 2 of 3 tokens can go"):
         tok.prune(vocab_size=255)
@@ -164,4 +164,4 @@ def test_what_cannot_be() -> None:
         with pytest.raises(TypeError, match="keep"):
             tok.prune(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="is negative"):
-        tok.prune(counts={b"ab": -1})
+        tok.prune({b"ab": -1})

@@ -16,9 +16,9 @@ from tiers import slow_but
 
 from bpetite import patterns, reference
 from bpetite.errors import FormatError
-from bpetite.training import counting
-from bpetite.training.counting import count_pretokens
-from bpetite.training.counts import CountReader, PretokenCounts, merge_count_files
+from bpetite.training.counting import texts as counting
+from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
+from bpetite.training.counting.texts import count_pretokens
 from tests.support.running import running_threads
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
@@ -210,7 +210,7 @@ def test_one_long_pre_token_is_held_about_twice(last):
     """Once by the table, and once as UTF-8 where the text is not that already; 2 of 16 MB is what else is needed."""
     script = (
         "import resource\n"
-        "from bpetite.training.counting import count_pretokens\n"
+        "from bpetite.training.counting.texts import count_pretokens\n"
         f"text = 'word' * (1 << 22) + {last!r}\n"
         "count_pretokens(text[:1000])\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -308,8 +308,8 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
     again = PretokenCounts.load(path)
     assert dict(again) == mapping
     assert (again.pattern, again.special_tokens, again.normalization, again.documents) == (pattern, ("<s>",), "NFC", 7)
-    with CountReader(path) as reader:
-        assert list(reader) == sorted(mapping.items())
+    with CountFile(path) as counts:
+        assert list(counts) == sorted(mapping.items())
     first = path.read_bytes()
     PretokenCounts(dict(reversed(mapping.items())), pattern=pattern, special_tokens=["<s>"], normalization="NFC",
                    documents=7).save(path, overwrite=True)
@@ -378,7 +378,7 @@ def test_documents_past_what_a_file_holds(tmp_path):
 def test_settings_without_end(tmp_path):
     path = tmp_path / "counts"
     path.write_bytes(b"bpetite counts 1\n" + b"[" * 200_000 + b"\n")
-    with pytest.raises(FormatError, match="line 2 should hold the settings as JSON"):
+    with pytest.raises(FormatError, match="line 2 should hold the options of counting as JSON"):
         PretokenCounts.load(path)
 
 
@@ -391,7 +391,7 @@ def test_settings_of_the_wrong_type(tmp_path, name, value):
     PretokenCounts({b"one": 1}).save(path)
     magic, line, records = path.read_bytes().split(b"\n", 2)
     path.write_bytes(b"\n".join([magic, json.dumps(json.loads(line) | {name: value}).encode(), records]))
-    with pytest.raises(FormatError, match=f"counts: line 2 should hold the settings: {name} is"):
+    with pytest.raises(FormatError, match="counts: line 2 should hold the options of counting as JSON: "):
         PretokenCounts.load(path)
 
 
@@ -430,8 +430,8 @@ def test_damaged_files(tmp_path):
     with pytest.raises(FormatError):
         PretokenCounts.load(path)
     path.write_bytes(whole)
-    with CountReader(path) as reader:
-        assert reader.settings["pattern"] == patterns.GPT2
+    with CountFile(path) as counts:
+        assert counts.pattern == patterns.GPT2
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 5, 7, 8, 13])

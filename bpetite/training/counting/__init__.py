@@ -1,0 +1,1 @@
+"""Texts to counts of pre-tokens, in memory and on disk."""

@@ -1,0 +1,322 @@
+"""Pre-tokens and how often each occurs: the result of counting and the input of training, in memory or in a file.
+
+Counts made on many machines add up to the counts of one machine: a large corpus can be counted where it is stored, and
+its merges learned on one machine.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...atomic import create_file
+from ...errors import check_integer
+from ...patterns import Pattern
+from .._pretokens import PretokenReader
+from ._count_records import RecordMerger, RecordReader
+from ._count_table import CountTable
+from .cutting import COUNT_DEFAULTS, CountOptions, Cutting, lists_options
+from .table_file import PART, Records, head_of, open_table, write_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["CountFile", "Counts", "PretokenCounts", "merge_count_files"]
+
+MAX_COUNT = 2**63 - 1
+
+
+class Counts:
+    """Counts that know how their text was cut: :class:`PretokenCounts` and :class:`CountFile`."""
+
+    def __init__(self, cutting: Cutting) -> None:
+        self.cutting: Cutting = cutting
+        self.pattern: Pattern = cutting.pattern
+        self.normalization: str | None = cutting.normalization
+        self.special_tokens: tuple[str, ...] = cutting.special_tokens
+        self.unicode: str | None = cutting.unicode
+
+    def __len__(self) -> int:
+        return self._totals()[0]
+
+    def __repr__(self) -> str:
+        different, _, total, documents = self._totals()
+        return f"{type(self).__name__}({different} different pre-tokens, {total} in all, {documents} documents)"
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return self._totals()[2]
+
+    @property
+    def size(self) -> int:
+        """The bytes of all different pre-tokens."""
+        return self._totals()[1]
+
+    @property
+    def documents(self) -> int:
+        """The number of texts that were counted."""
+        return self._totals()[3]
+
+    @property
+    def training_memory(self) -> int:
+        """The bytes that learning from these counts takes, about, beside the counts themselves."""
+        # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
+        return 12 * self.size + 60 * len(self) + (16 << 20)
+
+    def summary(self) -> str:
+        """One line for people: the totals, and the memory that learning will need."""
+        return (
+            f"{self.documents:,} documents, {self.total:,} pre-tokens, {len(self):,} different "
+            f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
+        )
+
+    def _totals(self) -> tuple[int, int, int, int]:
+        """(different pre-tokens, their bytes, pre-tokens in all, documents)."""
+        raise NotImplementedError
+
+
+class PretokenCounts(Counts, Mapping[bytes, int]):
+    """An immutable mapping from the bytes of a pre-token to a count of 1..2^63-1, in order of bytes.
+
+    Args:
+        counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
+        documents: The number of texts that were counted.
+        options: How the text was cut, as :func:`bpetite.count_pretokens` takes them. Counts that differ here do not add
+            up, and training refuses options that contradict them.
+
+    Raises:
+        TypeError: A pre-token that is not bytes, a count that is no int.
+        ValueError: A negative count or an empty pre-token.
+        OverflowError: A count past 2^63 - 1.
+
+    >>> counts = PretokenCounts({b" the": 3, b"cat": 1}) + PretokenCounts({b"cat": 1})
+    >>> dict(counts)
+    {b' the': 3, b'cat': 2}
+    """
+
+    @lists_options(CountOptions, COUNT_DEFAULTS)
+    def __init__(
+        self,
+        counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),
+        *,
+        documents: int = 0,
+        **options: Unpack[CountOptions],
+    ) -> None:
+        table = CountTable()
+        for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
+            table.add(*check_count(pretoken, count))
+        self._set(table, Cutting.of(**options), documents)
+
+    def _set(self, table: CountTable, cutting: Cutting, documents: int) -> None:
+        Counts.__init__(self, cutting)
+        self._table = table
+        self._documents = documents
+        self._found: tuple[int, int, int] | None = None
+
+    @classmethod
+    def from_table(cls, table: CountTable, cutting: Cutting, documents: int) -> PretokenCounts:
+        """Counts that own a table, which must not change any more."""
+        counts = cls.__new__(cls)
+        counts._set(table, cutting, documents)
+        return counts
+
+    def __getitem__(self, pretoken: bytes) -> int:
+        count: int = self._table.get(pretoken) if isinstance(pretoken, bytes) else 0
+        if count == 0:
+            raise KeyError(pretoken)
+        return count
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (pretoken for pretoken, _ in self._table.sorted())
+
+    def __add__(self, other: PretokenCounts) -> PretokenCounts:
+        """The sum. OverflowError where a count would pass 2^63 - 1."""
+        if not isinstance(other, PretokenCounts):
+            return NotImplemented
+        _check_same(self, other, "these counts", "those added")
+        table = CountTable()
+        table.update(self._table)
+        table.update(other._table)
+        return self.from_table(table, self.cutting, self.documents + other.documents)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(PretokenCounts, documents=self.documents, **vars(self.cutting)), (list(self._table.sorted()),)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a table file: sorted, the same bytes for the same counts. A partial file is never left behind.
+
+        Raises:
+            FileExistsError: There is such a file and `overwrite` is false.
+        """
+        with create_file(path, overwrite=overwrite) as file:
+            write_table(file, head_of(self.cutting), self._table.blocks(PART), lambda: (len(self), self.documents))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
+        """Read a table file.
+
+        Raises:
+            FormatError: The file is no table file, damaged or cut short.
+        """
+        with CountFile(path) as counts:
+            return counts.load()
+
+    def _totals(self) -> tuple[int, int, int, int]:
+        if self._found is None:
+            self._found = self._table.totals()
+        return *self._found, self._documents
+
+
+class CountFile(Counts):
+    """Pre-token counts that stay on disk: the result of :func:`bpetite.count_pretokens` with `memory`, or a table file.
+
+    It is an iterable of (pre-token, count) in order of bytes, read as a stream and as often as wanted. It has the
+    options and the totals of :class:`bpetite.PretokenCounts`, and training takes it in their place.
+
+    Args:
+        path: A table file, as :meth:`bpetite.PretokenCounts.save` writes it.
+
+    Raises:
+        FormatError: The file is no table file; or, when it is read, damaged or cut short.
+
+    >>> from bpetite import count_pretokens
+    >>> dict(count_pretokens(["the cat", "the dog"], memory="16MB"))
+    {b' cat': 1, b' dog': 1, b'the': 2}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._set(*open_table(Path(path)), None)
+
+    def _set(self, records: Records, cutting: Cutting, totals: tuple[int, int, int, int] | None) -> None:
+        Counts.__init__(self, cutting)
+        self._records = records
+        self._found = totals
+
+    @classmethod
+    def from_records(cls, records: Records, cutting: Cutting, totals: tuple[int, int, int, int]) -> CountFile:
+        """Counts that own a file that has been written."""
+        counts = cls.__new__(cls)
+        counts._set(records, cutting, totals)
+        return counts
+
+    def records(self, buffer_bytes: int = PART) -> RecordReader:
+        """A reader before the first record, which reads so many bytes at a time."""
+        return self._records.read(buffer_bytes)
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        return iter(self.records())
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a CountFile belongs to its process: save it, and give the other process the path")
+
+    def _totals(self) -> tuple[int, int, int, int]:
+        if self._found is None:
+            records = self.records()
+            merger = RecordMerger([records])
+            for _ in merger:
+                pass
+            self._found = *merger.totals(), records.documents
+        return self._found
+
+    def load(self) -> PretokenCounts:
+        """These counts in memory."""
+        table = CountTable()
+        records = self.records()
+        records.add_to(table)
+        return PretokenCounts.from_table(table, self.cutting, records.documents)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a table file, the one that :meth:`bpetite.PretokenCounts.save` writes for the same counts.
+
+        Raises:
+            FileExistsError: There is such a file and `overwrite` is false.
+        """
+        _write_sum([self], path, 1, overwrite)
+
+    def close(self) -> None:
+        """Close the file; counts that were not saved are gone."""
+        self._records.file.close()
+
+    def __enter__(self) -> CountFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def table_of(counts: Mapping[bytes, int]) -> CountTable:
+    """The table of counts, which must not change; :class:`PretokenCounts` lists the errors."""
+    return (counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table
+
+
+def reader_of(counts: Mapping[bytes, int] | CountFile) -> PretokenReader:
+    """A reader of the pre-tokens, in any order."""
+    return counts.records() if isinstance(counts, CountFile) else table_of(counts).pretokens()
+
+
+def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
+    """A pre-token and its count, checked; :class:`PretokenCounts` lists the errors."""
+    if not isinstance(pretoken, bytes):
+        raise TypeError(f"a pre-token is bytes, not {pretoken!r}; encode str as UTF-8")
+    if not pretoken:
+        raise ValueError("a pre-token must not be empty")
+    try:
+        number = count.__index__()  # type: ignore[attr-defined]
+    except AttributeError:
+        raise TypeError(f"the count of {pretoken!r} must be an int, not {count!r}") from None
+    if number < 0:
+        raise ValueError(f"the count of {pretoken!r} is negative: {number}")
+    if number > MAX_COUNT:
+        raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1: {number}")
+    return pretoken, number
+
+
+def merge_count_files(
+    paths: Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    min_count: int = 1,
+    overwrite: bool = False,
+) -> None:
+    """Add up table files into one. They are read and written a record at a time, so their size does not matter.
+
+    Args:
+        min_count: Pre-tokens whose sum is less are left out.
+
+    Raises:
+        ValueError: Files counted with different options, or no file.
+        FormatError: A file is no table file, damaged or cut short.
+        OverflowError: A count would pass 2^63 - 1, or the documents 2^64 - 1.
+    """
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(CountFile(path)) for path in paths]
+        if not files:
+            raise ValueError("no count files to merge")
+        for file in files[1:]:
+            _check_same(files[0], file, str(files[0]._records.file.name), str(file._records.file.name))
+        _write_sum(files, out, min_count, overwrite)
+
+
+def _write_sum(files: list[CountFile], out: str | os.PathLike[str], min_count: int, overwrite: bool) -> None:
+    records = [file.records(PART // 4) for file in files]
+    merger = RecordMerger(records, check_min_count(min_count))
+    with create_file(out, overwrite=overwrite) as file:
+        ends = lambda: (merger.totals()[0], sum(one.documents for one in records))  # noqa: E731
+        write_table(file, head_of(files[0].cutting), merger, ends)
+
+
+def check_min_count(min_count: object) -> int:
+    """The number, or the error that says why it is none."""
+    return min(check_integer("min_count", min_count, 1), MAX_COUNT)
+
+
+def _check_same(one: Counts, other: Counts, one_name: str, other_name: str) -> None:
+    name = one.cutting.difference(other.cutting)
+    if name is not None:
+        raise ValueError(
+            f"{one_name} and {other_name} do not add up: {name} is {getattr(one, name)!r} and {getattr(other, name)!r}"
+        )

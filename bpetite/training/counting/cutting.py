@@ -1,0 +1,125 @@
+"""How text is cut into pre-tokens: the options of counting, which counts carry with them."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+
+from ... import patterns
+from ...patterns import Pattern, PatternLike
+from ...vocabulary.special_literals import check_literal
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "COUNT_DEFAULTS",
+    "CountOptions",
+    "Cutting",
+    "Specials",
+    "distinct_literals",
+    "lists_options",
+    "refuse_unknown",
+]
+
+#: Special tokens of a training: literals, or literal -> id.
+Specials: TypeAlias = Sequence[str] | Mapping[str, int]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class CountOptions(TypedDict, total=False):
+    """How text is cut into pre-tokens.
+
+    Keys:
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
+        special_tokens: Literals that cut the text and are in no pre-token.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
+    """
+
+    pattern: PatternLike
+    special_tokens: Sequence[str] | Mapping[str, int]
+    normalization: str | None
+    unicode: str | None
+
+
+COUNT_DEFAULTS: CountOptions = {
+    "pattern": "gpt2", "special_tokens": ("<|endoftext|>",), "normalization": None, "unicode": None,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """The options of counting, as :meth:`of` checks them."""
+
+    pattern: Pattern
+    special_tokens: tuple[str, ...]
+    normalization: str | None
+    unicode: str | None
+
+    @classmethod
+    def of(cls, **options: Unpack[CountOptions]) -> Cutting:
+        """Check the options; those that are not given have their defaults.
+
+        Raises:
+            TypeError: A value of the wrong type.
+            ValueError: An unknown pattern, normalization or version of Unicode, or no literal of a special token.
+
+        >>> Cutting.of(special_tokens=["<s>", "<s>"]).special_tokens
+        ('<s>',)
+        """
+        from ...splitting.pattern.unicode_version import check_unicode
+        from ...steps import normalizers
+
+        given: Any = {**COUNT_DEFAULTS, **options}
+        form, unicode = given["normalization"], given["unicode"]
+        if form is not None and form not in normalizers.FORMS:
+            raise ValueError(f"normalization {form!r} is not one of {', '.join(normalizers.FORMS)} or None")
+        check_unicode(unicode)
+        normalizers.check(form, unicode)
+        return cls(patterns.resolve(given["pattern"]), distinct_literals(given["special_tokens"]), form, unicode)
+
+    def difference(self, other: Cutting) -> str | None:
+        """The first option in which the two differ; None where they cut alike. The order of special tokens is none."""
+        for name, value in vars(self).items():
+            others = getattr(other, name)
+            if set(value) != set(others) if name == "special_tokens" else value != others:
+                return name
+        return None
+
+
+def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
+    """The literals without repeats, or the error that says which one is wrong."""
+    if isinstance(special_tokens, (str, bytes)) or not hasattr(special_tokens, "__iter__"):
+        raise TypeError(f"special_tokens is a list of str or a dict of ids, not {special_tokens!r}")
+    literals = tuple(dict.fromkeys(special_tokens))
+    for literal in literals:
+        check_literal(literal)
+    return literals
+
+
+def refuse_unknown(given: Mapping[str, Any], kind: type) -> None:
+    """Raise TypeError for a keyword argument that is no key of a TypedDict of options."""
+    known = kind.__annotations__
+    for name in given:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}; the options are {', '.join(known)}")
+
+
+def lists_options(options: type, defaults: Mapping[str, Any]) -> Callable[[Function], Function]:
+    """Let ``help`` show the keyword arguments of a function that takes them as a TypedDict, one by one."""
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        listed = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, ...),
+                              annotation=getattr(kind, "__forward_arg__", kind))
+            for name, kind in options.__annotations__.items()
+        ]  # fmt: skip
+        function.__signature__ = signature.replace(parameters=[*own, *listed])  # type: ignore[attr-defined]
+        return function
+
+    return decorate

@@ -1,0 +1,46 @@
+"""A merger that begins with the tokens of a vocabulary."""
+from __future__ import annotations
+
+from array import array
+from itertools import chain
+
+from ...vocabulary.vocab import Vocab
+from ._merger import Merger
+
+__all__ = ["make_known"]
+
+
+def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
+    """Make the tokens of a vocabulary known to a merger.
+
+    Returns:
+        The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,
+        then tokens that no merge gives; of ranks all tokens in the order of their ids.
+
+    Raises:
+        ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
+    """
+    tokens, id_of, merges = vocab.tokens, vocab.id_of, vocab.merges or ()
+    found = []
+    for first in range(256):
+        byte = merger.token(first)
+        number = id_of.get(byte)
+        if number is None or number in vocab.not_looked_up:
+            raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
+        found.append(number)
+    found = [*dict.fromkeys(chain(found, vocab.merge_results))]
+    internal = {number: inside for inside, number in enumerate(found)}
+    try:
+        merger.know(array("I", map(internal.__getitem__, chain.from_iterable(merges))))
+    except (KeyError, ValueError):
+        known = set(found[:256])
+        for rank, ((left, right), joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
+            if left not in known or right not in known:
+                part = tokens[left if left not in known else right]
+                raise ValueError(f"merge {rank} takes {part!r}, which no byte or earlier merge gives") from None
+            known.add(joined)
+        raise
+    others = sorted(tokens.keys() - internal.keys() - vocab.not_looked_up)
+    for number in others:
+        merger.add_token(tokens[number])
+    return dict(enumerate(found + others))
