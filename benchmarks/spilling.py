@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from bpetite import CountFile, Tokenizer, count_pretokens
+from bpetite import Tokenizer, count_pretokens
 
 from . import texts
 from .processes import run_python
@@ -62,9 +62,6 @@ def child(size: int, memory: str, threads: int, spill: str | None, vocab_size: i
     say(used, wall, peak(), "\n" + repr(counts))
     if vocab_size:
         began = time.perf_counter()
-        if isinstance(counts, CountFile):
-            counts = counts.within(memory)
-            say(f"learning from those that occur {counts.min_count} times; {counts.left_out}")
         tok = Tokenizer.train_from_counts(counts, vocab_size)
         say(f"{len(tok)} tokens in {time.perf_counter() - began:.1f} s, {tok.fingerprint()}, peak {peak()} MB")
 

@@ -153,7 +153,7 @@ END = "<|endoftext|>"
 
 
 @pytest.mark.parametrize("memory", [None, "1MB"])
-def test_by_default_the_end_of_text_is_in_no_merge(memory, tmp_path):
+def test_by_default_the_end_of_text_is_in_no_merge(memory: Any, tmp_path: Path) -> None:
     """Counting, training, their files and their defaults agree: no <|, en or ex is learned."""
     texts = [f"ab{END}cd{END}ab " * 9]
     counts = count_pretokens(texts, memory=memory)
@@ -169,31 +169,34 @@ def test_by_default_the_end_of_text_is_in_no_merge(memory, tmp_path):
 
 
 @pytest.mark.parametrize("counted", [(), ("<s>",), ("<s>", END)])
-def test_special_tokens_of_the_counts_hold_unless_others_are_given(counted):
+def test_special_tokens_of_the_counts_hold_unless_others_are_given(counted: tuple[str, ...]) -> None:
     counts = count_pretokens(f"ab ab{END}ab", special_tokens=counted)
     assert tuple(Tokenizer.train_from_counts(counts, 258).special_tokens) == counted
-    others = [one for one in ((), ("<s>",), ("<s>", END), (END,)) if one != counted]
-    for other in others:
+    every: list[tuple[str, ...]] = [(), ("<s>",), ("<s>", END), (END,)]
+    for other in every:
+        if other == counted:
+            continue
         with pytest.raises(ValueError, match=r"^special_tokens=.* contradicts these counts, made with special_tokens="):
             Tokenizer.train_from_counts(counts, 258, special_tokens=other)
 
 
-def test_the_order_of_special_tokens_does_not_matter():
+def test_the_order_of_special_tokens_does_not_matter() -> None:
     one, other = (count_pretokens("<a>ab<b>", special_tokens=given) for given in (["<a>", "<b>"], ["<b>", "<a>"]))
     assert dict(one + other) == {b"ab": 2}
     assert (one + other).special_tokens == ("<a>", "<b>")
-    swapped = Tokenizer.train_from_counts(one, 257, special_tokens=["<b>", "<a>"])
-    assert swapped.special_tokens == {"<b>": 257, "<a>": 258}
+    learned = Tokenizer.train_from_counts(one, 257, special_tokens=["<b>", "<a>"])
+    assert learned.special_tokens == {"<b>": 257, "<a>": 258}
     placed = Tokenizer.train_from_counts(one, 257, special_tokens={"<b>": 300, "<a>": 400})
     assert placed.special_tokens == {"<b>": 300, "<a>": 400}
     assert Tokenizer.train("ab", 256, special_tokens=["<a>", "<b>"]).extend(other, 1).merges == [(b"a", b"b")]
 
 
-def test_extend_and_prune_compare_special_tokens_with_those_of_the_tokenizer():
+def test_extend_and_prune_compare_special_tokens_with_those_of_the_tokenizer() -> None:
     tok = Tokenizer.train(["ab ab"], 257)
     text = f"cd{END}cd"
     without = count_pretokens(text, special_tokens=[])
-    for use in (lambda counts: tok.extend(counts, 1), tok.prune):
+    uses: list[Callable[[Any], Any]] = [lambda counts: tok.extend(counts, 1), tok.prune]
+    for use in uses:
         with pytest.raises(ValueError, match="made with special_tokens=\\(\\), contradict the tokenizer"):
             use(without)
         use(count_pretokens(text))
@@ -206,8 +209,8 @@ def test_extend_and_prune_compare_special_tokens_with_those_of_the_tokenizer():
         tok.extend(count_pretokens(text), 1, special_tokens=["<s>"])
 
 
-def test_help_shows_the_options_one_by_one():
-    def shown(function):
+def test_help_shows_the_options_one_by_one() -> None:
+    def shown(function: Any) -> dict[str, Any]:
         return {one.name: (one.annotation, one.default) for one in inspect.signature(function).parameters.values()}
 
     train_, counts, extend = (shown(one) for one in (Tokenizer.train, Tokenizer.train_from_counts, Tokenizer.extend))
@@ -231,6 +234,6 @@ def test_help_shows_the_options_one_by_one():
         (lambda **options: count_pretokens("ab", **options), "min_frequency"),
     ],
 )
-def test_an_option_that_there_is_not(learn, option):
+def test_an_option_that_there_is_not(learn: Callable[..., Any], option: str) -> None:
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{option}'; the options are \w+, "):
         learn(**{option: 257})
